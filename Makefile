@@ -1,0 +1,39 @@
+# make demo and make test are all a newcomer needs; both begin with make install.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+# TensorFlow's C++ start-up messages would bury what the commands print.
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+
+.PHONY: install demo test test-slow lint types tables clean
+
+install: .venv/.installed
+
+.venv/.installed: setup.py
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make install PYTHON=/path/to/python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@echo "Installing TensorFlow and the rest into .venv: a few minutes and 2.5 GB the first time."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: install
+	$(BIN)/python -m benchmarks.demo
+
+test: install
+	$(BIN)/python -m pytest
+
+test-slow: install
+	$(BIN)/python -m pytest -m slow
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+tables: install
+	$(BIN)/python -m benchmarks.tables
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

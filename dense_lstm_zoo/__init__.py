@@ -1,0 +1,31 @@
+"""dense_lstm_zoo: densely connected and gated-skip LSTMs for Keras and TensorFlow.
+
+Importing this package loads neither TensorFlow nor Keras; the functions do when they need them. To load a ``.keras``
+file that holds this package's layers with ``keras.saving.load_model``, import ``dense_lstm_zoo.layers`` first: that
+registers the classes.
+"""
+
+from dense_lstm_zoo.bundle import Bundle, BundleError, load
+from dense_lstm_zoo.data.corpora import Corpus, Split, fetch, list_corpora, load_corpus
+from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
+from dense_lstm_zoo.training.loop import train
+from dense_lstm_zoo.training.recipes import get_recipe, list_recipes
+
+__version__ = "0.1.0"
+__all__ = [
+    "Bundle",
+    "BundleError",
+    "Corpus",
+    "Split",
+    "build",
+    "count_encoder_parameters",
+    "describe",
+    "fetch",
+    "get_recipe",
+    "list_corpora",
+    "list_models",
+    "list_recipes",
+    "load",
+    "load_corpus",
+    "train",
+]

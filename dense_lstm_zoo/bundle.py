@@ -1,0 +1,153 @@
+"""A bundle: the folder a trained model lives in, and the object that stands for it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dense_lstm_zoo import files, registry
+
+if TYPE_CHECKING:
+    import keras
+    import pandas as pd
+
+    from dense_lstm_zoo.data.vocabulary import Vocabulary
+
+FORMAT = 1
+_TASKS = {"classification": ("dense_lstm_zoo.classification", "ClassificationBundle")}
+
+
+class BundleError(ValueError):
+    """A folder that is no bundle, or a bundle that is damaged; the message names the file and what is wrong."""
+
+
+@dataclass(eq=False)
+class Bundle:
+    """A trained model with everything it needs and what is known of it.
+
+    Args:
+        model: The model, rebuilt from ``config``.
+        config: The model's name, every resolved argument, how it was trained, versions.
+        vocabulary: The words it knows.
+        labels: Names of the classes, in the order of the logits.
+        metrics: Test and dev scores, parameters, seconds.
+        history: One row an epoch: losses, accuracies, seconds.
+    """
+
+    model: keras.Model
+    config: dict[str, Any]
+    vocabulary: Vocabulary
+    labels: list[str]
+    metrics: dict[str, Any]
+    history: pd.DataFrame
+
+    task: ClassVar[str]
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the bundle to the folder ``path``, whole or not at all; return the path.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False.
+        """
+        from dense_lstm_zoo.training import report
+
+        path = Path(path)
+        with files.new_folder(path, overwrite) as folder:
+            (folder / "config.json").write_text(files.to_json(self.config), encoding="utf-8")
+            (folder / "labels.json").write_text(files.to_json(self.labels), encoding="utf-8")
+            (folder / "metrics.json").write_text(files.to_json(self.metrics), encoding="utf-8")
+            self.history.to_csv(folder / "history.csv", index=False)
+            self.vocabulary.write(folder / "vocabulary.txt")
+            _without_optimizer(self.model).save_weights(folder / "model.weights.h5")
+            report.write(self, folder)
+            sums = {file.name: files.sha256(file) for file in folder.iterdir()}
+            (folder / "manifest.json").write_text(files.to_json({"format": FORMAT, "sha256": sums}), encoding="utf-8")
+        return path
+
+    def predict(self, texts: Any) -> Any:
+        """Predict raw texts; each task has its own kind of prediction."""
+        raise NotImplementedError(f"{type(self).__name__} does not predict.")
+
+    def __repr__(self) -> str:
+        """Return the model, what it was trained on and its scores."""
+        scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith(("accuracy", "loss")))
+        return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
+
+
+def check(path: str | Path) -> Path:
+    """Check a bundle's folder against its manifest and return the path.
+
+    Raises:
+        FileNotFoundError: No such folder.
+        BundleError: No bundle, a missing or changed file, a manifest that was not written by this package.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        raise FileNotFoundError(f"{path} is no folder; a bundle is the folder that train(run_dir=...) makes.")
+    manifest_path = path / "manifest.json"
+    if not manifest_path.is_file():
+        raise BundleError(f"{path} is no bundle: it has no manifest.json (did the training run end?).")
+    try:
+        text = manifest_path.read_text(encoding="utf-8")
+        manifest = json.loads(text)
+        version, sums = manifest["format"], dict(manifest["sha256"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise BundleError(f"{manifest_path} is damaged: {error}.") from None
+    if version != FORMAT:
+        raise BundleError(f"{manifest_path} has format {version!r}; this version reads format {FORMAT}.")
+    if text != files.to_json(manifest):
+        raise BundleError(f"{manifest_path} was changed since it was written.")
+    for required in ("config.json", "labels.json", "metrics.json", "history.csv", "vocabulary.txt", "model.weights.h5"):
+        if required not in sums:
+            raise BundleError(f"{manifest_path} is damaged: it does not list {required}.")
+    for name, expected in sums.items():
+        file = path / name
+        if Path(name).name != name or not file.is_file():
+            raise BundleError(f"{path} is incomplete: {name} is missing.")
+        if (received := files.sha256(file)) != expected:
+            raise BundleError(
+                f"{file} was changed or damaged since it was written: its sha256 is {received[:12]}..., "
+                f"the manifest says {expected[:12]}..."
+            )
+    return path
+
+
+def load(path: str | Path) -> Bundle:
+    """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
+
+    Nothing is unpickled or executed from the folder's files.
+
+    Args:
+        path: A folder that ``train`` or ``Bundle.save`` wrote.
+
+    Raises:
+        FileNotFoundError: No such folder.
+        BundleError: No bundle, or a damaged one; the message names the file.
+
+    Example:
+        ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
+    """
+    path = check(path)
+    import pandas as pd
+
+    from dense_lstm_zoo.data.vocabulary import Vocabulary
+
+    config, labels, metrics = (
+        json.loads((path / name).read_text(encoding="utf-8")) for name in ("config.json", "labels.json", "metrics.json")
+    )
+    module, cls = _TASKS[config["task"]]
+    model = registry.build(config["model"], **config["arguments"])
+    _without_optimizer(model).load_weights(path / "model.weights.h5")
+    vocabulary = Vocabulary.read(path / "vocabulary.txt", **config["text"])
+    history = pd.read_csv(path / "history.csv")
+    return getattr(importlib.import_module(module), cls)(model, config, vocabulary, labels, metrics, history)
+
+
+def _without_optimizer(model: keras.Model) -> keras.Model:
+    """Return the same layers as a model that was never compiled: Adam's moments would triple the file."""
+    import keras
+
+    return keras.Model(model.inputs, model.outputs)

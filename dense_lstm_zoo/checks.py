@@ -1,0 +1,57 @@
+"""Checks of what a user passes in: each raises before any work and says what was received and what is accepted."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+
+def unknown_name(kind: str, received: object, accepted: Iterable[str]) -> ValueError:
+    """Return (not raise) the error for a name that does not exist, with near matches and every accepted name.
+
+    Args:
+        kind: What the name names, such as ``"model"`` or ``"argument of dc_bilstm"``.
+        received: What the user wrote.
+        accepted: Every name that exists.
+
+    Example:
+        >>> print(unknown_name("model", "dc_bilstn", ["dc_bilstm", "bilstm"]))
+        Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm' or 'bilstm'? Accepted: bilstm, dc_bilstm.
+    """
+    names = sorted(accepted)
+    near = difflib.get_close_matches(str(received), names, n=3, cutoff=0.6)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return ValueError(f"Unknown {kind} {received!r}.{hint} Accepted: {', '.join(names)}.")
+
+
+def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
+    """Return ``value`` if it is one of ``accepted``, else raise ``ValueError``."""
+    accepted = list(accepted)
+    if value not in accepted:
+        raise unknown_name(f"value of {name}:", value, map(str, accepted))
+    return value
+
+
+def integer(name: str, value: Any, minimum: int = 1) -> int:
+    """Return ``value`` as an ``int`` of at least ``minimum``, else raise ``ValueError``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}; received {value!r}.")
+    return int(value)
+
+
+def fraction(name: str, value: Any) -> float:
+    """Return ``value`` as a ``float`` in [0, 1), the range of a dropout rate, else raise ``ValueError``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
+        raise ValueError(f"{name} must be a number from 0 up to, not including, 1; received {value!r}.")
+    return float(value)
+
+
+def positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return ``value`` as a finite ``float`` above 0 (or at least 0 with ``zero=True``), else raise ``ValueError``."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not real or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{name} must be a finite number {'of at least' if zero else 'above'} 0; received {value!r}.")
+    return float(value)

@@ -1,0 +1,117 @@
+"""What a trained classifier does: predict raw texts, score itself, become a SavedModel."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundle import Bundle
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.data.corpora import Split
+    from dense_lstm_zoo.data.vocabulary import TextToIds
+
+_CHUNK = 4096  # texts held at a time by predict_stream
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A text, its label with the probability, and the probability of every label."""
+
+    text: str
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+
+
+@dataclass(eq=False, repr=False)
+class ClassificationBundle(Bundle):
+    """A trained sentence classifier."""
+
+    task: ClassVar[str] = "classification"
+
+    @functools.cached_property
+    def text_to_ids(self) -> TextToIds:
+        """The layer that turns raw texts into the model's ids."""
+        return self.vocabulary.text_to_ids()
+
+    def predict(self, texts: Sequence[str]) -> list[Prediction]:
+        """Classify raw texts; empty ones and unknown words are fine.
+
+        Args:
+            texts: A sequence of strings.
+
+        Returns:
+            One ``Prediction`` a text, in order.
+
+        Raises:
+            TypeError: A single string in place of a sequence, or an item that is no string.
+        """
+        return list(self.predict_stream(texts))
+
+    def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
+        """Classify texts as they come, in constant memory: one prediction a text, in order."""
+        if isinstance(texts, (str, bytes)):
+            raise TypeError(f"texts must be a list of strings; received one string. Write [{texts[:40]!r}].")
+        texts = iter(texts)
+        while chunk := list(itertools.islice(texts, _CHUNK)):
+            for text in chunk:
+                if not isinstance(text, (str, bytes)):
+                    raise TypeError(f"texts must hold strings; received {text!r} ({type(text).__name__}).")
+            for text, row in zip(chunk, self.probabilities(chunk), strict=True):
+                best = int(np.argmax(row))
+                by_label = dict(zip(self.labels, row.tolist(), strict=True))
+                yield Prediction(text, self.labels[best], float(row[best]), by_label)
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the probabilities (texts, classes) of raw texts."""
+        logits = self._logits(texts)
+        exp = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return exp / exp.sum(axis=1, keepdims=True)
+
+    def _logits(self, texts: Sequence[str]) -> np.ndarray:
+        from dense_lstm_zoo.data.batching import predict_logits
+
+        return predict_logits(self.model, self.text_to_ids.encode(texts))
+
+    def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
+        """Score labelled texts.
+
+        Args:
+            split: Texts with labels, such as ``load_corpus("trec").test``.
+            label_names: Names of the split's labels; the bundle's own by default.
+
+        Returns:
+            ``accuracy``, ``loss`` (mean cross-entropy) and ``texts`` (how many).
+
+        Raises:
+            ValueError: No texts, or a label the model does not know.
+        """
+        names = list(label_names) if label_names is not None else self.labels
+        if not len(split):
+            raise ValueError("evaluate needs at least one text; received none.")
+        for name in {names[label] for label in split.labels}:
+            if name not in self.labels:
+                raise checks.unknown_name("label", name, self.labels)
+        labels = np.array([self.labels.index(names[label]) for label in split.labels])
+        logits = self._logits(split.texts).astype(np.float64)
+        shifted = logits - logits.max(axis=1, keepdims=True)
+        log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        return {
+            "accuracy": float((logits.argmax(axis=1) == labels).mean()),
+            "loss": float(-log_probabilities[np.arange(len(labels)), labels].mean()),
+            "texts": len(labels),
+        }
+
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a SavedModel that takes raw strings and needs no Python; see ``export.export_classifier``."""
+        from dense_lstm_zoo.export import export_classifier
+
+        return export_classifier(self, path, overwrite=overwrite)

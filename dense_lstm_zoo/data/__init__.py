@@ -1,0 +1,1 @@
+"""Text in: corpora, tokeniser and vocabulary, word vectors, batches."""

@@ -1,0 +1,106 @@
+"""Batches bucketed by length: little padding, few shapes, an order that seed and epoch alone decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo import checks
+
+_SIGNATURE = (tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32))
+
+
+def padded_length(length: int) -> int:
+    """Return the smallest step of the ladder 4, 6, 8, 12, 16, 24, 32, 48, ... that holds ``length`` tokens.
+
+    Two steps an octave: at most a third of a row is padding, and any corpus has few shapes. No text is cut.
+
+    Example:
+        >>> [padded_length(n) for n in (1, 4, 5, 13, 100)]
+        [4, 4, 6, 16, 128]
+    """
+    step = 4
+    while step < length:
+        step = step * 3 // 2 if step & (step - 1) == 0 else step // 3 * 4
+    return step
+
+
+def pad(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the rows right-padded with 0 to the ladder's length for the longest: int32 (batch, time)."""
+    batch = np.zeros((len(rows), padded_length(max(map(len, rows)))), np.int32)
+    for row, ids in zip(batch, rows, strict=True):
+        row[: len(ids)] = ids
+    return batch
+
+
+def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generator | None = None) -> list[np.ndarray]:
+    """Return the indices of each batch: similar lengths together, every index once.
+
+    What is left of one length's bucket goes up into the next, so all batches but the last (the longest texts) are
+    full. With ``rng`` both the texts within a bucket and the batches are shuffled.
+    """
+    buckets = np.array([padded_length(n) for n in lengths])
+    order = np.arange(len(buckets)) if rng is None else rng.permutation(len(buckets))
+    order = order[np.argsort(buckets[order], kind="stable")]
+    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
+
+
+class TrainingBatches(keras.callbacks.Callback):
+    """Shuffled batches of (ids, labels) for ``fit``: pass ``dataset`` as its data and the object as a callback.
+
+    The order of epoch k depends on ``seed`` and k alone, so that an interrupted run can go on with the same order.
+
+    Args:
+        rows: Ids of each text.
+        labels: Label of each text.
+        batch_size: Texts a batch.
+        seed: Seed of the order.
+
+    Raises:
+        ValueError: No texts, or as many labels as there are not texts.
+
+    Example:
+        >>> batches = TrainingBatches([np.array([2, 3]), np.array([4])], [0, 1], batch_size=2, seed=1)
+        >>> [ids.shape for ids, _ in batches.dataset.as_numpy_iterator()]
+        [(2, 4)]
+    """
+
+    def __init__(self, rows: Sequence[np.ndarray], labels: Sequence[int], *, batch_size: int, seed: int) -> None:
+        super().__init__()
+        if not rows or len(rows) != len(labels):
+            raise ValueError(f"Training needs texts with one label each; received {len(rows)} and {len(labels)}.")
+        self.rows, self.labels = rows, np.asarray(labels, np.int32)
+        self.batch_size, self.seed, self.epoch = checks.integer("batch_size", batch_size), seed, 0
+        dataset = tf.data.Dataset.from_generator(self._epoch, output_signature=_SIGNATURE)
+        num_batches = -(-len(rows) // self.batch_size)
+        self.dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(4)
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Follow ``fit``'s epochs, which may start above 0."""
+        self.epoch = epoch
+
+    def _epoch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        for indices in plan_batches([len(row) for row in self.rows], self.batch_size, rng):
+            yield pad([self.rows[i] for i in indices]), self.labels[indices]
+
+
+def evaluation_batches(rows: Sequence[np.ndarray], labels: Sequence[int], batch_size: int = 256) -> tf.data.Dataset:
+    """Return batches of (ids, labels) in order of length, for ``validation_data``."""
+    targets = np.asarray(labels, np.int32)
+    plan = plan_batches([len(row) for row in rows], batch_size)
+    batches = [(pad([rows[i] for i in indices]), targets[indices]) for indices in plan]
+    dataset = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=_SIGNATURE)
+    return dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
+
+
+def predict_logits(model: keras.Model, rows: Sequence[np.ndarray], batch_size: int = 256) -> np.ndarray:
+    """Return the logits (texts, classes) of ids, batched by length, in the order of ``rows``."""
+    logits = np.zeros((len(rows), model.output_shape[-1]), np.float32)
+    for indices in plan_batches([len(row) for row in rows], batch_size):
+        logits[indices] = model.predict_on_batch(pad([rows[i] for i in indices]))
+    return logits

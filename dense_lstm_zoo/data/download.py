@@ -1,0 +1,184 @@
+"""Download one file: resumed where it broke off, checked by its sha256, and moved into place only when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import re
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import BinaryIO
+
+ATTEMPTS = 3
+WAIT_SECONDS = 0.5
+TIMEOUT_SECONDS = 30
+_CHUNK = 1 << 16
+
+
+class DownloadError(OSError):
+    """A download that the network or the server did not let through; what had arrived is kept, to resume from."""
+
+
+class _TransientError(Exception):
+    """The server or the connection failed in a way that may pass: worth another attempt."""
+
+
+def download(url: str, path: str | Path, sha256: str, *, progress: bool = True) -> Path:
+    """Download ``url`` to ``path`` and return ``path``.
+
+    What has arrived lies in ``path`` + ".part" until it is complete and its checksum is right; ``path`` itself is
+    never half-written. A ".part" that an earlier call left is resumed. A ``path`` that is already there with the right
+    checksum is returned with no request, one with another checksum is replaced.
+
+    Args:
+        url: An http or https address.
+        path: The file to write; its folder is created.
+        sha256: The checksum of the whole file, in hexadecimal.
+        progress: Whether to report bytes, percent and rate on stderr.
+
+    Raises:
+        ValueError: If ``url`` is not an http(s) address, or what arrived has another checksum (it is deleted).
+        DownloadError: If the server cannot be reached, refuses, or breaks off each of a few attempts.
+
+    Example:
+        >>> from dense_lstm_zoo.data.download import download
+        >>> url = "https://cogcomp.seas.upenn.edu/Data/QA/QC/TREC_10.label"
+        >>> sha256 = "033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e"
+        >>> download(url, "TREC_10.label", sha256)  # doctest: +SKIP
+        PosixPath('TREC_10.label')
+    """
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError(f"url must be an http or https address; received {url!r}.")
+    path, sha256 = Path(path), sha256.lower()
+    if path.is_dir():
+        raise IsADirectoryError(f"path must name the file to write; {path} is a folder.")
+    if path.exists() and _sha256(path) == sha256:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    # An earlier call may have been killed between the last byte and the renaming.
+    if not (part.exists() and _sha256(part) == sha256):
+        _receive(url, path, part, progress)
+    received = _sha256(part)
+    if received != sha256:
+        part.unlink()
+        raise ValueError(
+            f"Wrong checksum for {url}: expected sha256 {sha256}, received {received}. What had arrived was deleted; "
+            f"if another try ends the same, the file has changed at its source."
+        )
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    return part.replace(path)
+
+
+def _receive(url: str, path: Path, part: Path, progress: bool) -> None:
+    """Fill ``part`` in a few attempts, each of which goes on where the last one ended."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _attempt(url, part, _Progress(path.name, progress))
+        except _TransientError as error:
+            reason = f"{error} (attempt {attempt} of {ATTEMPTS})"
+            if attempt < ATTEMPTS:
+                time.sleep(WAIT_SECONDS * attempt)
+        except urllib.error.URLError as error:
+            reason = str(error.reason)
+            break
+    size = part.stat().st_size if part.exists() else 0
+    kept = f" The {size:,} bytes that arrived are kept to resume from." if size else ""
+    advice = f"Run it again, or put the file by hand at {path}"
+    raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{kept} {advice}")
+
+
+def _attempt(url: str, part: Path, progress: _Progress) -> None:
+    """Send one request and write its answer to ``part``; raise ``_TransientError`` where another attempt may help."""
+    start = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
+    try:
+        response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416 and start:  # nothing comes after what is here: the checksum decides whether it is the file
+            return
+        message = f"the server answered {error.code} {error.reason}"
+        if error.code == 429 or error.code >= 500:
+            raise _TransientError(message) from error
+        raise urllib.error.URLError(message) from error
+    except urllib.error.URLError:
+        raise
+    except (OSError, http.client.HTTPException) as error:  # urllib wraps what fails before the answer, not after
+        raise _TransientError(repr(error)) from error
+    with response:
+        length = int(response.headers.get("Content-Length") or -1)
+        resumed = response.status == 206 and _first_byte(response) == start
+        if response.status == 206 and not resumed:
+            part.unlink(missing_ok=True)
+            raise _TransientError(f"the server sent another part of the file than the one from byte {start}")
+        if not resumed:
+            start = 0
+        with part.open("ab" if resumed else "wb") as file:
+            _copy(response, file, start, start + length if length >= 0 else None, progress)
+
+
+def _first_byte(response: http.client.HTTPResponse) -> int | None:
+    match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    return int(match[1]) if match else None
+
+
+def _copy(response: http.client.HTTPResponse, file: BinaryIO, done: int, total: int | None, report: _Progress) -> None:
+    report.start(done, total)
+    while True:
+        try:
+            chunk = response.read1(_CHUNK)  # read() would lose what arrived before a time-out
+        except (OSError, http.client.HTTPException) as error:
+            raise _TransientError(f"the connection broke off after {done:,} bytes: {error!r}") from error
+        if not chunk:
+            break
+        file.write(chunk)
+        done += len(chunk)
+        report.update(done)
+    # http.client ends a short answer in silence, as if it were whole.
+    if total is not None and done < total:
+        raise _TransientError(f"the connection broke off after {done:,} of {total:,} bytes")
+    report.finish(done)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class _Progress:
+    """One line on stderr: rewritten in place on a terminal, else printed anew every ten seconds and at the end."""
+
+    def __init__(self, name: str, enabled: bool) -> None:
+        self.name, self.enabled = name, enabled
+        self.terminal = sys.stderr.isatty()
+        self.every = 0.2 if self.terminal else 10.0
+
+    def start(self, done: int, total: int | None) -> None:
+        self.first, self.total = done, total
+        self.began = self.printed = time.monotonic()
+
+    def update(self, done: int) -> None:
+        if time.monotonic() - self.printed >= self.every:
+            self._print(done, end="" if self.terminal else "\n")
+
+    def finish(self, done: int) -> None:
+        self._print(done, end="\n")
+
+    def _print(self, done: int, end: str) -> None:
+        if not self.enabled:
+            return
+        self.printed = time.monotonic()
+        rate = (done - self.first) / max(self.printed - self.began, 1e-3) / 1e6
+        share = (
+            f" of {self.total:,} bytes, {100 * done // max(self.total, 1)} %" if self.total is not None else " bytes"
+        )
+        line = f"{self.name}: {done:,}{share}, {rate:.1f} MB/s"
+        print(f"\r{line:<79}" if self.terminal else line, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,96 @@
+"""The one tokeniser: Penn Treebank style, in graph form, the same in training and in an exported model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+# Places that must not be split are marked with private-use characters, which text itself never keeps, and restored
+# at the end: the regular expressions (RE2) have no look-ahead.
+_COMMA, _COLON, _DOT, _QUOTE = "\ue000", "\ue001", "\ue002", "\ue003"
+
+# Written with a period and followed by more of the sentence. Those in the second list are words in lower case.
+_ABBREVIATIONS = (
+    "mr|mrs|ms|dr|prof|sr|jr|st|inc|corp|co|ltd|bros|cos|vs|etc|gen|sen|rep|gov|rev|lt|sgt|capt|adm|al|cf|dept|approx|"
+    "jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|ave|blvd"
+)
+_CAPITALISED_ABBREVIATIONS = (
+    "Ala|Ariz|Ark|Calif|Colo|Conn|Del|Fla|Ga|Ill|Ind|Ky|La|Mass|Md|Mich|Minn|Miss|Mo|Neb|Nev|Okla|Ore|Pa|Tenn|Va|Wis|"
+    "Mt|Messrs|Sens|Reps|Col|Bhd|Bancorp"
+)
+_CLITICS = "s|m|d|ll|re|ve"
+_LEADING = f"{_CLITICS}|t|em|til|tis|twas|cause|n|round|bout"
+
+# (pattern, replacement), applied in this order.
+_RULES: tuple[tuple[str, str], ...] = (
+    (f"[{_COMMA}{_COLON}{_DOT}{_QUOTE}]", "\ufffd"),
+    (r"[\s\p{Z}\p{Cc}\x{200B}\x{2060}\x{FEFF}]+", " "),
+    ("[“”„‟«»]", '"'),
+    ("[‘’‚‛]", "'"),
+    ("[—―]", " -- "),
+    ("[–‐‑]", "-"),
+    # Always tokens of their own; runs of dots, dashes, stars and quotes stay together.
+    (r'(["()\[\]{}!?;£€¥¡¿]|\.\.+|--+|(?:\\?\*)+|``+|\'\'+)', r" \1 "),
+    # Commas and colons, except between digits; twice, because the digits of neighbours overlap.
+    (r"(\d),(\d)", rf"\1{_COMMA}\2"),
+    (r"(\d),(\d)", rf"\1{_COMMA}\2"),
+    (r"(\d):(\d)", rf"\1{_COLON}\2"),
+    (r"(\d):(\d)", rf"\1{_COLON}\2"),
+    (r"([,:])", r" \1 "),
+    (r"\$([\d.])", r"$ \1"),
+    (r"(^|\s)\$(\S)", r"\1$ \2"),
+    (r"'\.", "' ."),
+    (r"\.'(\s|\.|$)", r". '\1"),
+    # Clitics, then other quotes at either end of a word.
+    (r"(?i)(\pL)(n't)(\s|$)", r"\1 \2\3"),
+    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))(\s|$)", r"\1 \2\3"),
+    (rf"(?i)(^|\s)'((?:{_LEADING})\b|\d)", rf"\1{_QUOTE}\2"),
+    (r"(^|\s)'([^\s'])", r"\1' \2"),
+    (r"([^\s'])'(\s|$)", r"\1 '\2"),
+    # A period ends a sentence unless it belongs to an abbreviation: a listed one, dotted letters, an initial.
+    (rf"(?i)(^|[\s(-])({_ABBREVIATIONS})\.(\s|$)", rf"\1\2{_DOT}\3"),
+    (rf"(^|[\s(-])({_CAPITALISED_ABBREVIATIONS})\.(\s|$)", rf"\1\2{_DOT}\3"),
+    (r"(?i)(^|\s)(nos?)\.(\s\d)", rf"\1\2{_DOT}\3"),
+    (r"(^|[\s(-])((?:\pL\.)+\pL)\.", rf"\1\2{_DOT}"),
+    (r"(^|\s)(\pL)\.(\s+\S)", rf"\1\2{_DOT}\3"),
+    (r"([^\s.])\.(\s|$)", r"\1 .\2"),
+    (r"(\d)%(\s|$)", r"\1 %\2"),
+    (_COMMA, ","),
+    (_COLON, ":"),
+    (_DOT, "."),
+    (_QUOTE, "'"),
+)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class Tokenizer(keras.layers.Layer):
+    """Split raw text into words and punctuation as the Penn Treebank does, keeping case.
+
+    Text is normalised first (invalid UTF-8 replaced, Unicode NFKC, typographic quotes and dashes made plain). Text
+    that is tokenised already passes unchanged: "does n't" stays two tokens, and "doesn't" becomes them. It is graph
+    code, so that the input pipeline and an exported model cannot differ; case is folded later, at the vocabulary.
+
+    Call arguments:
+        inputs: A tensor of strings (batch,), or a list or array of them.
+
+    Returns:
+        A ragged tensor of strings (batch, (tokens)); a row may be empty.
+
+    Example:
+        >>> Tokenizer()(["It doesn't cost $5, Mr. Smith."]).to_list()[0]
+        [b'It', b'does', b"n't", b'cost', b'$', b'5', b',', b'Mr.', b'Smith', b'.']
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+
+    def call(self, inputs: Any) -> tf.RaggedTensor:
+        """Tokenise."""
+        text = tf.strings.unicode_transcode(inputs, "UTF-8", "UTF-8", errors="replace")
+        text = tf_text.normalize_utf8(text, "NFKC")
+        for pattern, replacement in _RULES:
+            text = tf.strings.regex_replace(text, pattern, replacement)
+        return tf.strings.split(text)

@@ -1,0 +1,264 @@
+"""Word vectors in GloVe's and word2vec's text formats: plain, ``.gz`` or ``.zip``, read in one pass.
+
+A line is a word and its numbers; word2vec's text format begins with a line ``count dim``. The published files
+hold up to two million words, a task needs a tenth of them: only kept lines are parsed, and only they are checked.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import os
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.data import vector_text
+
+PROBLEMS = ("malformed", "wrong width", "duplicate", "non-finite", "undecodable")
+
+_BATCH = 512  # lines parsed in one call of NumPy, which costs as much as two lines
+
+
+@dataclass(frozen=True)
+class Problem:
+    """How many lines were skipped for one reason, and the numbers of the first five (the file's first line is 1)."""
+
+    count: int = 0
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class VectorReport:
+    """What `read_vectors` met in a file; ``print(report)`` says it in a few lines.
+
+    Attributes:
+        lines: Lines read, with the header and the skipped ones.
+        words: Words kept.
+        dim: Numbers per word.
+        header: ``(count, dim)`` of a word2vec header, or None.
+        problems: `Problem` of each of `PROBLEMS`. Only lines that would have been kept are checked.
+        stopped: Whether reading ended before the file did, because every word asked for was found.
+        damage: Why the rest of a truncated or damaged file could not be read; empty if nothing was wrong.
+    """
+
+    lines: int
+    words: int
+    dim: int
+    header: tuple[int, int] | None = None
+    problems: dict[str, Problem] = field(default_factory=dict)
+    stopped: bool = False
+    damage: str = ""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the file is truncated or damaged: words after line ``lines`` are missing."""
+        return bool(self.damage)
+
+    def __str__(self) -> str:
+        text = [f"{self.lines:,} lines read, {self.words:,} words kept, {self.dim} numbers each."]
+        for kind, problem in self.problems.items():
+            if problem.count:
+                more = ", ..." if problem.count > len(problem.lines) else ""
+                text.append(f"Skipped, {kind}: {problem.count:,} (line {', '.join(map(str, problem.lines))}{more}).")
+        if self.damage:
+            text.append(f"The file is truncated or damaged after line {self.lines:,}: {self.damage}.")
+        elif self.stopped:
+            text.append("Reading stopped there: every word asked for was found.")
+        elif self.header and self.header[0] != self.lines - 1:
+            text.append(f"The header promises {self.header[0]:,} words, the file has {self.lines - 1:,} lines of them.")
+        return "\n".join(text)
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words, their vectors and how the reading went.
+
+    Attributes:
+        words: In the file's order, which in published files is the most frequent first.
+        matrix: float32, ``(len(words), dim)``; row i is the vector of ``words[i]``.
+        report: See `VectorReport`.
+    """
+
+    words: list[str]
+    matrix: np.ndarray
+    report: VectorReport
+
+    def index(self) -> dict[str, int]:
+        """Return each word's row in ``matrix``."""
+        return {word: row for row, word in enumerate(self.words)}
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+    *,
+    wanted: Collection[str] | None = None,
+    most_frequent: int | None = 0,
+    dim: int | None = None,
+) -> WordVectors:
+    """Read the vectors of the words that are wanted or among the most frequent.
+
+    Fields are separated by spaces or tabs; a word may contain spaces (GloVe 840B has such words), unless its last
+    part is a number. Bad lines are skipped and counted in the report, of repeated words the first is kept, and a
+    truncated archive gives what came before the damage. Nothing is written to disk.
+
+    Args:
+        path: A file in GloVe's or word2vec's text format: plain, gzip, or a zip archive of one file.
+        wanted: Words to keep. Those that the file lacks are absent from the result.
+        most_frequent: Keep also the first so many distinct valid words of the file; None keeps all.
+        dim: Numbers per word, if the file must have so many. By default learnt from the first lines.
+
+    Returns:
+        `WordVectors`, in the file's order.
+
+    Raises:
+        FileNotFoundError: Without such a file; names near matches in the folder.
+        ValueError: For a folder, an empty or binary file, a zip archive of several files, a file without any
+            valid line or with another ``dim``, and for arguments that ask for nothing.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "tiny.txt")
+        >>> _ = path.write_text("the 0.5 1\\nof 2 -0.25\\ncat 0 1\\n")
+        >>> vectors = read_vectors(path, wanted={"cat", "dog"}, most_frequent=1)
+        >>> vectors.words, vectors.matrix.tolist()
+        (['the', 'cat'], [[0.5, 1.0], [0.0, 1.0]])
+        >>> print(vectors.report)
+        3 lines read, 2 words kept, 2 numbers each.
+        >>> folder.cleanup()
+    """
+    limit = None if most_frequent is None else checks.integer("most_frequent", most_frequent, minimum=0)
+    dim = None if dim is None else checks.integer("dim", dim)
+    sought = _encoded(wanted)
+    if limit == 0 and not sought:
+        raise ValueError("Nothing to read: give wanted (words), most_frequent (a number, or None for all) or both.")
+    # A word may contain spaces, so a line's first field only rules lines out: that is enough for most of the file.
+    starts = {word.partition(b" ")[0] for word in sought}
+    path = vector_text.existing(Path(path))
+    damage: list[str] = []
+
+    with path.open("rb") as file, vector_text.uncompressed(path, file) as stream:
+        blocks = vector_text.blocks(stream, damage)
+        first: list[bytes] = []
+        for lines in blocks:
+            first += lines
+            if len(first) > vector_text.FIRST_LINES:
+                break
+        if first:
+            first[0] = first[0].removeprefix(codecs.BOM_UTF8)
+        header, learnt = vector_text.layout(path, first, damage)
+        if dim not in (None, learnt):
+            raise ValueError(f"{path} has {learnt} numbers per word; received dim={dim}.")
+
+        kept = _Kept(learnt, limit, sought)
+        count = 1 if header else 0
+        most_frequent_done = stopped = False
+        for lines in itertools.chain([first[count:]], blocks):
+            for number, line in enumerate(lines, start=count + 1):
+                most_frequent_done = most_frequent_done or kept.most_frequent_done()
+                if most_frequent_done and line.partition(b" ")[0] not in starts:
+                    continue
+                kept.add(number, line)
+            count += len(lines)
+            if kept.everything_found():
+                stopped = next(blocks, None) is not None
+                break
+        kept.flush()
+
+    report = VectorReport(
+        lines=count,
+        words=len(kept.words),
+        dim=learnt,
+        header=header,
+        problems={kind: Problem(kept.counts[kind], tuple(kept.examples[kind])) for kind in PROBLEMS},
+        stopped=stopped,
+        damage=damage[0] if damage else "",
+    )
+    if limit != 0 and not kept.words:
+        raise ValueError(f"{path} has no valid line. {vector_text.ACCEPTED}\n{report}")
+    kept.matrix.resize((len(kept.words), learnt), refcheck=False)
+    return WordVectors(list(kept.words.values()), kept.matrix, report)
+
+
+class _Kept:
+    """The words kept so far, their matrix, and the lines that wait to be parsed together."""
+
+    def __init__(self, dim: int, limit: int | None, sought: set[bytes]) -> None:
+        self.dim = dim
+        self.limit = limit
+        self.sought = sought
+        self.words: dict[bytes, str] = {}
+        self.matrix = np.empty((0, dim), np.float32)
+        self.waiting: dict[bytes, tuple[int, str, bytes]] = {}
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, list[int]] = {kind: [] for kind in PROBLEMS}
+
+    def most_frequent_done(self) -> bool:
+        # Until the limit is reached every valid word is kept, so the words kept are the most frequent ones.
+        if self.limit is None:
+            return False
+        if len(self.words) < self.limit <= len(self.words) + len(self.waiting):
+            self.flush()
+        return len(self.words) >= self.limit
+
+    def everything_found(self) -> bool:
+        if len(self.words) + len(self.waiting) < len(self.sought) or not self.most_frequent_done():
+            return False
+        self.flush()
+        return self.words.keys() >= self.sought
+
+    def add(self, number: int, line: bytes) -> None:
+        word, numbers, problem = vector_text.split(line, self.dim)
+        if not problem and word not in self.sought and self.most_frequent_done():
+            return
+        if word in self.waiting:
+            self.flush()  # only now is it known whether the earlier line is valid
+        if not problem and word in self.words:
+            problem = "duplicate"
+        if not problem:
+            try:
+                self.waiting[word] = (number, word.decode("utf-8"), numbers)
+            except UnicodeDecodeError:
+                problem = "undecodable"
+        if problem:
+            self.skip(number, problem)
+        elif len(self.waiting) >= _BATCH:
+            self.flush()
+
+    def skip(self, number: int, problem: str) -> None:
+        self.counts[problem] += 1
+        # Lines that wait are judged later than their successors, so the five lowest are kept, not the first five.
+        self.examples[problem] = sorted([*self.examples[problem], number])[:5]
+
+    def flush(self) -> None:
+        rows = vector_text.parse([numbers for _, _, numbers in self.waiting.values()], self.dim)
+        old = len(self.words)
+        if old + len(rows) > len(self.matrix):
+            # In place, which moves no memory that is large; with no slack to speak of, as it may be gigabytes.
+            self.matrix.resize((old + max(len(rows), 1024, old // 16), self.dim), refcheck=False)
+        for (key, (number, word, numbers)), row in zip(self.waiting.items(), rows, strict=True):
+            if row is None:
+                self.skip(number, "malformed" if len(numbers.split()) == self.dim else "wrong width")
+            elif not np.isfinite(row).all():
+                self.skip(number, "non-finite")
+            else:
+                self.matrix[len(self.words)] = row
+                self.words[key] = word
+        self.waiting.clear()
+
+
+def _encoded(wanted: Collection[str] | None) -> set[bytes]:
+    if wanted is None:
+        return set()
+    if isinstance(wanted, str | bytes) or not isinstance(wanted, Collection):
+        raise ValueError(f"wanted must be a collection of words, such as a set; received {wanted!r}.")
+    for word in wanted:
+        if not isinstance(word, str):
+            raise ValueError(f"wanted must hold words (str); received {word!r}.")
+    # A lone surrogate is in no valid file; it must not stop the reading of the others.
+    return {word.encode("utf-8", "surrogatepass") for word in wanted}

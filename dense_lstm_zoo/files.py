@@ -1,0 +1,85 @@
+"""Files and folders that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+
+def sha256(path: Path) -> str:
+    """Return the hexadecimal sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def to_json(value: Any) -> str:
+    """Return JSON as this package writes it: sorted, indented, one form for one value."""
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """Return ``path`` if a folder can be made there, else say before any work why not.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False, or it is a file.
+        NotADirectoryError: A parent of it is a file.
+        PermissionError: Its nearest existing parent cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} is a file; name a folder.")
+    if path.is_dir() and any(path.iterdir()) and not overwrite:
+        raise FileExistsError(f"{path} is there already; name another folder, or ask to overwrite it.")
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise NotADirectoryError(f"{path} cannot be made: {parent} is a file.")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be made: no permission to write in {parent}.")
+    return path
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
+    """Give an empty folder beside ``path`` to write to; it gets that name when the block ends well.
+
+    An error, a full disk or a kill in between leaves what was at ``path`` as it was.
+    """
+    check_new_folder(path, overwrite)
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.absolute().parent) as outer:
+        work = Path(outer) / "new"
+        work.mkdir()
+        yield work
+        for file in work.rglob("*"):
+            if file.is_file():
+                with file.open("rb") as handle:
+                    os.fsync(handle.fileno())
+        if path.exists():
+            path.rename(Path(outer) / "old")
+        work.rename(path)
+
+
+@contextlib.contextmanager
+def new_text_file(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+    """Give a text file to write to; it gets the name ``path`` when the block ends well."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file.")
+    path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

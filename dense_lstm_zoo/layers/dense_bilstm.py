@@ -1,0 +1,138 @@
+"""Densely connected Bi-LSTM encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.bilstm import BiLSTM
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class DenseBiLSTM(keras.layers.Layer):
+    """Densely connected Bi-LSTM: each layer reads the input and the states of all layers below it.
+
+    With M_0 = x, for l = 1..dl: H_l = BiLSTM_dh(M_{l-1}), M_l = [M_{l-1}; H_l]; the output is
+    H_top = BiLSTM_th(M_dl). Its parameters: sum_{l=1..dl} 8 dh (e + 2 dh (l-1) + dh + 1) + 8 th (e + 2 dh dl + th + 1).
+
+    Args:
+        num_dense_layers: Narrow layers below the top (dl). 0 leaves one Bi-LSTM of ``top_units``.
+        dense_units: Units of a narrow layer, one direction (dh). 0 makes no narrow layer either.
+        top_units: Units of the top layer, one direction (th).
+        return_all_layers: Return the list [H_1, ..., H_dl, H_top] in place of H_top.
+        remat: Recompute each layer in the backward pass instead of keeping what it read: the concatenations are
+            what makes memory quadratic in depth. Values and gradients stay the same; a step costs up to a third more.
+        kernel_initializer, recurrent_initializer, unit_forget_bias: As for ``LSTM``, for every layer.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+
+    Returns:
+        (batch, time, 2 top_units), zeros past the length; or the list of every layer's states.
+
+    Raises:
+        ValueError: A number that is no integer, is negative, or is 0 for ``top_units``; an input of another rank.
+
+    Reference: Ding et al. 2018, Eqs 10-13.
+
+    Example:
+        >>> import numpy as np
+        >>> encoder = DenseBiLSTM(num_dense_layers=2, dense_units=3, top_units=4)
+        >>> encoder(np.ones((2, 6, 5), "float32"), lengths=np.array([6, 2])).shape
+        TensorShape([2, 6, 8])
+    """
+
+    def __init__(
+        self,
+        num_dense_layers: int = 15,
+        dense_units: int = 13,
+        top_units: int = 100,
+        *,
+        return_all_layers: bool = False,
+        remat: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        unit_forget_bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.num_dense_layers = checks.integer("num_dense_layers", num_dense_layers, minimum=0)
+        self.dense_units = checks.integer("dense_units", dense_units, minimum=0)
+        self.top_units = checks.integer("top_units", top_units)
+        self.return_all_layers = return_all_layers
+        self.remat = remat
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.unit_forget_bias = unit_forget_bias
+        self.supports_masking = True
+        num_narrow = self.num_dense_layers if self.dense_units else 0
+        self.layers = [self._bilstm(self.dense_units, f"dense_{i + 1}") for i in range(num_narrow)]
+        self.layers.append(self._bilstm(self.top_units, "top"))
+
+    def _bilstm(self, units: int, name: str) -> BiLSTM:
+        return BiLSTM(
+            units,
+            kernel_initializer=self.kernel_initializer.clone(),
+            recurrent_initializer=self.recurrent_initializer.clone(),
+            unit_forget_bias=self.unit_forget_bias,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        if len(inputs_shape) != 3 or inputs_shape[-1] is None:
+            raise ValueError(
+                "DenseBiLSTM takes inputs of shape (batch, time, features) with a known number of features; "
+                f"received shape {tuple(inputs_shape)}."
+            )
+        width = inputs_shape[-1]
+        for layer in self.layers:
+            layer.build((*inputs_shape[:2], width))
+            width += layer.output_units
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+        """Run every layer; see the class for the arguments."""
+        if lengths is None:
+            lengths = ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
+            lengths = lengths if mask is None else recurrence.lengths_from_mask(mask)
+        read = [inputs]
+        for layer in self.layers:
+            read.append(self._run(layer, lengths, read))
+        return read[1:] if self.return_all_layers else read[-1]
+
+    def _run(self, layer: BiLSTM, lengths: Any, read: list[Any]) -> Any:
+        def run(*states: Any) -> Any:
+            return layer(ops.concatenate(states, axis=-1), lengths=lengths)
+
+        return (keras.remat(run) if self.remat else run)(*read)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Pass the mask on with the states."""
+        return [mask] * len(self.layers) if self.return_all_layers else mask
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return the shape of the top states, or the shapes of every layer's."""
+        shapes = [(*inputs_shape[:2], layer.output_units) for layer in self.layers]
+        return shapes if self.return_all_layers else shapes[-1]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {
+            **super().get_config(),
+            "num_dense_layers": self.num_dense_layers,
+            "dense_units": self.dense_units,
+            "top_units": self.top_units,
+            "return_all_layers": self.return_all_layers,
+            "remat": self.remat,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "unit_forget_bias": self.unit_forget_bias,
+        }

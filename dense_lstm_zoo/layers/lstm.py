@@ -1,0 +1,147 @@
+"""LSTM layer on the project's time loop."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class LSTM(keras.layers.Layer):
+    """Long short-term memory over right-padded sequences, with explicit lengths.
+
+    z = W x_t + R h_{t-1} + b, split into i, f, c, o;
+    c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c);  h_t = sigmoid(z_o) tanh(c_t).
+
+    It computes what ``keras.layers.LSTM`` computes under a right-padded mask, and its weights have the same order,
+    shapes and names, so ``set_weights`` and ``get_weights`` move them both ways. Two differences: the length is
+    passed by hand, and states past it are zeros.
+
+    Args:
+        units: Width u of the state.
+        return_sequences: Return every state (default) or the one after each row's last real step.
+        return_state: Return the final h and c as well.
+        kernel_initializer: Initialiser of the input kernels.
+        recurrent_initializer: Initialiser of the recurrent kernels.
+        unit_forget_bias: Start the forget gate's bias at 1; all others start at 0.
+        **kwargs: Arguments of ``keras.layers.Layer`` (``name``, ``dtype``, ``trainable``).
+
+    Call arguments:
+        inputs: (batch, time, features), time at least 1.
+        lengths: (batch,), the real steps of each row, 0 to time. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded; Keras passes it behind ``Embedding(mask_zero=True)``.
+        initial_state: h and c, each (batch, units); zeros by default.
+
+    Returns:
+        (batch, time, units), or (batch, units) without ``return_sequences``; a list with h and c, each
+        (batch, units), behind it with ``return_state``.
+
+    Raises:
+        ValueError: ``units`` is no positive integer; the input is not three-dimensional; the mask has padding before
+            a real step (where its values are known).
+
+    Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras' order).
+
+    Example:
+        >>> import numpy as np
+        >>> states = LSTM(4)(np.ones((2, 3, 5), "float32"), lengths=np.array([3, 1]))
+        >>> states.shape, float(abs(states[1, 1:]).max())
+        (TensorShape([2, 3, 4]), 0.0)
+    """
+
+    direction_names: ClassVar[tuple[str, ...]] = ("forward",)
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        return_sequences: bool = True,
+        return_state: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        unit_forget_bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units = checks.integer("units", units)
+        self.return_sequences = return_sequences
+        self.return_state = return_state
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.unit_forget_bias = unit_forget_bias
+        self.supports_masking = True
+
+    @property
+    def output_units(self) -> int:
+        """Width of the output: ``units`` times the number of directions."""
+        return self.units * len(self.direction_names)
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        if len(inputs_shape) != 3 or inputs_shape[-1] is None:
+            raise ValueError(
+                f"{type(self).__name__} takes inputs of shape (batch, time, features) with a known number of "
+                f"features; received shape {tuple(inputs_shape)}."
+            )
+        self._directions = [self._add_direction(name, inputs_shape[-1]) for name in self.direction_names]
+
+    def _add_direction(self, direction: str, input_dim: int) -> list[Any]:
+        prefix = f"{direction}_" if len(self.direction_names) > 1 else ""
+        # An initialiser gives the same numbers each time it is called: each weight gets a clone of its own.
+        return [
+            self.add_weight(
+                name=f"{prefix}kernel",
+                shape=(input_dim, 4 * self.units),
+                initializer=self.kernel_initializer.clone(),
+            ),
+            self.add_weight(
+                name=f"{prefix}recurrent_kernel",
+                shape=(self.units, 4 * self.units),
+                initializer=self.recurrent_initializer.clone(),
+            ),
+            self.add_weight(name=f"{prefix}bias", shape=(4 * self.units,), initializer=self._initial_bias),
+        ]
+
+    def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
+        forget = ops.ones((self.units,), dtype) if self.unit_forget_bias else ops.zeros((self.units,), dtype)
+        return ops.concatenate([ops.zeros((self.units,), dtype), forget, ops.zeros((2 * self.units,), dtype)])
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, initial_state: Any = None) -> Any:
+        """Run the loop; see the class for the arguments."""
+        if lengths is None and mask is not None:
+            lengths = recurrence.lengths_from_mask(mask)
+        weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
+        wants_state = self.return_state or not self.return_sequences
+        sequence, state = recurrence.lstm(inputs, lengths, weights, initial_state, final_state=wants_state)
+        if state is None:
+            return sequence
+        output = sequence if self.return_sequences else state[0]
+        return [output, *state] if self.return_state else output
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Pass the mask on with the sequence, drop it with the last state."""
+        output = mask if self.return_sequences else None
+        return [output, None, None] if self.return_state else output
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return the shape, or with ``return_state`` the three shapes, of the output."""
+        state = (inputs_shape[0], self.output_units)
+        output = (*inputs_shape[:2], self.output_units) if self.return_sequences else state
+        return [output, state, state] if self.return_state else output
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "return_sequences": self.return_sequences,
+            "return_state": self.return_state,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "unit_forget_bias": self.unit_forget_bias,
+        }

@@ -1,0 +1,130 @@
+"""Pooling of states over the real steps of a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+
+POOLINGS = ("mean", "max", "last", "attention")
+
+
+def _wide(x: Any) -> Any:
+    """Cast to at least float32: sums of hundreds of half-precision states lose digits, and counts stop at 256."""
+    return ops.cast(x, "float64" if x.dtype == "float64" else "float32")
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class MaskedPooling(keras.layers.Layer):
+    """Pool states (batch, time, features) to (batch, features) over each row's real steps; an empty row gives zeros.
+
+    - ``mean``: sum_t m_t h_t / max(sum_t m_t, 1), the average pooling of Ding et al. 2018, section 3.3 (3).
+    - ``max``: the largest value of each feature.
+    - ``last``: the state at the last real step. With ``num_directions=2`` the second half of the features, which was
+      read backward, is taken at the first step.
+    - ``attention``: sum_t a_t h_t with a = softmax over the real steps of u . tanh(W h_t + b); ``attention_units``
+      is the length of u, the features' number by default.
+
+    Sums and softmax run in float32 under half-precision policies.
+
+    Args:
+        mode: One of ``mean``, ``max``, ``last``, ``attention``.
+        num_directions: 1 or 2: how many directions lie side by side in the features (only ``last`` asks).
+        attention_units: Width of the attention's hidden layer.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (batch, time, features).
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+
+    Raises:
+        ValueError: An unknown mode; ``num_directions`` other than 1 and 2; an odd number of features for two.
+
+    Example:
+        >>> import numpy as np
+        >>> MaskedPooling("mean")(np.array([[[2.0], [4.0], [9.0]]]), lengths=np.array([2])).numpy().tolist()
+        [[3.0]]
+    """
+
+    def __init__(
+        self, mode: str = "mean", *, num_directions: int = 1, attention_units: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.mode = checks.one_of("mode", mode, POOLINGS)
+        self.num_directions = checks.integer("num_directions", num_directions)
+        if num_directions > 2:
+            raise ValueError(f"num_directions must be 1 or 2; received {num_directions}.")
+        self.attention_units = None if attention_units is None else checks.integer("attention_units", attention_units)
+        self.supports_masking = True
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the attention's weights; the other modes have none."""
+        features = inputs_shape[-1]
+        if len(inputs_shape) != 3 or features is None or features % self.num_directions:
+            raise ValueError(
+                f"MaskedPooling takes inputs of shape (batch, time, features), with features divisible by "
+                f"num_directions={self.num_directions}; received shape {tuple(inputs_shape)}."
+            )
+        if self.mode == "attention":
+            units = self.attention_units or features
+            self.kernel = self.add_weight(name="kernel", shape=(features, units), initializer="glorot_uniform")
+            self.bias = self.add_weight(name="bias", shape=(units,), initializer="zeros")
+            self.query = self.add_weight(name="query", shape=(units, 1), initializer="glorot_uniform")
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+        """Pool; see the class for the arguments."""
+        num_steps = ops.shape(inputs)[1]
+        if lengths is None:
+            lengths = ops.full((ops.shape(inputs)[0],), num_steps, dtype="int32")
+            lengths = lengths if mask is None else recurrence.lengths_from_mask(mask)
+        real = recurrence.sequence_mask(lengths, num_steps)[:, :, None]
+        pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
+        return ops.cast(pooled, inputs.dtype)
+
+    def _mean(self, inputs: Any, lengths: Any, real: Any) -> Any:
+        states = _wide(inputs)
+        total = ops.sum(ops.where(real, states, ops.zeros_like(states)), axis=1)
+        return total / ops.cast(ops.maximum(lengths, 1), total.dtype)[:, None]
+
+    def _max(self, inputs: Any, lengths: Any, real: Any) -> Any:
+        states = _wide(inputs)
+        largest = ops.max(ops.where(real, states, ops.full_like(states, -1e30)), axis=1)
+        return ops.where((lengths > 0)[:, None], largest, ops.zeros_like(largest))
+
+    def _last(self, inputs: Any, lengths: Any, real: Any) -> Any:
+        inputs = ops.where(real, inputs, ops.zeros_like(inputs))
+        index = ops.cast(ops.maximum(lengths - 1, 0), "int32")[:, None, None]
+        last = ops.take_along_axis(inputs, index, axis=1)[:, 0]
+        if self.num_directions == 1:
+            return last
+        half = inputs.shape[-1] // 2
+        return ops.concatenate([last[:, :half], inputs[:, 0, half:]], axis=-1)
+
+    def _attention(self, inputs: Any, lengths: Any, real: Any) -> Any:
+        scores = _wide(ops.matmul(ops.tanh(ops.matmul(inputs, self.kernel) + self.bias), self.query))
+        # A row without a real step gets equal weights here and zeros from its (zeroed) states: no 0 / 0.
+        weights = ops.softmax(ops.where(real, scores, ops.full_like(scores, -1e30)), axis=1)
+        states = _wide(inputs)
+        return ops.sum(weights * ops.where(real, states, ops.zeros_like(states)), axis=1)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """Return None: no steps are left."""
+        return None
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return (batch, features)."""
+        return (inputs_shape[0], inputs_shape[2])
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {
+            **super().get_config(),
+            "mode": self.mode,
+            "num_directions": self.num_directions,
+            "attention_units": self.attention_units,
+        }

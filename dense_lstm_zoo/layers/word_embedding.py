@@ -1,0 +1,130 @@
+"""Ids to lengths and word vectors: where a model meets its input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from dense_lstm_zoo import checks
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class SequenceLengths(keras.layers.Layer):
+    """Count the real tokens of each row of right-padded ids: (batch, time) to (batch,); id 0 is padding.
+
+    Example:
+        >>> import numpy as np
+        >>> SequenceLengths()(np.array([[4, 7, 0], [0, 0, 0]])).numpy().tolist()
+        [2, 0]
+    """
+
+    def call(self, inputs: Any) -> Any:
+        """Count the ids that are not 0."""
+        return ops.sum(ops.cast(ops.not_equal(inputs, 0), "int32"), axis=1)
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Return the spec of the lengths: (batch,), int32."""
+        return keras.KerasTensor((inputs.shape[0],), dtype="int32")
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class WordEmbedding(keras.layers.Layer):
+    """Look up word vectors in a trained table and, behind it, a frozen one.
+
+    Ids below ``vocab_size - num_frozen_words`` are rows of the trained table; the rest, words that no training text
+    holds, are rows of the frozen one. A dense optimiser step over words that never get a gradient would be the
+    largest cost of a small model.
+
+    Args:
+        vocab_size: Number of ids, padding (0) and unknown (1) included.
+        embedding_dim: Length of a word vector (e).
+        num_frozen_words: How many of the last ids are frozen.
+        trainable: Whether the first table is trained at all.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: Integer ids (batch, time).
+
+    Returns:
+        (batch, time, embedding_dim).
+
+    Raises:
+        ValueError: A size out of range, or a matrix of another shape in ``set_matrix``.
+
+    Example:
+        >>> import numpy as np
+        >>> embedding = WordEmbedding(5, 2, num_frozen_words=2)
+        >>> embedding.set_matrix(np.arange(10.0).reshape(5, 2))
+        >>> embedding(np.array([[1, 4]])).numpy().tolist(), [w.shape for w in embedding.trainable_weights]
+        ([[[2.0, 3.0], [8.0, 9.0]]], [(3, 2)])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_dim: int,
+        *,
+        num_frozen_words: int = 0,
+        trainable: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(trainable=trainable, **kwargs)
+        self.vocab_size = checks.integer("vocab_size", vocab_size, minimum=2)
+        self.embedding_dim = checks.integer("embedding_dim", embedding_dim)
+        self.num_frozen_words = checks.integer("num_frozen_words", num_frozen_words, minimum=0)
+        if num_frozen_words > vocab_size - 2:
+            raise ValueError(
+                f"num_frozen_words must leave padding and unknown trainable: at most vocab_size - 2 = "
+                f"{vocab_size - 2}; received {num_frozen_words}."
+            )
+        self._make_tables()
+
+    def _make_tables(self) -> None:
+        """Create the weights at once: they do not depend on the input, and ``set_matrix`` fills them before any."""
+        num_trained = self.vocab_size - self.num_frozen_words
+        self.table = self.add_weight(name="table", shape=(num_trained, self.embedding_dim), initializer="uniform")
+        self.frozen_table = None
+        if self.num_frozen_words:
+            shape = (self.num_frozen_words, self.embedding_dim)
+            self.frozen_table = self.add_weight(
+                name="frozen_table", shape=shape, initializer="uniform", trainable=False
+            )
+        self.built = True
+
+    def set_matrix(self, matrix: Any) -> None:
+        """Set every row from ``matrix`` (vocab_size, embedding_dim)."""
+        matrix = np.asarray(matrix)
+        if matrix.shape != (self.vocab_size, self.embedding_dim):
+            raise ValueError(
+                f"embedding_matrix must have shape (vocab_size, embedding_dim) = "
+                f"{(self.vocab_size, self.embedding_dim)}; received {matrix.shape}."
+            )
+        self.table.assign(matrix[: self.table.shape[0]])
+        if self.frozen_table is not None:
+            self.frozen_table.assign(matrix[self.table.shape[0] :])
+
+    def call(self, inputs: Any) -> Any:
+        """Look up ids."""
+        inputs = ops.cast(inputs, "int32")
+        if self.frozen_table is None:
+            return ops.take(self.table, inputs, axis=0)
+        num_trained = self.table.shape[0]
+        trained = ops.take(self.table, ops.minimum(inputs, num_trained - 1), axis=0)
+        frozen = ops.take(self.frozen_table, ops.maximum(inputs - num_trained, 0), axis=0)
+        return ops.where((inputs < num_trained)[..., None], trained, frozen)
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+        """Return (batch, time, embedding_dim)."""
+        return (*inputs_shape, self.embedding_dim)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {
+            **super().get_config(),
+            "vocab_size": self.vocab_size,
+            "embedding_dim": self.embedding_dim,
+            "num_frozen_words": self.num_frozen_words,
+        }

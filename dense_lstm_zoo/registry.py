@@ -1,0 +1,230 @@
+"""The registry: names to factory functions, without importing TensorFlow."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+
+if TYPE_CHECKING:
+    import keras
+
+REQUIRED = inspect.Parameter.empty
+# Arguments that training works out from the data: a user sets them only when building a model by hand.
+FROM_DATA = ("vocab_size", "num_classes", "embedding_matrix", "num_frozen_words")
+_entries: dict[str, ModelEntry] = {}
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One registered model: its factory and what ``describe`` tells of it."""
+
+    name: str
+    task: str
+    paper: str
+    factory: Callable[..., Any]
+    options: Callable[..., Any]
+    encoder_parameters: Callable[..., int]
+
+    @property
+    def summary(self) -> str:
+        """First line of the factory's docstring."""
+        return (inspect.getdoc(self.factory) or "").split("\n")[0]
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Argument names with their defaults (``REQUIRED`` where there is none): the model's own, then the task's."""
+        own, shared = inspect.signature(self.factory), inspect.signature(self.options)
+        parameters = {**own.parameters, **shared.parameters}
+        return {p.name: p.default for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def register(
+    *, task: str, paper: str, options: Callable[..., Any], encoder_parameters: Callable[..., int]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that registers a factory under its function's name.
+
+    Args:
+        task: ``"classification"``, ``"language_model"`` or ``"tagging"``.
+        paper: The source, with the equations.
+        options: The function whose keyword-only arguments all factories of the task share and pass on.
+        encoder_parameters: The closed formula: resolved arguments and ``biases`` to a number.
+    """
+
+    def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
+        name = factory.__name__
+        _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters)
+        return factory
+
+    return decorate
+
+
+@functools.cache
+def _load() -> None:
+    importlib.import_module("dense_lstm_zoo.models")
+
+
+def entry(name: str) -> ModelEntry:
+    """Return what is registered under ``name``, else raise ``ValueError`` with near matches."""
+    _load()
+    if name not in _entries:
+        raise checks.unknown_name("model", name, _entries)
+    return _entries[name]
+
+
+def list_models(pattern: str = "*", *, task: str | None = None) -> list[str]:
+    """Return the sorted names of the models that match.
+
+    Args:
+        pattern: A name with the wildcards ``*``, ``?`` and ``[...]``.
+        task: Keep only this task's models.
+
+    Raises:
+        ValueError: A task that no model has.
+
+    Example:
+        >>> list_models("dc_*", task="classification")
+        ['dc_bilstm']
+    """
+    _load()
+    if task is not None:
+        checks.one_of("task", task, sorted({e.task for e in _entries.values()}))
+    return sorted(n for n, e in _entries.items() if fnmatch.fnmatchcase(n, pattern) and task in (None, e.task))
+
+
+def resolve(
+    name: str, arguments: Mapping[str, Any], recipe: str | None = None, *, complete: bool = True
+) -> dict[str, Any]:
+    """Return every argument of a model: defaults, then the recipe's, then those given.
+
+    Args:
+        name: A registered model.
+        arguments: What the user gave.
+        recipe: A recipe's name, or None.
+        complete: Whether arguments without a default must be there.
+
+    Raises:
+        ValueError: An unknown model, recipe or argument, or a required one that is missing.
+    """
+    from dense_lstm_zoo.training.recipes import get_recipe
+
+    known = entry(name).arguments
+    for argument in arguments:
+        if argument not in known:
+            raise checks.unknown_name(f"argument of {name}:", argument, known)
+    resolved = {**known, **(get_recipe(recipe).arguments_for(name) if recipe else {}), **arguments}
+    missing = [argument for argument, value in resolved.items() if value is REQUIRED]
+    if missing and complete:
+        raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")
+    return {argument: value for argument, value in resolved.items() if value is not REQUIRED}
+
+
+def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras.Model:
+    """Return a compiled ``keras.Model``, ready for ``fit`` on ids and labels.
+
+    Args:
+        name: A registered model; see ``list_models()``.
+        recipe: Take the model arguments of a published result, such as ``"ding2018_table3_10x20"``.
+        **arguments: The model's arguments; see ``describe(name)``.
+
+    Raises:
+        ValueError: An unknown model, recipe or argument (with near matches), a missing argument, a value out of range.
+
+    Example:
+        >>> model = build("dc_bilstm", vocab_size=18_000, num_classes=6)
+        >>> model.count_params()
+        6808766
+    """
+    return entry(name).factory(**resolve(name, arguments, recipe))
+
+
+def count_encoder_parameters(
+    model: str | keras.Model, /, *, recipe: str | None = None, biases: bool = True, **arguments: Any
+) -> int:
+    """Count the weights between the embedding and the softmax, which is what Ding et al.'s tables list.
+
+    Args:
+        model: A name (counted by closed formula, nothing is built) or a model that ``build`` made (its weights are
+            counted).
+        recipe: A recipe's name; with a model's name only.
+        biases: Whether bias vectors count; the paper's columns leave them out.
+        **arguments: Model arguments; with a name only.
+
+    Raises:
+        ValueError: As for ``build``; arguments beside a built model.
+
+    Example:
+        >>> count_encoder_parameters("dc_bilstm", num_dense_layers=10, dense_units=20, biases=False)
+        1440000
+    """
+    if isinstance(model, str):
+        resolved = resolve(model, arguments, recipe, complete=False)
+        return entry(model).encoder_parameters(biases=biases, **resolved)
+    if arguments or recipe:
+        raise ValueError("count_encoder_parameters takes arguments with a model's name only, not with a built model.")
+    weights = [w for layer in model.layers if layer.name not in ("embedding", "logits") for w in layer.weights]
+    return sum(w.shape.num_elements() for w in weights if biases or not w.name.endswith("bias"))
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """What ``describe`` returns; prints as a page."""
+
+    name: str
+    task: str
+    summary: str
+    paper: str
+    arguments: dict[str, Any]
+    encoder_parameters: int
+    encoder_parameters_without_biases: int
+    recipes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        required = [a for a, default in self.arguments.items() if default is REQUIRED]
+        defaults = {a: default for a, default in self.arguments.items() if default is not REQUIRED}
+        width = max(map(len, self.arguments))
+        lines = [
+            f"{self.name} ({self.task})",
+            f"  {self.summary}",
+            f"  Paper: {self.paper}",
+            f"  Encoder parameters with the defaults: {self.encoder_parameters:,} "
+            f"({self.encoder_parameters_without_biases:,} without biases)",
+            "  Arguments:",
+            *(f"    {a:<{width}}  required" for a in required),
+            *(f"    {a:<{width}}  {default!r}" for a, default in defaults.items()),
+            "  Recipes: " + (", ".join(self.recipes) or "none"),
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def describe(name: str) -> ModelDescription:
+    """Return a model's paper, arguments with their defaults, parameter count and recipes; it prints well.
+
+    Raises:
+        ValueError: An unknown model, with near matches.
+
+    Example:
+        >>> describe("dc_bilstm").encoder_parameters
+        1406560
+    """
+    from dense_lstm_zoo.training.recipes import list_recipes
+
+    found = entry(name)
+    return ModelDescription(
+        name=name,
+        task=found.task,
+        summary=found.summary,
+        paper=found.paper,
+        arguments=found.arguments,
+        encoder_parameters=count_encoder_parameters(name),
+        encoder_parameters_without_biases=count_encoder_parameters(name, biases=False),
+        recipes=tuple(list_recipes(model=name)),
+    )

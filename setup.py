@@ -1,0 +1,59 @@
+"""Packaging of dense_lstm_zoo: ``pip install .`` or, for development, ``make install``."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+HERE = pathlib.Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dense_lstm_zoo/__init__.py").read_text()).group(1)
+
+PLOTS = ["matplotlib>=3.9"]
+NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
+TENSORBOARD = ["tensorboard>=2.20"]
+
+setup(
+    name="dense-lstm-zoo",
+    version=VERSION,
+    description="Densely connected and gated-skip LSTMs for Keras and TensorFlow: train on a laptop, serve raw strings",
+    long_description=(HERE / "README.md").read_text(),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.11,<3.14",
+    packages=find_packages(include=["dense_lstm_zoo", "dense_lstm_zoo.*"]),
+    package_data={"dense_lstm_zoo": ["py.typed"]},
+    # tensorflow-text and tensorflow are built against each other: their minor versions must agree.
+    install_requires=[
+        "tensorflow>=2.21,<2.22",
+        "tensorflow-text>=2.21,<2.22",
+        "keras>=3.15,<3.16",
+        "keras-tuner>=1.4.8,<1.5",
+        "pandas>=2.2,<4",
+        "numpy>=2.0",
+    ],
+    extras_require={
+        "tensorboard": TENSORBOARD,
+        "plots": PLOTS,
+        "notebooks": NOTEBOOKS,
+        "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
+        "dev": [
+            *TENSORBOARD,
+            *PLOTS,
+            "ruff>=0.12",
+            "mypy>=1.15",
+            "pytest>=8.3",
+            "hypothesis>=6.130",
+            "scikit-learn>=1.5",
+        ],
+    },
+    entry_points={"console_scripts": ["dense-lstm-zoo = dense_lstm_zoo.cli:main"]},
+    classifiers=[
+        "License :: OSI Approved :: Apache Software License",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+)

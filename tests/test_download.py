@@ -1,0 +1,245 @@
+import hashlib
+import re
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from dense_lstm_zoo.data import download as download_module
+from dense_lstm_zoo.data.download import DownloadError, download
+
+CONTENT = bytes(range(256)) * 2000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves CONTENT; ``cuts`` holds, for each coming answer, after how many bytes the connection breaks off."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/corpus.txt"
+        self.ranges, self.cuts, self.statuses = [], [], []
+        self.honours_ranges = True
+        self.shift = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server = self.server
+        wanted = self.headers.get("Range")
+        server.ranges.append(wanted)
+        if server.statuses and (status := server.statuses.pop(0)) != 200:
+            self.send_error(status)
+            return
+        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.honours_ranges else 0
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        body = CONTENT[start:]
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start + server.shift}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: server.cuts.pop(0) if server.cuts else None])
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def part_of(path):
+    return path.with_name(path.name + ".part")
+
+
+def test_a_download_arrives_whole_in_a_folder_that_did_not_exist_and_leaves_no_part(server, tmp_path):
+    path = tmp_path / "new" / "folder" / "corpus.txt"
+    assert download(server.url, path, SHA256.upper(), progress=False) == path
+    assert path.read_bytes() == CONTENT
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_with_the_right_checksum_is_not_requested_again_and_one_with_another_is_replaced(server, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(CONTENT)
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges == []
+    path.write_bytes(b"damaged")
+    download(server.url, path, SHA256, progress=False)
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_part_of_an_earlier_call_is_resumed_where_it_ended(server, tmp_path):
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT[:1000])
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges == ["bytes=1000-"]
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_server_that_ignores_ranges_sends_the_file_from_its_start_and_nothing_is_doubled(server, tmp_path):
+    server.honours_ranges = False
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT[:1000])
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges == ["bytes=1000-"]
+    assert path.read_bytes() == CONTENT
+
+
+def test_an_answer_from_another_byte_than_asked_for_is_dropped_and_the_download_starts_over(server, tmp_path):
+    server.shift = 7
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT[:1000])
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges == ["bytes=1000-", None]
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_complete_part_is_moved_into_place_without_a_request(server, tmp_path):
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT)
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges == []
+    assert path.read_bytes() == CONTENT
+    assert not part_of(path).exists()
+
+
+def test_a_part_longer_than_the_file_is_refused_by_its_checksum_and_the_next_call_succeeds(server, tmp_path):
+    path = tmp_path / "corpus.txt"
+    part_of(path).write_bytes(CONTENT + b"more")
+    with pytest.raises(ValueError, match="Wrong checksum"):
+        download(server.url, path, SHA256, progress=False)
+    assert server.ranges == [f"bytes={len(CONTENT) + 4}-"]
+    assert list(tmp_path.iterdir()) == []
+    assert download(server.url, path, SHA256, progress=False).read_bytes() == CONTENT
+
+
+def test_a_connection_that_breaks_off_is_resumed_within_the_same_call(server, tmp_path):
+    server.cuts = [100_000, 50_000]
+    path = tmp_path / "corpus.txt"
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges == [None, "bytes=100000-", "bytes=150000-"]
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_connection_that_keeps_breaking_off_leaves_a_part_from_which_the_next_call_resumes(server, tmp_path):
+    server.cuts = [1000] * download_module.ATTEMPTS
+    path = tmp_path / "corpus.txt"
+    with pytest.raises(
+        DownloadError, match=r"broke off after 3,000 of 512,000 bytes.*3,000 bytes that arrived are kept"
+    ):
+        download(server.url, path, SHA256, progress=False)
+    assert not path.exists()
+    assert part_of(path).read_bytes() == CONTENT[:3000]
+    download(server.url, path, SHA256, progress=False)
+    assert server.ranges[-1] == "bytes=3000-"
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_connection_that_stalls_times_out_and_is_resumed(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download_module, "TIMEOUT_SECONDS", 0.05)
+    released = threading.Event()
+    answer = Handler.do_GET
+
+    def stall_once(handler):
+        server.cuts = [] if server.ranges else [1000]
+        first = not server.ranges
+        answer(handler)
+        if first:
+            handler.wfile.flush()
+            released.wait(5)
+
+    monkeypatch.setattr(Handler, "do_GET", stall_once)
+    path = tmp_path / "corpus.txt"
+    try:
+        download(server.url, path, SHA256, progress=False)
+    finally:
+        released.set()
+    assert server.ranges == [None, "bytes=1000-"]
+    assert path.read_bytes() == CONTENT
+
+
+def test_an_overloaded_server_is_asked_again(server, tmp_path):
+    server.statuses = [503, 200]
+    assert download(server.url, tmp_path / "corpus.txt", SHA256, progress=False).read_bytes() == CONTENT
+    assert len(server.ranges) == 2
+
+
+def test_a_wrong_checksum_names_url_and_both_checksums_and_leaves_nothing(server, tmp_path):
+    expected = "0" * 64
+    with pytest.raises(ValueError, match="Wrong checksum") as caught:
+        download(server.url, tmp_path / "corpus.txt", expected, progress=False)
+    for part in (server.url, expected, SHA256):
+        assert part in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_file_on_the_server_is_asked_for_once_and_the_error_says_where_to_put_it_by_hand(server, tmp_path):
+    server.statuses = [404] * 5
+    path = tmp_path / "corpus.txt"
+    with pytest.raises(DownloadError) as caught:
+        download(server.url, path, SHA256, progress=False)
+    assert isinstance(caught.value, OSError)
+    for part in ("Could not download corpus.txt", server.url, "404 Not Found", f"by hand at {path}"):
+        assert part in str(caught.value)
+    assert len(server.ranges) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_connection_names_file_address_reason_and_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/corpus.txt"
+    path = tmp_path / "corpus.txt"
+    with pytest.raises(DownloadError) as caught:
+        download(url, path, SHA256, progress=False)
+    for part in ("Could not download corpus.txt", url, "refused", f"by hand at {path}"):
+        assert part in str(caught.value)
+
+
+def test_the_final_path_never_holds_a_half_written_file(server, tmp_path, monkeypatch):
+    path = tmp_path / "corpus.txt"
+    seen = []
+    update = download_module._Progress.update
+
+    def watch(progress, done):
+        seen.append((path.exists(), part_of(path).exists()))
+        update(progress, done)
+
+    monkeypatch.setattr(download_module._Progress, "update", watch)
+    download(server.url, path, SHA256, progress=False)
+    assert len(seen) > 1
+    assert set(seen) == {(False, True)}
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "file:///etc/hostname", "corpus.txt", "http:///x", ""])
+def test_an_address_that_is_not_http_is_refused_with_what_was_received(url, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(f"received {url!r}")):
+        download(url, tmp_path / "corpus.txt", SHA256)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_as_the_path_is_refused_before_any_request(server, tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        download(server.url, tmp_path, SHA256)
+    assert server.ranges == []
+
+
+def test_progress_is_one_plain_line_where_stderr_is_no_terminal_and_none_when_switched_off(server, tmp_path, capsys):
+    download(server.url, tmp_path / "a.txt", SHA256)
+    lines = capsys.readouterr().err
+    assert re.fullmatch(r"a\.txt: 512,000 of 512,000 bytes, 100 %, [\d.]+ MB/s\n", lines)
+    download(server.url, tmp_path / "b.txt", SHA256, progress=False)
+    assert capsys.readouterr().err == ""

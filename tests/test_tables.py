@@ -1,0 +1,256 @@
+import json
+import re
+
+import pytest
+
+from dense_lstm_zoo.data.tables import read_table_corpus
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file and return its path; a list becomes lines of JSON."""
+
+    def _write(content, name="train.csv"):
+        path = tmp_path / name
+        if isinstance(content, list):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return _write
+
+
+def read_csv(path, **options):
+    return read_table_corpus("csv", train_file=path, **options)
+
+
+def named_labels(corpus, split):
+    return [corpus.label_names[i] for i in split.labels]
+
+
+def fails(match, kind, path, error=ValueError, **options):
+    with pytest.raises(error, match=match) as caught:
+        read_table_corpus(kind, train_file=path, **options)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("csv", 'label,text,note\ngood,"Fine , really .",x\nbad,NA,\ngood,null,y\nbad,None,z\n'),
+        ("tsv", "label\ttext\tnote\ngood\tFine , really .\tx\nbad\tNA\t\ngood\tnull\ty\nbad\tNone\tz\n"),
+        (
+            "jsonl",
+            [
+                {"text": text, "label": label, "note": 1}
+                for text, label in [("Fine , really .", "good"), ("NA", "bad"), ("null", "good"), ("None", "bad")]
+            ],
+        ),
+    ],
+)
+def test_each_kind_reads_texts_as_written_with_sorted_labels(write, kind, content):
+    corpus = read_table_corpus(kind, train_file=write(content))
+    assert corpus.name == kind
+    assert corpus.train.texts == ["Fine , really .", "NA", "null", "None"]
+    assert corpus.label_names == ("bad", "good")
+    assert corpus.train.labels == [1, 0, 1, 0]
+    assert corpus.dev is None
+    assert corpus.test is None
+
+
+def test_dev_and_test_files_take_their_indices_from_the_training_labels(write):
+    train = write("text,label\na,x\nb,y\nc,z\n", "train.csv")
+    dev, test = write("text,label\nd,z\n", "dev.csv"), write("text,label\ne,y\nf,z\n", "test.csv")
+    corpus = read_table_corpus("csv", train_file=str(train), dev_file=dev, test_file=test)
+    assert (corpus.dev.texts, corpus.dev.labels) == (["d"], [2])
+    assert (corpus.test.texts, corpus.test.labels) == (["e", "f"], [1, 2])
+
+
+def test_other_column_names_are_taken_by_name(write):
+    corpus = read_csv(write("id,y,question\n1,a,Why ?\n2,b,How ?\n"), text_column="question", label_column="y")
+    assert corpus.train.texts == ["Why ?", "How ?"]
+    assert corpus.label_names == ("a", "b")
+
+
+def test_integer_labels_are_ordered_by_value_and_others_by_spelling(write):
+    assert read_csv(write("text,label\na,10\nb,9\nc,-1\n")).label_names == ("-1", "9", "10")
+    assert read_csv(write("text,label\na,10\nb,9\nc,x\n")).label_names == ("10", "9", "x")
+
+
+def test_numbers_stay_as_written_so_that_one_and_one_point_nought_are_two_labels(write):
+    assert read_csv(write("text,label\na,1.0\nb,1\nc,01\n")).label_names == ("01", "1", "1.0")
+    rows = [{"text": "a", "label": 1}, {"text": "b", "label": 1.0}, {"text": "c", "label": True}]
+    assert read_table_corpus("jsonl", train_file=write(rows)).label_names == ("1", "1.0", "True")
+
+
+def test_a_file_longer_than_what_pandas_types_at_once_keeps_its_numbers_as_written(write):
+    corpus = read_csv(write("text,label\na,x\n" + "1.50,01\n" * 300_000))
+    assert corpus.label_names == ("01", "x")
+    assert corpus.train.texts[-1] == "1.50"
+
+
+def test_spaces_around_a_label_go_and_those_of_a_text_stay(write):
+    corpus = read_csv(write("text,label\n a , x\n b ,x \nc,y\n"))
+    assert corpus.label_names == ("x", "y")
+    assert corpus.train.texts == [" a ", " b ", "c"]
+
+
+def test_quoted_csv_cells_may_hold_commas_quotation_marks_and_line_breaks(write):
+    corpus = read_csv(write('text,label\n"a, ""b""\nc",x\nd,y\n'))
+    assert corpus.train.texts == ['a, "b"\nc', "d"]
+
+
+def test_a_quotation_mark_in_a_tsv_is_a_character_and_swallows_no_row(write):
+    corpus = read_table_corpus("tsv", train_file=write('text\tlabel\n"a\tx\nb"\ty\n"c"\tx\n'))
+    assert corpus.train.texts == ['"a', 'b"', '"c"']
+
+
+def test_other_unicode_line_separators_do_not_break_a_json_line(write):
+    content = '{"text": "a\u2028b\x85c", "label": 0}\r\n\r\n{"text": "d", "label": 1}\r\n'
+    corpus = read_table_corpus("jsonl", train_file=write(content))
+    assert corpus.train.texts == ["a\u2028b\x85c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("csv", "text,label\na,0\nb,1\n"), ("jsonl", '{"text": "a", "label": 0}\n{"text": "b", "label": 1}\n')],
+)
+def test_a_byte_order_mark_is_no_part_of_the_first_name(write, kind, content):
+    corpus = read_table_corpus(kind, train_file=write(content.encode("utf-8-sig")))
+    assert corpus.train.texts == ["a", "b"]
+
+
+def test_blank_rows_are_no_examples_but_count_in_row_numbers(write):
+    assert len(read_csv(write("text,label\na,0\n\nb,1\n,\n\n")).train) == 2
+    fails(r"1 row \(row 5\) with an empty label", "csv", write("text,label\na,0\n\nb,1\nc,\n"))
+
+
+def test_another_encoding_is_read_when_named(write):
+    path = write("text,label\ncafé,0\nthé,1\n".encode("latin-1"))
+    assert read_csv(path, encoding="latin-1").train.texts == ["café", "thé"]
+    utf_16 = write("text,label\ncafé,0\nthé,1\n".encode("utf-16"), "utf16.csv")
+    assert read_csv(utf_16, encoding="utf-16").train.texts == ["café", "thé"]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_wrong_encoding_is_named_with_byte_offset_line_and_what_to_do(write, mark):
+    path = write(mark + "text,label\na,0\ncafé,1\n".encode("latin-1"))
+    offset = len(mark) + len("text,label\na,0\ncaf")
+    fails(rf"is not utf-8: byte 0xe9 at offset {offset}, line 3 .*--encoding latin-1", "csv", path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-9", "hex"])
+def test_an_encoding_that_does_not_exist_is_refused(write, encoding):
+    with pytest.raises(ValueError, match=f"encoding must be a text encoding.*received '{encoding}'"):
+        read_csv(write("text,label\na,0\nb,1\n"), encoding=encoding)
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones(write):
+    with pytest.raises(ValueError, match=r"'json'\. Did you mean 'jsonl'.*Accepted: csv, jsonl, tsv"):
+        read_table_corpus("json", train_file=write("x"))
+
+
+def test_a_missing_file_names_similar_files_beside_it(write, tmp_path):
+    write("x", "train.csv")
+    fails(r"does not exist\. Did you mean 'train\.csv'", "csv", tmp_path / "trian.csv", FileNotFoundError)
+    fails("does not exist, nor does its folder", "csv", tmp_path / "no" / "train.csv", FileNotFoundError)
+
+
+def test_a_missing_test_file_is_noticed_before_anything_is_read(write, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"test\.csv does not exist"):
+        read_csv(write(b"\xff broken"), test_file=tmp_path / "test.csv")
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
+    fails("is a folder; name a file in it", "csv", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("content", [b"", b" \n\n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_refused(write, kind, content):
+    fails("is empty", kind, write(content))
+
+
+def test_a_header_without_examples_is_refused(write):
+    fails("no examples", "csv", write("text,label\n\n"))
+
+
+def test_a_blank_first_row_is_refused(write):
+    fails("row 1 is blank; it must hold the column names", "csv", write("\ntext,label\na,0\nb,1\n"))
+
+
+def test_a_missing_column_gets_a_near_match_and_the_columns_there_are(write):
+    fails(r"'label'\. Did you mean 'labels'\? Accepted: id, labels, text", "csv", write("id,text,labels\n1,a,0\n"))
+    fails(r"'text'\. Did you mean 'Text'\? Accepted: Text, label", "tsv", write("Text\tlabel\na\t0\n"))
+
+
+def test_a_json_line_without_the_column_is_named(write):
+    rows = [{"text": "a", "label": 0}, {"txt": "b", "label": 1}]
+    fails(r"line 2: 'text'\. Did you mean 'txt'", "jsonl", write(rows))
+
+
+def test_a_column_that_occurs_twice_is_refused(write):
+    fails("has 2 columns named 'text'", "csv", write("text,label,text\na,0,b\n"))
+
+
+def test_text_and_label_cannot_be_the_same_column(write):
+    with pytest.raises(ValueError, match="must differ; both are 'text'"):
+        read_csv(write("text,label\na,0\nb,1\n"), label_column="text")
+
+
+def test_empty_texts_are_counted_with_the_first_rows(write):
+    content = "text,label\na,0\n" + " ,1\n" * 7
+    fails(r"7 rows \(row 3, 4, 5, 6, 7, \.\.\.\) with an empty text", "csv", write(content))
+    rows = [{"text": "a", "label": 0}, {"text": "", "label": 1}, {"text": None, "label": 1}]
+    fails(r"2 rows \(row 2, 3\) with an empty text", "jsonl", write(rows))
+
+
+def test_missing_labels_are_counted_with_the_first_rows(write):
+    fails(r"2 rows \(row 3, 4\) with an empty label", "csv", write("text,label\na,0\nb, \nc\n"))
+    rows = [{"text": "a", "label": 0}, {"text": "b", "label": None}, {"text": "c", "label": float("nan")}]
+    fails(r"2 rows \(row 2, 3\) with an empty label", "jsonl", write(rows))
+
+
+def test_a_single_label_is_not_enough_to_train_on(write):
+    fails("every row has the label '1'; training needs at least two", "csv", write("text,label\na,1\nb,1\n"))
+
+
+@pytest.mark.parametrize("part", ["dev_file", "test_file"])
+def test_a_label_that_training_has_not_is_named_with_file_and_row(write, part):
+    train, other = write("text,label\na,0\nb,1\n", "train.csv"), write("text,label\nc,1\nd,1.0\n", "other.csv")
+    expected = r"other\.csv: 1 row \(row 3\) with a label that train\.csv has not.*'1\.0'\. Labels of train\.csv: 0, 1"
+    with pytest.raises(ValueError, match=expected):
+        read_csv(train, **{part: other})
+
+
+def test_a_row_with_too_many_cells_is_named_and_never_read_shifted(write):
+    fails(
+        "row 3 has 3 cells where the rows before it have 2.*quotation marks", "csv", write("text,label\na,0\nb,c,1\n")
+    )
+    fails("row 2 has 3 cells", "csv", write("text,label\na,b,0\nb,c,1\n"))
+    fails("row 2 has 3 cells", "tsv", write("text\tlabel\na\tb\t0\n"))
+
+
+def test_a_quotation_mark_that_is_never_closed_is_named_by_its_row(write):
+    fails("row 3 opens a quotation mark that is never closed", "csv", write('text,label\na,0\nb,"1\nc,0\n'))
+
+
+def test_an_invalid_json_line_is_named(write):
+    content = '{"text": "a", "label": 0}\n{"text": "b", label: 1}\n'
+    fails(re.escape("line 2 is not valid JSON"), "jsonl", write(content))
+
+
+@pytest.mark.parametrize("line", ["[1, 2]", '"a"', "3", "null"])
+def test_a_json_line_that_is_no_object_is_named(write, line):
+    fails("line 2 must be a JSON object", "jsonl", write(f'{{"text": "a", "label": 0}}\n{line}\n'))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"text": 5, "label": 1}, "line 2: 'text' must be a string; found 5"),
+        ({"text": "b", "label": ["x"]}, r"line 2: 'label' must be a string or a number; found \['x'\]"),
+    ],
+)
+def test_json_values_of_the_wrong_kind_are_named(write, row, message):
+    fails(message, "jsonl", write([{"text": "a", "label": 0}, row]))

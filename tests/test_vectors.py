@@ -1,0 +1,354 @@
+import gzip
+import os
+import random
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dense_lstm_zoo.data import vector_text
+from dense_lstm_zoo.data.vectors import PROBLEMS, Problem, read_vectors
+
+WORDS = ["the", "of", "cat", ". . .", "at name@domain.com", "naïve", "a\u0085b", "c\u00a0d", "e\u2028f", "66"]
+
+
+def some_lines(words=WORDS, dim=3, seed=0):
+    source = random.Random(seed)
+    return [f"{word} {' '.join(f'{source.gauss(0, 1):.5f}' for _ in range(dim))}" for word in words]
+
+
+def write(path, lines, end="\n"):
+    path.write_bytes("".join(line + end for line in lines).encode())
+    return path
+
+
+def expected(lines, dim=3):
+    return np.array([[np.float32(number) for number in line.split(" ")[-dim:]] for line in lines], np.float32)
+
+
+def problems(result):
+    """The problems met, by kind."""
+    assert tuple(result.report.problems) == PROBLEMS
+    return {kind: problem for kind, problem in result.report.problems.items() if problem.count}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "vectors.txt"
+
+
+def test_numbers_are_the_float32_of_the_text(path):
+    numbers = ["0.1", "-1e-3", "3", "+2.5E+2", ".5", "7.", "16777217", "0.30000000000000004"]
+    result = read_vectors(write(path, ["the " + " ".join(numbers)]), most_frequent=None)
+    assert result.matrix.dtype == np.float32
+    assert result.matrix[0].tolist() == [float(np.float32(number)) for number in numbers]
+    assert result.report.dim == 8
+
+
+PACKINGS = [
+    "plain",
+    "no last line end",
+    "gz",
+    "gz of two parts",
+    "zip",
+    "crlf",
+    "tabs",
+    "trailing space",
+    "header",
+    "bom",
+]
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("block", [1, 7, 1 << 16])
+def test_every_packing_gives_the_same_words_and_numbers(path, packing, block, monkeypatch):
+    monkeypatch.setattr(vector_text, "_BLOCK", block)
+    lines = some_lines()
+    text = "".join(line + "\n" for line in lines).encode()
+    match packing:
+        case "no last line end":
+            path.write_bytes(text[:-1])
+        case "gz":
+            path.write_bytes(gzip.compress(text))
+        case "gz of two parts":
+            path.write_bytes(gzip.compress(text[:50]) + gzip.compress(text[50:]))
+        case "zip":
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("../../outside.txt", text)
+                archive.writestr("__MACOSX/._outside.txt", b"\0")
+        case "crlf":
+            write(path, lines, end="\r\n")
+        case "tabs":
+            write(path, ["\t".join(line.rsplit(" ", 3)) for line in lines])
+        case "trailing space":
+            write(path, lines, end=" \n")
+        case "header":
+            write(path, ["10 3", *lines])
+        case "bom":
+            path.write_bytes(b"\xef\xbb\xbf" + text)
+        case _:
+            path.write_bytes(text)
+    before = sorted(path.parent.rglob("*"))
+    for asked in ({"most_frequent": None}, {"wanted": WORDS}):
+        result = read_vectors(path, **asked)
+        assert result.words == WORDS
+        assert np.array_equal(result.matrix, expected(lines))
+        assert result.index() == {word: row for row, word in enumerate(WORDS)}
+        assert result.report.header == ((10, 3) if packing == "header" else None)
+        assert result.report.lines == (11 if packing == "header" else 10)
+        assert not problems(result)
+        assert not result.report.truncated
+    assert sorted(path.parent.rglob("*")) == before
+    assert not (path.parent / "../../outside.txt").exists()
+
+
+def test_words_with_spaces_among_the_first_lines_do_not_change_the_width(path):
+    lines = some_lines([". . .", ". .", "at name@domain.com", "the", "66"])
+    result = read_vectors(write(path, lines), wanted={". .", "66"})
+    assert result.words == [". .", "66"]
+    assert np.array_equal(result.matrix, expected([lines[1], lines[4]]))
+
+
+def test_a_word_that_shares_the_first_part_of_a_wanted_word_is_not_kept(path):
+    result = read_vectors(write(path, some_lines(["at", "at home", "at name@domain.com"])), wanted={"at home"})
+    assert result.words == ["at home"]
+
+
+def test_two_integers_are_a_header_only_if_the_next_lines_have_that_width(path):
+    result = read_vectors(write(path, ["2 1", "the 1 2", "of 3 4"]), most_frequent=None)
+    assert result.report.header is None
+    assert problems(result) == {"wrong width": Problem(1, (1,))}
+    result = read_vectors(write(path, ["7 3"]), most_frequent=None)
+    assert (result.words, result.matrix.tolist()) == (["7"], [[3]])
+
+
+def test_a_header_that_promises_more_words_is_reported(path):
+    report = read_vectors(write(path, ["5 3", *some_lines(["a", "b"])]), most_frequent=None).report
+    assert "promises 5 words, the file has 2" in str(report)
+
+
+@pytest.mark.parametrize("asked", [{"most_frequent": None}, {"wanted": ["the", "cat", "of", "on", "in", "to"]}])
+def test_bad_lines_are_skipped_and_reported_with_their_numbers(path, asked):
+    lines = [
+        "the 1 2 3",
+        "cat 1 x 3",  # malformed
+        "cat 4 5 6",
+        "of 1 2",  # wrong width
+        "of 1 2 3 4",  # wrong width
+        "of nan 1 2",  # non-finite
+        "of 1 -inf 2",  # non-finite
+        "of 1 1e39 2",  # non-finite in float32
+        "the 7 8 9",  # duplicate
+        "on",  # malformed
+        "on 1_0 2 3",  # malformed
+        "on 1 2 3",
+    ]
+    result = read_vectors(write(path, lines), **asked)
+    assert result.words == ["the", "cat", "on"]
+    assert result.matrix.tolist() == [[1, 2, 3], [4, 5, 6], [1, 2, 3]]
+    assert problems(result) == {
+        "malformed": Problem(3, (2, 10, 11)),
+        "wrong width": Problem(2, (4, 5)),
+        "duplicate": Problem(1, (9,)),
+        "non-finite": Problem(3, (6, 7, 8)),
+    }
+    assert str(result.report).splitlines() == [
+        "12 lines read, 3 words kept, 3 numbers each.",
+        "Skipped, malformed: 3 (line 2, 10, 11).",
+        "Skipped, wrong width: 2 (line 4, 5).",
+        "Skipped, duplicate: 1 (line 9).",
+        "Skipped, non-finite: 3 (line 6, 7, 8).",
+    ]
+
+
+def test_line_numbers_count_the_header_and_only_the_first_five_are_kept(path):
+    lines = [line for i in range(700) for line in (f"w{i} 1 2", f"v{i} 1 x")]
+    result = read_vectors(write(path, ["1400 2", *lines]), most_frequent=None)
+    assert result.words == [f"w{i}" for i in range(700)]
+    assert problems(result) == {"malformed": Problem(700, (3, 5, 7, 9, 11))}
+    assert "malformed: 700 (line 3, 5, 7, 9, 11, ...)" in str(result.report)
+
+
+def test_undecodable_and_empty_words_are_skipped_and_reported(path):
+    path.write_bytes(b"the 1 2\nna\xefve 3 4\n 5 6\n\nof 7 8\n")
+    result = read_vectors(path, most_frequent=None)
+    assert result.words == ["the", "of"]
+    assert problems(result) == {
+        "malformed": Problem(2, (3, 4)),
+        "undecodable": Problem(1, (2,)),
+    }
+
+
+def test_wanted_and_most_frequent_together_keep_the_order_of_the_file(path):
+    words = [f"w{i}" for i in range(2000)]
+    lines = some_lines(words)
+    result = read_vectors(write(path, lines), wanted=["w1500", "w1", "w900", "dog"], most_frequent=3)
+    assert result.words == ["w0", "w1", "w2", "w900", "w1500"]
+    assert np.array_equal(result.matrix, expected([lines[i] for i in (0, 1, 2, 900, 1500)]))
+    assert result.report.lines == 2000
+
+
+def test_most_frequent_counts_distinct_valid_words(path):
+    lines = ["a 1 2", "a 3 4", "b 1 x", "c 1 nan", "b 5 6", "d 7 8", "e 9 0"]
+    result = read_vectors(write(path, lines), most_frequent=3)
+    assert result.words == ["a", "b", "d"]
+    assert result.matrix.tolist() == [[1, 2], [5, 6], [7, 8]]
+
+
+def test_reading_stops_when_every_word_asked_for_is_found(path, monkeypatch):
+    monkeypatch.setattr(vector_text, "_BLOCK", 1 << 10)
+    write(path, some_lines([f"w{i}" for i in range(1000)]))
+    for asked in ({"most_frequent": 40}, {"wanted": {"w39"}}, {"wanted": {"w39", "w2"}, "most_frequent": 3}):
+        report = read_vectors(path, **asked).report
+        assert report.stopped
+        assert 40 <= report.lines < 150
+        assert "every word asked for was found" in str(report)
+    assert not read_vectors(path, wanted={"w39", "dog"}).report.stopped
+    assert not read_vectors(path, wanted={"w999"}).report.stopped
+
+
+def test_wanted_words_that_the_file_lacks_are_absent(path):
+    write(path, some_lines())
+    result = read_vectors(path, wanted={"dog", "cat", "\ud800", ""})
+    assert result.words == ["cat"]
+    result = read_vectors(path, wanted={"dog"})
+    assert (result.words, result.matrix.shape, result.matrix.dtype) == ([], (0, 3), np.float32)
+    assert read_vectors(path, wanted=[], most_frequent=1).words == ["the"]
+
+
+def test_the_matrix_grows_over_many_batches(path):
+    words = [f"w{i}" for i in range(5000)]
+    lines = some_lines(words, dim=2)
+    result = read_vectors(write(path, lines), most_frequent=None)
+    assert result.words == words
+    assert np.array_equal(result.matrix, expected(lines, dim=2))
+    assert result.matrix.base is None
+
+
+def test_a_truncated_gzip_file_keeps_what_came_before(path):
+    lines = some_lines([f"w{i}" for i in range(5000)])
+    packed = gzip.compress("\n".join(lines).encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    result = read_vectors(path, most_frequent=None)
+    kept = len(result.words)
+    assert 1500 < kept < 3500
+    assert result.words == [f"w{i}" for i in range(kept)]
+    assert np.array_equal(result.matrix, expected(lines[:kept]))
+    assert result.report.truncated
+    assert result.report.lines == kept
+    assert f"truncated or damaged after line {kept:,}" in str(result.report)
+    path.write_bytes(packed[:-4])
+    assert read_vectors(path, most_frequent=None).report.truncated
+
+
+@pytest.mark.parametrize("damage", ["stream", "checksum"])
+def test_a_damaged_zip_member_keeps_what_came_before(path, damage):
+    lines = some_lines([f"w{i}" for i in range(30_000)])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("vectors.txt", "\n".join(lines))
+        offset = archive.start_dir
+    packed = bytearray(path.read_bytes())
+    if damage == "stream":
+        packed[offset // 2 : offset // 2 + 2000] = b"\xff" * 2000
+    else:
+        packed[offset + 16] ^= 1  # the member's checksum in the archive's directory
+    path.write_bytes(packed)
+    result = read_vectors(path, most_frequent=None)
+    assert result.report.truncated
+    good = 10_000  # well before the damage
+    assert result.words[:good] == [f"w{i}" for i in range(good)]
+    assert np.array_equal(result.matrix[:good], expected(lines[:good]))
+
+
+def test_a_zip_archive_cut_short_or_of_several_files_is_refused(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "the 1 2\n")
+        archive.writestr("folder/b.txt", "the 1 2\n")
+    with pytest.raises(ValueError, match=r"holds 2: a\.txt, folder/b\.txt"):
+        read_vectors(path, most_frequent=None)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "the 1 2\n" * 20)
+    whole = path.read_bytes()
+    for damaged in (whole[:60], whole[:4] + whole[60:]):  # the end is missing; the directory points before the start
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="cannot be read as a zip archive"):
+            read_vectors(path, most_frequent=None)
+    with zipfile.ZipFile(path, "w"):
+        pass
+    with pytest.raises(ValueError, match="holds 0: none"):
+        read_vectors(path, most_frequent=None)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"2 4\nthe \x01\x02\xff\xfe\x9c\x01\x02\x03\x81\x92\xa3\xb4\xc5\xd6\xe7\xf8\nof " + b"\xf0" * 16 + b"\n",
+        b"2 1\nthe " + np.ones(1, np.float32).tobytes() + b"\n",
+        b"\x80" * (9 << 20),
+        b"",
+        b"\n\n",
+        b"some text\nwithout any numbers\n",
+        b"the nan 1\nof inf 2\n",
+        gzip.compress(b"the 1 2\n")[:12],
+        gzip.compress(b""),
+    ],
+    ids=["binary", "binary with NUL", "no line end", "empty", "blank", "prose", "no finite", "cut gzip", "empty gzip"],
+)
+def test_a_file_without_vectors_is_refused_with_the_accepted_formats(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"Accepted: text with one word and its numbers on each line"):
+        read_vectors(path, most_frequent=None)
+
+
+def test_a_folder_is_refused_and_a_missing_file_names_near_matches(tmp_path):
+    (tmp_path / "glove.6B.50d.txt").touch()
+    with pytest.raises(ValueError, match="is a folder"):
+        read_vectors(tmp_path, most_frequent=None)
+    with pytest.raises(FileNotFoundError, match=r"Did you mean 'glove\.6B\.50d\.txt'"):
+        read_vectors(tmp_path / "glove.6b.50d.txt", most_frequent=None)
+    with pytest.raises(FileNotFoundError, match=r"in .*\.$"):
+        read_vectors(tmp_path / "unlike", most_frequent=None)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        read_vectors(tmp_path / "nowhere" / "glove.txt", most_frequent=None)
+
+
+def test_a_dim_that_the_file_does_not_have_is_refused(path):
+    write(path, some_lines())
+    assert read_vectors(str(path), most_frequent=1, dim=3).report.dim == 3
+    with pytest.raises(ValueError, match="has 3 numbers per word; received dim=4"):
+        read_vectors(path, most_frequent=1, dim=4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Nothing to read"),
+        ({"wanted": []}, "Nothing to read"),
+        ({"wanted": "the"}, "collection of words.*received 'the'"),
+        ({"wanted": ["the", 3]}, "must hold words.*received 3"),
+        ({"wanted": 3}, "collection of words"),
+        ({"most_frequent": -1}, "most_frequent must be an integer of at least 0; received -1"),
+        ({"most_frequent": 1.5}, "most_frequent must be an integer"),
+        ({"most_frequent": 1, "dim": 0}, "dim must be an integer of at least 1; received 0"),
+    ],
+)
+def test_arguments_are_checked_before_the_file_is_looked_for(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        read_vectors("nowhere.txt", **arguments)
+
+
+def test_the_published_files_are_read_whole():
+    root = os.environ.get("DENSE_LSTM_ZOO_DATA")
+    if not root:
+        pytest.skip("set DENSE_LSTM_ZOO_DATA to the folder of the benchmark data to read a real file")
+    path = Path(root, "vectors", "imdb.300d.txt.gz")
+    result = read_vectors(path, most_frequent=None, dim=300)
+    assert len(result.words) == result.report.lines == 45_121
+    assert result.matrix.shape == (45_121, 300)
+    assert result.matrix[result.index()["the"], :3].tolist() == [float(np.float32(x)) for x in (-0.030, 0.077, -0.027)]
+    assert not problems(result)
+    tenth = result.words[::10]
+    again = read_vectors(path, wanted=tenth)
+    assert again.words == tenth
+    assert np.array_equal(again.matrix, result.matrix[::10])
