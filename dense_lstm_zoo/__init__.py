@@ -6,7 +6,8 @@ registers the classes.
 """
 
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
-from dense_lstm_zoo.data.corpora import Corpus, Split, fetch, list_corpora, load_corpus
+from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
+from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.recipes import get_recipe, list_recipes

@@ -15,7 +15,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.data.corpora import Split
+    from dense_lstm_zoo.data.corpus import Split
     from dense_lstm_zoo.data.vocabulary import TextToIds
 
 _CHUNK = 4096  # texts held at a time by predict_stream

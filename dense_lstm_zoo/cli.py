@@ -18,7 +18,7 @@ from dense_lstm_zoo import files, registry
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification import ClassificationBundle, Prediction
-    from dense_lstm_zoo.data.corpora import Corpus
+    from dense_lstm_zoo.data.corpus import Corpus
 
 _FILE_OPTIONS = ("train_file", "dev_file", "test_file", "text_column", "label_column", "encoding")
 

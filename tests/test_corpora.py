@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo.data import corpora
+from dense_lstm_zoo.data import corpora, readers
 from dense_lstm_zoo.data import download as download_module
-from dense_lstm_zoo.data.corpora import Corpus, Split, fetch, find_file, list_corpora, load_corpus, split_dev
+from dense_lstm_zoo.data.corpora import fetch, find_file, list_corpora, load_corpus
+from dense_lstm_zoo.data.corpus import Corpus, Split, split_dev
 from dense_lstm_zoo.data.download import DownloadError
 
 TRAIN_LINES = [
@@ -42,7 +43,7 @@ def made_trec(tmp_path, monkeypatch):
     (folder / "TREC_10.label").write_text("\n".join(TEST_LINES) + "\n", encoding="utf-8")
     monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(corpora, "_TREC_LINES", (6, 2))
+    monkeypatch.setattr(readers, "_TREC_LINES", (6, 2))
     return folder
 
 
@@ -56,7 +57,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("DENSE_LSTM_ZOO_DATA", raising=False)
-    monkeypatch.setattr(corpora, "_TREC_LINES", (6, 2))
+    monkeypatch.setattr(readers, "_TREC_LINES", (6, 2))
     monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
     monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *args: None)
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(served))
@@ -176,7 +177,7 @@ def test_a_trec_file_without_all_labels_says_which_it_has(made_trec):
 
 
 def test_a_trec_test_label_that_training_lacks_is_named_with_its_line(made_trec, monkeypatch):
-    monkeypatch.setattr(corpora, "_TREC_LINES", (50, 2))
+    monkeypatch.setattr(readers, "_TREC_LINES", (50, 2))
     lines = [f"DESC:{chr(97 + i // 26)}{chr(97 + i % 26)} How ?" for i in range(50)]
     (made_trec / "train_5500.label").write_text("\n".join(lines))
     (made_trec / "TREC_10.label").write_text("DESC:aa How ?\nNUM:date When ?\n")

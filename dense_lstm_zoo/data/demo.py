@@ -96,26 +96,26 @@ _VERBS = (
     "impress:impressed delight:delighted please:pleased charm:charmed amaze:amazed satisfy:satisfied enthral:enthralled",
 )
 
-# The weights hold a unigram model near 65 % and a Bi-LSTM near 95 %: more plain sentences help the one, and more
+# The weights hold a unigram model near 63 % and a Bi-LSTM near 96 %: more plain sentences help the one, and more
 # contrasts, idioms and nested statements hurt both.
 _RULES: dict[str, tuple[tuple[int, str], ...]] = {
     "sentence": (
         (24, "[=clause]."),
-        (56, "[=clause], and [=clause]."),
-        (36, "[=clause], [=clause], and [=clause]."),
-        (6, "[~clause], but [=clause]."),
-        (2, "[~clause], yet [=clause]."),
-        (5, "[concede] [~clause], [=clause]."),
-        (5, "[=clause], [concede] [~clause]."),
+        (56, "[=plain], and [=clause]."),
+        (36, "[=plain], [=plain], and [=clause]."),
+        (6, "[~plain], but [=clause]."),
+        (2, "[~plain], yet [=clause]."),
+        (5, "[concede] [~plain], [=clause]."),
+        (5, "[=plain], [concede] [~clause]."),
         (2, "despite the [~adjective] [noun], [=clause]."),
         (2, "[=clause], despite the [~adjective] [noun]."),
-        (1, "[~clause], but [concede] [~clause], [=clause]."),
-        (4, "[=clause], and [concede] [~clause], [=clause]."),
+        (1, "[~plain], but [concede] [~plain], [=clause]."),
+        (4, "[=plain], and [concede] [~plain], [=clause]."),
         (3, "[=comparison]."),
         (1, "[refute] that [~comparison]."),
         (1, "[confirm] that [=comparison]."),
-        (2, "[=clause], and [=comparison]."),
-        (1, "[~clause], but [=comparison]."),
+        (2, "[=plain], and [=comparison]."),
+        (1, "[~plain], but [=comparison]."),
         (1, "[concede] [~comparison], [=clause]."),
         (6, "[rumour] [=claim], [right]."),
         (6, "[rumour] that [~clause], [wrong]."),
@@ -127,11 +127,14 @@ _RULES: dict[str, tuple[tuple[int, str], ...]] = {
         (1, "if the [noun] had been [~adjective], the [whole] would have been [~general]."),
     ),
     "clause": (
+        (3, "[=plain]"),
+        (1, "[refute] that [~statement]"),
+        (1, "[confirm] that [=statement]"),
+    ),
+    "plain": (
         (34, "the [noun] [=predicate]"),
         (1, "the [noun] that [somebody] called [~adjective] [=predicate]"),
         (2, "neither the [noun] nor the [noun] was [~general]"),
-        (7, "[refute] that [~statement]"),
-        (7, "[confirm] that [=statement]"),
     ),
     "statement": (
         (4, "the [noun] [=predicate]"),
@@ -146,8 +149,8 @@ _RULES: dict[str, tuple[tuple[int, str], ...]] = {
     ),
     "claim": (
         (4, "that [=clause]"),
-        (1, "that [~clause] but that [=clause]"),
-        (1, "that [concede] [~clause], [=clause]"),
+        (1, "that [~plain] but that [=clause]"),
+        (1, "that [concede] [~plain], [=clause]"),
     ),
     "predicate": (
         (64, "was [really] [=adjective]"),
@@ -266,7 +269,7 @@ def _sentence(rng: random.Random, label: int) -> str:
     used: set[str] = set()
 
     def expand(symbol: str, polarity: int, theme: tuple[str, str, str]) -> str:
-        if symbol == "clause":
+        if symbol in ("clause", "plain"):
             theme = _pick(rng, themes)
         lexicon = {
             "whole": whole,

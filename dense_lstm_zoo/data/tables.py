@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.corpora import TABLES, Corpus, Split
+from dense_lstm_zoo.data.corpora import TABLES
+from dense_lstm_zoo.data.corpus import Corpus, Split
 
 
 @dataclass(frozen=True)

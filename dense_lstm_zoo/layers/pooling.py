@@ -18,6 +18,17 @@ def _wide(x: Any) -> Any:
     return ops.cast(x, "float64" if x.dtype == "float64" else "float32")
 
 
+def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
+    """Softmax over the true places of ``mask``: zeros elsewhere, and all zeros where none is true (no 0 / 0).
+
+    Not ``ops.softmax``, which warns about one-word sentences.
+    """
+    lowest = ops.full_like(logits, -1e30)
+    largest = ops.max(ops.where(mask, logits, lowest), axis=axis, keepdims=True)
+    powers = ops.exp(ops.where(mask, logits - largest, lowest))
+    return powers / ops.maximum(ops.sum(powers, axis=axis, keepdims=True), 1e-30)
+
+
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class MaskedPooling(keras.layers.Layer):
     """Pool states (batch, time, features) to (batch, features) over each row's real steps; an empty row gives zeros.
@@ -107,8 +118,7 @@ class MaskedPooling(keras.layers.Layer):
 
     def _attention(self, inputs: Any, lengths: Any, real: Any) -> Any:
         scores = _wide(ops.matmul(ops.tanh(ops.matmul(inputs, self.kernel) + self.bias), self.query))
-        # A row without a real step gets equal weights here and zeros from its (zeroed) states: no 0 / 0.
-        weights = ops.softmax(ops.where(real, scores, ops.full_like(scores, -1e30)), axis=1)
+        weights = masked_softmax(scores, real)
         states = _wide(inputs)
         return ops.sum(weights * ops.where(real, states, ops.zeros_like(states)), axis=1)
 

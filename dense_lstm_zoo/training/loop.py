@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.classification import ClassificationBundle
-    from dense_lstm_zoo.data.corpora import Corpus
+    from dense_lstm_zoo.data.corpus import Corpus
 
 DEFAULTS = Recipe(name="", source="", models={})
 
@@ -88,7 +88,8 @@ def train(
     if tensorboard and not _installed("tensorboard"):
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
 
-    from dense_lstm_zoo.data.corpora import load_corpus, split_dev
+    from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.data.corpus import split_dev
 
     corpus = load_corpus(dataset) if isinstance(dataset, str) else dataset
     corpus = split_dev(corpus, fraction=protocol.dev_fraction, seed=seed)

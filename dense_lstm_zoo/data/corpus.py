@@ -1,0 +1,90 @@
+"""What a corpus is: texts with labels in splits, and how a dev set is held out."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from dense_lstm_zoo import checks
+
+
+@dataclass(frozen=True)
+class Split:
+    """Texts and, for each, the index of its label in ``Corpus.label_names``."""
+
+    texts: list[str]
+    labels: list[int]
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.labels):
+            raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A labelled corpus; ``dev`` and ``test`` are None where it comes without them."""
+
+    name: str
+    label_names: tuple[str, ...]
+    train: Split
+    dev: Split | None
+    test: Split | None
+
+    def __str__(self) -> str:
+        splits = {"train": self.train, "dev": self.dev, "test": self.test}
+        sizes = ", ".join(f"{len(split):,} {name}" for name, split in splits.items() if split is not None)
+        labels = ", ".join(self.label_names[:8]) + (", ..." if len(self.label_names) > 8 else "")
+        return f"{self.name}: {sizes}; {len(self.label_names)} labels: {labels}"
+
+
+def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
+    """Hold out a part of the training examples as ``dev``, each label in its proportion.
+
+    A corpus that has a ``dev`` is returned as it is. Every label keeps at least one training example.
+
+    Args:
+        corpus: What to split.
+        fraction: The share of the training examples to hold out, between 0 and 1.
+        seed: The same seed holds out the same examples.
+
+    Raises:
+        ValueError: If the fraction is out of range, or so small or the corpus so poor that nothing could be held out.
+
+    Example:
+        >>> from dense_lstm_zoo.data.corpus import Corpus, Split, split_dev
+        >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
+        >>> print(split_dev(Corpus("mine", ("a", "b"), train, None, None)))
+        mine: 18 train, 2 dev; 2 labels: a, b
+    """
+    if checks.fraction("fraction", fraction) == 0:
+        raise ValueError(f"fraction must be above 0 for there to be a dev set; received {fraction!r}.")
+    checks.integer("seed", seed, minimum=0)
+    if corpus.dev is not None:
+        return corpus
+    import numpy as np
+
+    labels = np.asarray(corpus.train.labels)
+    members = [np.flatnonzero(labels == label) for label in range(len(corpus.label_names))]
+    quotas = np.array([len(indices) * fraction for indices in members])
+    sizes = np.floor(quotas).astype(int)
+    # Rounding each label by itself would let many rare labels shrink or swell the whole: the largest remainders get
+    # what is missing of it.
+    missing = round(len(labels) * fraction) - int(sizes.sum())
+    spare = [i for i in np.argsort(sizes - quotas, kind="stable") if sizes[i] < len(members[i]) - 1]
+    sizes[spare[: max(missing, 0)]] += 1
+    if not sizes.sum():
+        raise ValueError(
+            f"fraction={fraction!r} of {len(labels)} training examples leaves none for dev, "
+            f"as each of {len(members)} labels keeps at least one for training."
+        )
+    generator = np.random.Generator(np.random.PCG64(seed))
+    held_out = {int(i) for indices, k in zip(members, sizes, strict=True) for i in generator.permutation(indices)[:k]}
+    kept = [i for i in range(len(labels)) if i not in held_out]
+    return dataclasses.replace(corpus, train=_select(corpus.train, kept), dev=_select(corpus.train, sorted(held_out)))
+
+
+def _select(split: Split, indices: list[int]) -> Split:
+    return Split([split.texts[i] for i in indices], [split.labels[i] for i in indices])

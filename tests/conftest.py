@@ -1,0 +1,25 @@
+import os
+from pathlib import Path
+
+import pytest
+
+# Start-up messages of TensorFlow's C++ code would be mixed with what the tests look at.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The real corpora, where the machine has them."""
+    folder = os.environ.get("DENSE_LSTM_ZOO_DATA")
+    if not folder:
+        pytest.skip("DENSE_LSTM_ZOO_DATA names no folder with the real corpora")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The golden vectors, where the machine has them."""
+    folder = Path(__file__).parents[2] / "shared" / "spec" / "golden"
+    if not folder.is_dir():
+        pytest.skip("there are no golden vectors beside the project: shared/spec/golden")
+    return folder

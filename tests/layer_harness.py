@@ -1,0 +1,92 @@
+"""One harness for every layer: what each must satisfy, given how to make it and an oracle of its values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo import layers
+from tests import reference
+
+BATCH, TIME, FEATURES = 4, 6, 5
+LENGTHS = np.array([6, 3, 1, 0], np.int32)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    make: Callable[..., keras.layers.Layer]
+    oracle: Callable[[np.ndarray, np.ndarray, list[np.ndarray]], Any]
+
+
+def _pooling(mode: str, num_directions: int = 1) -> Case:
+    features = {"num_directions": num_directions} if num_directions > 1 else {}
+    return Case(
+        f"pooling_{mode}_{num_directions}",
+        lambda **kw: layers.MaskedPooling(mode, **features, **kw),
+        lambda x, n, w: reference.pool(x, n, mode, num_directions, w),
+    )
+
+
+CASES = [
+    Case("lstm", lambda **kw: layers.LSTM(4, **kw), lambda x, n, w: reference.lstm(x, n, w)[0]),
+    Case(
+        "lstm_last",
+        lambda **kw: layers.LSTM(4, return_sequences=False, **kw),
+        lambda x, n, w: reference.lstm(x, n, w)[1],
+    ),
+    Case("bilstm", lambda **kw: layers.BiLSTM(3, **kw), lambda x, n, w: reference.lstm(x, n, w)[0]),
+    Case(
+        "bilstm_states",
+        lambda **kw: layers.BiLSTM(3, return_state=True, unit_forget_bias=False, **kw),
+        lambda x, n, w: list(reference.lstm(x, n, w)),
+    ),
+    Case(
+        "dense_bilstm",
+        lambda **kw: layers.DenseBiLSTM(2, 3, 4, **kw),
+        lambda x, n, w: reference.dense_bilstm(x, n, w)[-1],
+    ),
+    Case(
+        "dense_bilstm_all_layers_remat",
+        lambda **kw: layers.DenseBiLSTM(2, 3, 4, return_all_layers=True, remat=True, **kw),
+        reference.dense_bilstm,
+    ),
+    Case(
+        "dense_bilstm_no_dense_layer",
+        lambda **kw: layers.DenseBiLSTM(0, 3, 4, **kw),
+        lambda x, n, w: reference.dense_bilstm(x, n, w)[-1],
+    ),
+    _pooling("mean"),
+    _pooling("max"),
+    _pooling("last"),
+    _pooling("attention"),
+]
+BY_NAME = {case.name: case for case in CASES}
+
+
+def inputs(seed: int = 0, batch: int = BATCH, time: int = TIME) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(batch, time, FEATURES)).astype(np.float32)
+
+
+def flat(outputs: Any) -> list[np.ndarray]:
+    return [np.asarray(output, np.float64) for output in tf.nest.flatten(outputs)]
+
+
+def built(case: Case, **kwargs: Any) -> keras.layers.Layer:
+    """The case's layer with random weights (biases and all), so that no term of an equation can hide behind a zero."""
+    layer = case.make(**kwargs)
+    layer(inputs(), lengths=LENGTHS)
+    rng = np.random.default_rng(7)
+    layer.set_weights([rng.normal(scale=0.5, size=w.shape) for w in layer.get_weights()])
+    return layer
+
+
+def model(case: Case, **kwargs: Any) -> keras.Model:
+    """The layer inside a functional model of dynamic batch and time."""
+    x = keras.Input((None, FEATURES), name="x")
+    lengths = keras.Input((), dtype="int32", name="lengths")
+    layer = case.make(**kwargs)
+    return keras.Model([x, lengths], layer(x, lengths=lengths))

@@ -1,0 +1,45 @@
+"""One harness for every registered model: tiny arguments for its task, and ids of its vocabulary."""
+
+from typing import Any
+
+import keras
+import numpy as np
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+
+VOCABULARY, CLASSES, FROZEN = 20, 3, 4
+# Small values for whatever a model's factory takes; a new model's new arguments find their place here.
+TINY = {
+    "vocab_size": VOCABULARY,
+    "num_classes": CLASSES,
+    "num_frozen_words": FROZEN,
+    "embedding_dim": 6,
+    "units": 4,
+    "num_layers": 3,
+    "num_dense_layers": 2,
+    "dense_units": 3,
+    "top_units": 4,
+}
+
+
+def tiny(name: str, **arguments: Any) -> keras.Model:
+    """The model at its smallest."""
+    return zoo.build(name, **tiny_arguments(name), **arguments)
+
+
+def tiny_arguments(name: str) -> dict[str, Any]:
+    """The arguments of ``TINY`` that the model takes."""
+    return {argument: value for argument, value in TINY.items() if argument in registry.entry(name).arguments}
+
+
+def ids(batch: int = 5, time: int = 6, seed: int = 0) -> np.ndarray:
+    """Right-padded ids; the first row is full, the last is padding alone."""
+    rng = np.random.default_rng(seed)
+    lengths = np.linspace(time, 0, batch).astype(int)
+    return np.where(np.arange(time) < lengths[:, None], rng.integers(1, VOCABULARY, (batch, time)), 0).astype(np.int32)
+
+
+def labels(batch: int = 5) -> np.ndarray:
+    """A label a row."""
+    return np.arange(batch, dtype=np.int32) % CLASSES

@@ -1,0 +1,195 @@
+"""Every registered model is tested the moment it is registered: the harness runs over ``list_models()``."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from tests import model_harness as harness
+
+models = pytest.mark.parametrize("name", zoo.list_models(task="classification"))
+
+
+@models
+def test_padding_and_company_never_change_the_logits(name):
+    model = harness.tiny(name)
+    ids = harness.ids()
+    logits = model.predict_on_batch(ids)
+    assert np.isfinite(logits).all()
+    padded = np.pad(ids, ((0, 0), (0, 5)))
+    np.testing.assert_allclose(model.predict_on_batch(padded), logits, atol=1e-5)
+    for row, expected in zip(ids, logits, strict=True):
+        alone = row[None, : max(1, np.count_nonzero(row))]
+        np.testing.assert_allclose(model.predict_on_batch(alone)[0], expected, atol=1e-5)
+
+
+@models
+def test_fit_trains_every_trainable_weight_and_leaves_frozen_words_alone(name):
+    model = harness.tiny(name, embedding_dropout=0.0, dropout=0.0)
+    before = {w.path: w.numpy() for w in model.weights}
+    model.fit(harness.ids(9), harness.labels(9), epochs=2, verbose=0)
+    changed = {w.path for w in model.weights if not np.array_equal(before[w.path], w.numpy())}
+    assert changed == {w.path for w in model.trainable_weights}
+    assert any("frozen_table" in w.path for w in model.non_trainable_weights)
+
+
+@models
+def test_a_model_overfits_a_handful_of_sentences(name):
+    keras.utils.set_random_seed(1)
+    free = {"num_frozen_words": 0, "embedding_dropout": 0.0, "dropout": 0.0, "l2": 0.0, "learning_rate": 0.05}
+    model = zoo.build(name, **{**harness.tiny_arguments(name), **free})
+    ids, labels = harness.ids(12, seed=4)[:9], harness.labels(9)
+    model.fit(ids, labels, epochs=60, batch_size=9, verbose=0)
+    assert (model.predict_on_batch(ids).argmax(axis=1) == labels).all()
+
+
+@models
+@pytest.mark.parametrize("pooling", ["mean", "attention"])
+@pytest.mark.parametrize("embedding_dim", [6, 8])
+def test_the_closed_formula_counts_what_the_built_model_has(name, pooling, embedding_dim):
+    arguments = {**harness.tiny_arguments(name), "embedding_dim": embedding_dim, "pooling": pooling}
+    model = zoo.build(name, **arguments)
+    for biases in (True, False):
+        by_formula = zoo.count_encoder_parameters(name, biases=biases, **arguments)
+        assert by_formula == zoo.count_encoder_parameters(model, biases=biases)
+    embedding, softmax = harness.VOCABULARY * embedding_dim, model.get_layer("logits").count_params()
+    assert model.count_params() == embedding + softmax + zoo.count_encoder_parameters(model)
+
+
+@models
+def test_dropout_acts_in_training_and_never_in_inference(name):
+    for rate in ("embedding_dropout", "dropout"):
+        off = {"embedding_dropout": 0.0, "dropout": 0.0}
+        model = harness.tiny(name, **{**off, rate: 0.5})
+        ids = harness.ids()
+        trained = [np.asarray(model(ids, training=True)) for _ in range(2)]
+        assert not np.allclose(*trained), rate
+        np.testing.assert_array_equal(model(ids, training=False), model(ids, training=False))
+
+
+@models
+def test_mixed_precision_keeps_logits_in_float32_and_near(name):
+    full, half = harness.tiny(name), harness.tiny(name, dtype="mixed_bfloat16")
+    half.set_weights(full.get_weights())
+    logits = half(harness.ids())
+    assert logits.dtype == "float32"
+    np.testing.assert_allclose(logits, full(harness.ids()), atol=0.05)
+    half.fit(harness.ids(), harness.labels(), verbose=0)
+    assert np.isfinite(half.predict_on_batch(harness.ids())).all()
+
+
+def test_saved_models_give_the_same_logits_in_a_fresh_process(tmp_path):
+    expected = {}
+    for name in zoo.list_models(task="classification"):
+        model = harness.tiny(name)
+        model.save(tmp_path / f"{name}.keras")
+        expected[name] = np.asarray(model(harness.ids()))
+    np.savez(tmp_path / "expected.npz", **expected)
+    script = """
+import sys, pathlib, numpy as np, keras
+import dense_lstm_zoo.layers
+from tests import model_harness as harness
+folder = pathlib.Path(sys.argv[1])
+expected = np.load(folder / "expected.npz")
+for name in expected.files:
+    model = keras.saving.load_model(folder / f"{name}.keras")
+    np.testing.assert_allclose(model(harness.ids()), expected[name], atol=1e-6)
+    model.fit(harness.ids(), harness.labels(), verbose=0)
+print("same:", len(expected.files))
+"""
+    root = Path(__file__).parents[1]
+    run = subprocess.run([sys.executable, "-c", script, tmp_path], cwd=root, capture_output=True, text=True)
+    assert run.stdout.strip() == f"same: {len(expected)}", run.stderr
+
+
+def test_the_options_of_the_softmax_do_what_they_say():
+    heavy = harness.tiny("bilstm", l2=10.0)
+    light = harness.tiny("bilstm", l2=0.0)
+    kernel = heavy.get_layer("logits").kernel.numpy()
+    assert float(sum(heavy.losses)) == pytest.approx(10 * np.square(kernel).sum(), rel=1e-5)
+    assert not light.losses
+    capped = harness.tiny("bilstm", softmax_max_norm=0.01)
+    capped.fit(harness.ids(), harness.labels(), verbose=0)
+    assert np.linalg.norm(capped.get_layer("logits").kernel.numpy(), axis=0).max() <= 0.0101
+
+
+def test_initial_word_vectors_and_their_training_follow_the_arguments():
+    matrix = np.random.default_rng(0).normal(size=(harness.VOCABULARY, 6)).astype(np.float32)
+    model = harness.tiny("bilstm", embedding_matrix=matrix)
+    np.testing.assert_array_equal(np.concatenate(model.get_layer("embedding").get_weights()), matrix)
+    fixed = harness.tiny("bilstm", embedding_matrix=matrix, trainable_embeddings=False)
+    fixed.fit(harness.ids(), harness.labels(), verbose=0)
+    np.testing.assert_array_equal(np.concatenate(fixed.get_layer("embedding").get_weights()), matrix)
+
+
+def test_the_model_is_compiled_with_the_papers_loss_and_optimiser():
+    model = harness.tiny("dc_bilstm")
+    assert isinstance(model.optimizer, keras.optimizers.Adam)
+    assert float(model.optimizer.learning_rate) == pytest.approx(0.005)
+    assert model.loss.get_config()["from_logits"] is True
+
+
+def test_initialisation_follows_the_recipe():
+    def recurrent_and_bias(recipe):
+        model = zoo.build("dc_bilstm", recipe=recipe, vocab_size=9, num_classes=2, embedding_dim=4)
+        weights = {w.path: w.numpy() for w in model.get_layer("encoder").weights}
+        kernel = next(w for path, w in weights.items() if "top" in path and path.endswith("forward_recurrent_kernel"))
+        return kernel, np.concatenate([w for path, w in weights.items() if path.endswith("bias")])
+
+    kernel, bias = recurrent_and_bias("ding2018")
+    np.testing.assert_allclose(kernel @ kernel.T, np.eye(100), atol=1e-4)
+    assert set(bias.tolist()) == {0.0, 1.0}
+    kernel, bias = recurrent_and_bias("xie2019")
+    assert np.abs(kernel @ kernel.T - np.eye(100)).max() > 0.1
+    assert set(bias.tolist()) == {0.0}
+
+
+def test_residual_connections_add_the_words_through_a_projection_only_where_widths_differ():
+    projected, plain = (
+        harness.tiny("residual_bilstm"),
+        zoo.build("residual_bilstm", **{**harness.tiny_arguments("residual_bilstm"), "embedding_dim": 8}),
+    )
+    assert "projection" in {layer.name for layer in projected.layers}
+    assert "projection" not in {layer.name for layer in plain.layers}
+    for layer in plain.layers:
+        if layer.name.startswith("bilstm_"):
+            layer.set_weights([np.zeros_like(w) for w in layer.get_weights()])
+    # Silent LSTMs leave the words themselves: the mean word vector reaches the softmax.
+    ids = np.array([[3, 5]])
+    words = np.concatenate(plain.get_layer("embedding").get_weights())[ids[0]].mean(axis=0)
+    expected = words @ plain.get_layer("logits").kernel.numpy()
+    np.testing.assert_allclose(plain.predict_on_batch(ids)[0], expected, atol=1e-5)
+
+
+def test_remat_changes_neither_values_nor_training():
+    keras.utils.set_random_seed(3)
+    model = harness.tiny("dc_bilstm", dropout=0.0, embedding_dropout=0.0)
+    again = harness.tiny("dc_bilstm", dropout=0.0, embedding_dropout=0.0, remat=True)
+    again.set_weights(model.get_weights())
+    for each in (model, again):
+        each.fit(harness.ids(), harness.labels(), epochs=2, shuffle=False, verbose=0)
+    for ours, theirs in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_seeded_training_repeats_exactly():
+    def weights():
+        keras.utils.set_random_seed(11)
+        model = harness.tiny("dc_bilstm")
+        model.fit(harness.ids(9), harness.labels(9), batch_size=3, epochs=2, verbose=0)
+        return model.get_weights()
+
+    for ours, theirs in zip(weights(), weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_docstrings_of_classifiers_document_every_argument():
+    from dense_lstm_zoo.models.classifiers import classifier
+
+    documented = set(re.findall(r"^\s{8}(\w+):", classifier.__doc__, re.M))
+    assert documented >= {a for a in zoo.describe("lstm").arguments if a != "units"}

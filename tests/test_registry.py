@@ -1,0 +1,132 @@
+import subprocess
+import sys
+
+import pytest
+
+import dense_lstm_zoo as zoo
+
+# dl, dh, th, with biases, without: spec and Ding et al. 2018, Tables 3-5.
+ROWS = {
+    "ding2018": (15, 13, 100, 1_406_560, 1_404_200),
+    "ding2018_table3_0x10": (0, 10, 300, 1_442_400, 1_440_000),
+    "ding2018_table3_5x40": (5, 40, 100, 1_442_400, 1_440_000),
+    "ding2018_table3_10x20": (10, 20, 100, 1_442_400, 1_440_000),
+    "ding2018_table3_15x13": (15, 13, 100, 1_406_560, 1_404_200),
+    "ding2018_table3_20x10": (20, 10, 100, 1_442_400, 1_440_000),
+    "ding2018_table4_0x10": (0, 10, 100, 320_800, 320_000),
+    "ding2018_table4_5x10": (5, 10, 100, 541_200, 540_000),
+    "ding2018_table4_10x10": (10, 10, 100, 801_600, 800_000),
+    "ding2018_table4_15x10": (15, 10, 100, 1_102_000, 1_100_000),
+    "ding2018_table4_20x10": (20, 10, 100, 1_442_400, 1_440_000),
+    "ding2018_table5_10x0": (10, 0, 100, 320_800, 320_000),
+    "ding2018_table5_10x5": (10, 5, 100, 541_200, 540_000),
+    "ding2018_table5_10x10": (10, 10, 100, 801_600, 800_000),
+    "ding2018_table5_10x15": (10, 15, 100, 1_102_000, 1_100_000),
+    "ding2018_table5_10x20": (10, 20, 100, 1_442_400, 1_440_000),
+}
+
+
+@pytest.mark.parametrize("recipe", ROWS)
+def test_the_closed_formula_gives_the_papers_counts_for_every_row(recipe):
+    dl, dh, th, with_biases, without = ROWS[recipe]
+    arguments = zoo.get_recipe(recipe).arguments_for("dc_bilstm")
+    assert (arguments["num_dense_layers"], arguments["dense_units"], arguments["top_units"]) == (dl, dh, th)
+    assert zoo.count_encoder_parameters("dc_bilstm", recipe=recipe) == with_biases
+    assert zoo.count_encoder_parameters("dc_bilstm", recipe=recipe, biases=False) == without
+
+
+def test_built_models_give_the_papers_counts_for_every_row():
+    assert set(ROWS) == set(zoo.list_recipes(model="dc_bilstm")) - {"xie2019"}
+    for recipe, (*_, with_biases, without) in ROWS.items():
+        model = zoo.build("dc_bilstm", recipe=recipe, vocab_size=10, num_classes=2)
+        assert zoo.count_encoder_parameters(model) == with_biases
+        assert zoo.count_encoder_parameters(model, biases=False) == without
+
+
+def test_the_baselines_and_the_encoder_of_xie_count_as_published():
+    assert zoo.count_encoder_parameters("bilstm", recipe="ding2018") == 1_442_400
+    # Xie et al. read 350-wide words (spec, X12).
+    assert zoo.count_encoder_parameters("dc_bilstm", recipe="xie2019", embedding_dim=350) == 1_428_048
+    stacked = zoo.count_encoder_parameters("stacked_bilstm", recipe="ding2018")
+    assert stacked == 8 * 100 * (300 + 100 + 1) + 7 * 8 * 100 * (200 + 100 + 1)
+    assert zoo.count_encoder_parameters("residual_bilstm", recipe="ding2018") == stacked + 300 * 200
+
+
+def test_expected_scores_are_those_of_the_papers_tables():
+    assert zoo.get_recipe("ding2018").expected == {"mr": 82.8, "sst1": 51.9, "sst2": 89.7, "subj": 94.5, "trec": 95.6}
+    assert zoo.get_recipe("ding2018_table3_15x13").expected == {"sst1": 51.9, "sst2": 89.7}
+    assert zoo.get_recipe("ding2018_table5_10x15").expected == {"sst1": 50.2, "sst2": 88.4}
+
+
+def test_models_are_listed_by_wildcard_and_task():
+    assert zoo.list_models() == ["bilstm", "dc_bilstm", "lstm", "residual_bilstm", "stacked_bilstm"]
+    assert zoo.list_models("*_bilstm") == ["dc_bilstm", "residual_bilstm", "stacked_bilstm"]
+    assert zoo.list_models("dc*", task="classification") == ["dc_bilstm"]
+    assert zoo.list_models("nothing*") == []
+
+
+def test_describe_prints_paper_defaults_parameters_and_recipes():
+    text = str(zoo.describe("dc_bilstm"))
+    for part in ("Ding et al. 2018", "Eqs 10-13", "1,406,560", "num_dense_layers", "15", "vocab_size", "required"):
+        assert part in text
+    assert "ding2018_table3_10x20" in text
+    assert repr(zoo.describe("lstm")).startswith("lstm (classification)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "dc_bilstn"}, "Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm'"),
+        ({"name": "gpt"}, "Accepted: bilstm, dc_bilstm"),
+        ({"vocab": 3}, "Unknown argument of dc_bilstm: 'vocab'. Did you mean 'vocab_size'"),
+        ({"name": "bilstm", "dense_units": 3}, "Unknown argument of bilstm: 'dense_units'"),
+        ({"vocab_size": 10}, "dc_bilstm needs num_classes; received vocab_size"),
+        ({"num_classes": 0}, "num_classes must be an integer of at least 2; received 0"),
+        ({"num_classes": 1}, "num_classes must be an integer of at least 2; received 1"),
+        ({"vocab_size": 1}, "vocab_size must be an integer of at least 2"),
+        ({"dense_units": -3}, "dense_units must be an integer of at least 0; received -3"),
+        ({"top_units": 0}, "top_units must be an integer of at least 1; received 0"),
+        ({"num_dense_layers": 1.5}, "num_dense_layers must be an integer"),
+        ({"name": "bilstm", "units": -1}, "units must be an integer of at least 1; received -1"),
+        ({"name": "stacked_bilstm", "num_layers": 0}, "num_layers must be an integer of at least 1"),
+        ({"dropout": 1.0}, "dropout must be a number from 0 up to, not including, 1; received 1.0"),
+        ({"embedding_dropout": -0.1}, "embedding_dropout must be a number from 0"),
+        ({"dropout": "half"}, "dropout must be a number"),
+        ({"l2": -1}, "l2 must be a finite number of at least 0"),
+        ({"learning_rate": 0}, "learning_rate must be a finite number above 0"),
+        ({"softmax_max_norm": float("nan")}, "softmax_max_norm must be a finite number above 0"),
+        ({"pooling": "avg"}, "Unknown value of pooling: 'avg'. Accepted: attention, last, max, mean"),
+        ({"embedding_matrix": [[1.0]]}, r"embedding_matrix must have shape.*\(10, 300\); received \(1, 1\)"),
+        ({"num_frozen_words": 9}, "num_frozen_words must leave padding and unknown trainable"),
+        ({"recipe": "ding2019"}, "Unknown recipe 'ding2019'. Did you mean 'ding2018'"),
+        ({"name": "bilstm", "recipe": "xie2019"}, "'xie2019' is for dc_bilstm, not for 'bilstm'. Recipes for bilstm"),
+    ],
+)
+def test_bad_arguments_are_refused_with_near_matches_and_what_is_accepted(arguments, message):
+    arguments = dict(arguments)
+    name = arguments.pop("name", "dc_bilstm")
+    if "needs" not in message:
+        arguments = {"vocab_size": 10, "num_classes": 2, **arguments}
+    with pytest.raises(ValueError, match=message):
+        zoo.build(name, **arguments)
+
+
+def test_unknown_tasks_and_arguments_beside_a_built_model_are_refused():
+    with pytest.raises(ValueError, match=r"Unknown value of task: 'clasification'\. Did you mean 'classification'"):
+        zoo.list_models(task="clasification")
+    model = zoo.build("lstm", vocab_size=5, num_classes=2, units=2)
+    with pytest.raises(ValueError, match="with a model's name only"):
+        zoo.count_encoder_parameters(model, units=3)
+
+
+def test_listing_describing_and_help_load_no_tensorflow():
+    script = """
+import sys, contextlib, io
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    zoo.list_models(), str(zoo.describe("dc_bilstm")), main(["list"]), main(["describe", "bilstm"]), main(["--help"])
+print(sorted({"tensorflow", "keras", "pandas", "numpy", "keras_tuner"} & set(sys.modules)))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
