@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 from dataclasses import dataclass
@@ -63,8 +64,7 @@ class Bundle:
             self.vocabulary.write(folder / "vocabulary.txt")
             _without_optimizer(self.model).save_weights(folder / "model.weights.h5")
             report.write(self, folder)
-            sums = {file.name: files.sha256(file) for file in folder.iterdir()}
-            (folder / "manifest.json").write_text(files.to_json({"format": FORMAT, "sha256": sums}), encoding="utf-8")
+            (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
         return path
 
     def predict(self, texts: Any) -> Any:
@@ -92,17 +92,15 @@ def check(path: str | Path) -> Path:
         raise BundleError(f"{path} is no bundle: it has no manifest.json (did the training run end?).")
     try:
         text = manifest_path.read_text(encoding="utf-8")
-        manifest = json.loads(text)
+        body = text.rstrip("\n").rpartition("\n")[0]
+        manifest = json.loads(body)
         version, sums = manifest["format"], dict(manifest["sha256"])
     except (ValueError, KeyError, TypeError) as error:
         raise BundleError(f"{manifest_path} is damaged: {error}.") from None
     if version != FORMAT:
         raise BundleError(f"{manifest_path} has format {version!r}; this version reads format {FORMAT}.")
-    if text != files.to_json(manifest):
-        raise BundleError(f"{manifest_path} was changed since it was written.")
-    for required in ("config.json", "labels.json", "metrics.json", "history.csv", "vocabulary.txt", "model.weights.h5"):
-        if required not in sums:
-            raise BundleError(f"{manifest_path} is damaged: it does not list {required}.")
+    if text != _sealed(body):
+        raise BundleError(f"{manifest_path} was changed or damaged since it was written.")
     for name, expected in sums.items():
         file = path / name
         if Path(name).name != name or not file.is_file():
@@ -144,6 +142,17 @@ def load(path: str | Path) -> Bundle:
     vocabulary = Vocabulary.read(path / "vocabulary.txt", **config["text"])
     history = pd.read_csv(path / "history.csv")
     return getattr(importlib.import_module(module), cls)(model, config, vocabulary, labels, metrics, history)
+
+
+def _manifest(folder: Path) -> str:
+    """Return the sha256 of every file in ``folder`` as JSON, and in a last line the seal of that JSON."""
+    sums = {file.name: files.sha256(file) for file in folder.iterdir()}
+    body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
+    return _sealed(body)
+
+
+def _sealed(body: str) -> str:
+    return f"{body}\nsha256 of the above: {hashlib.sha256(body.encode()).hexdigest()}\n"
 
 
 def _without_optimizer(model: keras.Model) -> keras.Model:

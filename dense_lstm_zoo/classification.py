@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -15,6 +15,8 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
 
 if TYPE_CHECKING:
+    import tensorflow as tf
+
     from dense_lstm_zoo.data.corpus import Split
     from dense_lstm_zoo.data.vocabulary import TextToIds
 
@@ -41,6 +43,15 @@ class ClassificationBundle(Bundle):
     def text_to_ids(self) -> TextToIds:
         """The layer that turns raw texts into the model's ids."""
         return self.vocabulary.text_to_ids()
+
+    @functools.cached_property
+    def _logits_of(self) -> Callable[[np.ndarray], tf.Tensor]:
+        """The model as one graph for any batch and length: ``model.predict`` would trace the first few anew."""
+        import tensorflow as tf
+
+        model = self.model
+        spec = tf.TensorSpec((None, None), tf.int32)
+        return tf.function(lambda token_ids: model(token_ids, training=False), input_signature=[spec])
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
         """Classify raw texts; empty ones and unknown words are fine.
@@ -79,7 +90,7 @@ class ClassificationBundle(Bundle):
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
         from dense_lstm_zoo.data.batching import predict_logits
 
-        return predict_logits(self.model, self.text_to_ids.encode(texts))
+        return predict_logits(self._logits_of, self.text_to_ids.encode(texts))
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score labelled texts.

@@ -139,7 +139,7 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
     Example:
         >>> model = build("dc_bilstm", vocab_size=18_000, num_classes=6)
         >>> model.count_params()
-        6808766
+        6807766
     """
     return entry(name).factory(**resolve(name, arguments, recipe))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import keras
 import numpy as np
@@ -98,9 +98,18 @@ def evaluation_batches(rows: Sequence[np.ndarray], labels: Sequence[int], batch_
     return dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
 
 
-def predict_logits(model: keras.Model, rows: Sequence[np.ndarray], batch_size: int = 256) -> np.ndarray:
-    """Return the logits (texts, classes) of ids, batched by length, in the order of ``rows``."""
-    logits = np.zeros((len(rows), model.output_shape[-1]), np.float32)
-    for indices in plan_batches([len(row) for row in rows], batch_size):
-        logits[indices] = model.predict_on_batch(pad([rows[i] for i in indices]))
+def predict_logits(
+    logits_of: Callable[[np.ndarray], tf.Tensor], rows: Sequence[np.ndarray], batch_size: int = 256
+) -> np.ndarray:
+    """Return the logits (texts, classes) of ids, batched by length, in the order of ``rows``.
+
+    Args:
+        logits_of: Padded ids to logits.
+        rows: Ids of each text, at least one text.
+        batch_size: Texts a batch.
+    """
+    plan = plan_batches([len(row) for row in rows], batch_size)
+    batches = [logits_of(pad([rows[i] for i in indices])).numpy() for indices in plan]
+    logits = np.empty((len(rows), batches[0].shape[1]), np.float32)
+    logits[np.concatenate(plan)] = np.concatenate(batches)
     return logits

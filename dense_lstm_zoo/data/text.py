@@ -65,8 +65,20 @@ _RULES: tuple[tuple[str, str], ...] = (
 )
 
 
+class StringLayer(keras.layers.Layer):
+    """A layer on strings: a list or array of them is taken as well as a tensor."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.built = True  # there are no weights to wait for, and an export refuses layers that are not built
+
+    def __call__(self, inputs: Any) -> Any:
+        """Convert first: Keras itself would refuse a list of strings."""
+        return super().__call__(tf.convert_to_tensor(inputs, tf.string))
+
+
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class Tokenizer(keras.layers.Layer):
+class Tokenizer(StringLayer):
     """Split raw text into words and punctuation as the Penn Treebank does, keeping case.
 
     Text is normalised first (invalid UTF-8 replaced, Unicode NFKC, typographic quotes and dashes made plain). Text
@@ -83,9 +95,6 @@ class Tokenizer(keras.layers.Layer):
         >>> Tokenizer()(["It doesn't cost $5, Mr. Smith."]).to_list()[0]
         [b'It', b'does', b"n't", b'cost', b'$', b'5', b',', b'Mr.', b'Smith', b'.']
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(autocast=False, **kwargs)
 
     def call(self, inputs: Any) -> tf.RaggedTensor:
         """Tokenise."""

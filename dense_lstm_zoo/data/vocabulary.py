@@ -14,7 +14,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.text import Tokenizer
+from dense_lstm_zoo.data.text import StringLayer, Tokenizer
 from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
 
 PADDING, UNKNOWN = 0, 1
@@ -22,7 +22,7 @@ _CHUNK = 4096  # texts turned into ids in one call
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class TextToIds(keras.layers.Layer):
+class TextToIds(StringLayer):
     """Raw text to word ids: tokenise, fold case, look up. The input pipeline and exported models share it.
 
     Id 0 is padding and 1 unknown; ``words[i]`` has id i + 2.
@@ -44,7 +44,7 @@ class TextToIds(keras.layers.Layer):
     """
 
     def __init__(self, words: Sequence[str], oov: str = "unk", **kwargs: Any) -> None:
-        super().__init__(autocast=False, **kwargs)
+        super().__init__(**kwargs)
         self.words = list(words)
         self.oov = checks.one_of("oov", oov, ("drop", "unk"))
         self.tokenizer = Tokenizer()

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from dense_lstm_zoo.data.batching import (
+    TrainingBatches,
+    evaluation_batches,
+    pad,
+    padded_length,
+    plan_batches,
+    predict_logits,
+)
+from tests import model_harness as harness
+
+LENGTHS = np.random.default_rng(0).integers(1, 40, 997)
+ROWS = [np.full(n, i + 1, np.int32) for i, n in enumerate(LENGTHS)]  # a row's content tells which text it is
+
+
+def contents(dataset):
+    return [(ids, labels) for ids, labels in dataset.as_numpy_iterator()]
+
+
+def test_no_text_is_cut_and_every_text_comes_once_with_its_label():
+    batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=1)
+    seen = []
+    for ids, labels in contents(batches.dataset):
+        for row, label in zip(ids, labels, strict=True):
+            assert row[row > 0].tolist() == ROWS[label].tolist()
+            assert not row[len(ROWS[label]) :].any()
+            seen.append(int(label))
+    assert sorted(seen) == list(range(997))
+
+
+def test_shapes_are_few_batches_full_and_padding_little():
+    shapes = [ids.shape for ids, _ in contents(TrainingBatches(ROWS, range(997), batch_size=50, seed=1).dataset)]
+    assert len(shapes) == 20
+    assert sum(batch == 50 for batch, _ in shapes) == 19
+    assert {time for _, time in shapes} <= {4, 6, 8, 12, 16, 24, 32, 48}
+    assert LENGTHS.sum() / sum(batch * time for batch, time in shapes) > 0.75
+
+
+def test_order_depends_on_seed_and_epoch_alone():
+    def order(seed, epoch):
+        batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=seed)
+        batches.on_epoch_begin(epoch)
+        return np.concatenate([labels for _, labels in contents(batches.dataset)]).tolist()
+
+    first = order(seed=1, epoch=0)
+    assert order(seed=1, epoch=0) == first
+    assert order(seed=1, epoch=1) != first
+    assert order(seed=2, epoch=0) != first
+    lengths = LENGTHS[first]
+    assert (np.diff(lengths[::50]) < 0).any()  # batches do not come from short to long
+
+
+def test_the_ladder_holds_every_length_with_at_most_a_third_of_padding():
+    for n in range(1, 5000):
+        assert padded_length(n) >= n
+        assert n <= 4 or padded_length(n) < 1.5 * n
+    assert len({padded_length(n) for n in range(1, 5000)}) == 22
+
+
+def test_evaluation_batches_hold_every_text_in_order_of_length():
+    batches = contents(evaluation_batches(ROWS, range(997), batch_size=100))
+    assert sorted(np.concatenate([labels for _, labels in batches]).tolist()) == list(range(997))
+    assert [ids.shape[1] for ids, _ in batches] == sorted(ids.shape[1] for ids, _ in batches)
+
+
+def test_predictions_come_back_in_the_order_of_the_texts():
+    model = harness.tiny("bilstm")
+    rows = [row[row > 0] for row in harness.ids(9, 12)[:8]]
+    together = predict_logits(model, rows, batch_size=3)
+    for row, logits in zip(rows, together, strict=True):
+        np.testing.assert_allclose(model.predict_on_batch(row[None])[0], logits, atol=1e-5)
+
+
+def test_without_shuffling_every_index_comes_once():
+    plan = plan_batches([3, 9, 1, 5], batch_size=3)
+    assert [p.tolist() for p in plan] == [[0, 2, 3], [1]]
+    assert pad([np.array([7, 8]), np.array([9])]).tolist() == [[7, 8, 0, 0], [9, 0, 0, 0]]
+
+
+def test_texts_without_labels_and_no_texts_are_refused():
+    for rows, labels in (([], []), (ROWS[:2], [0])):
+        with pytest.raises(ValueError, match="one label each"):
+            TrainingBatches(rows, labels, batch_size=2, seed=1)
+    with pytest.raises(ValueError, match="batch_size must be an integer of at least 1"):
+        TrainingBatches(ROWS[:1], [0], batch_size=0, seed=1)

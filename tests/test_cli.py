@@ -1,0 +1,157 @@
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+
+TINY = ["--embedding-dim", "6", "--num-dense-layers", "2", "--dense-units", "3", "--top-units", "4"]
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory):
+    """A bundle that the command line trained on a table."""
+    folder = tmp_path_factory.mktemp("cli")
+    rows = "".join(f'"it was {w}, really",{y}\n' for w, y in (("great", "up"), ("awful", "down")) * 20)
+    (folder / "mine.csv").write_text("text,label\n" + rows)
+    arguments = ["train", "dc_bilstm", "--dataset", "csv", "--train-file", str(folder / "mine.csv")]
+    arguments += [
+        "--test-file",
+        str(folder / "mine.csv"),
+        "--run-dir",
+        str(folder / "run"),
+        "--epochs",
+        "2",
+        "--seed",
+        "3",
+    ]
+    assert main([*arguments, *TINY]) == 0
+    return folder / "run"
+
+
+def output_of(capsys, *arguments):
+    status = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_train_passes_its_options_on(run_dir):
+    bundle = zoo.load(run_dir)
+    assert bundle.config["training"]["seed"] == 3
+    assert bundle.config["arguments"]["dense_units"] == 3
+    assert len(bundle.history) == 2
+    assert bundle.metrics["test_texts"] == 40
+
+
+def test_predict_writes_text_csv_and_json_lines(run_dir, capsys):
+    texts = ["it was great, really", "", 'he said "no"']
+    expected = zoo.load(run_dir).predict(texts)
+    _, out, _ = output_of(capsys, "predict", run_dir, *texts)
+    assert out.splitlines() == [f"{p.label}\t{p.probability:.4f}\t{p.text}" for p in expected]
+    _, out, _ = output_of(capsys, "predict", run_dir, *texts, "--format", "csv")
+    rows = list(csv.DictReader(out.splitlines()))
+    assert [row["text"] for row in rows] == texts
+    assert float(rows[0]["p_up"]) == pytest.approx(expected[0].probabilities["up"], abs=1e-5)
+    _, out, _ = output_of(capsys, "predict", run_dir, *texts, "--format", "jsonl")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["text"] for line in lines] == texts
+    assert lines[1]["label"] == expected[1].label
+    assert set(lines[1]["probabilities"]) == {"up", "down"}
+
+
+def test_predict_reads_a_file_or_standard_input_and_writes_a_file(run_dir, tmp_path, capsys):
+    (tmp_path / "in.txt").write_bytes("it was great\n\ncaf\u00e9 ".encode() + b"\xff\r\n")
+    status, _, _ = output_of(
+        capsys,
+        "predict",
+        run_dir,
+        "--file",
+        tmp_path / "in.txt",
+        "--output",
+        tmp_path / "out.jsonl",
+        "--format",
+        "jsonl",
+    )
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert status == 0
+    assert [line["text"] for line in lines] == ["it was great", "", "caf\u00e9 \ufffd"]
+    command = [sys.executable, "-m", "dense_lstm_zoo", "predict", str(run_dir)]
+    piped = subprocess.run(command, input=(tmp_path / "in.txt").read_bytes(), capture_output=True, check=True)
+    assert [line.split("\t")[0] for line in piped.stdout.decode().splitlines()] == [line["label"] for line in lines]
+
+
+def test_evaluate_prints_the_scores_of_a_split(run_dir, capsys):
+    table = run_dir.parent / "mine.csv"
+    status, out, _ = output_of(capsys, "evaluate", run_dir, "--train-file", table, "--test-file", table)
+    accuracy = json.loads((run_dir / "metrics.json").read_text())["test_accuracy"]
+    assert status == 0
+    assert out.startswith(f"test accuracy {accuracy:.4f}, loss ")
+
+
+def test_export_writes_a_saved_model(run_dir, tmp_path, capsys):
+    status, out, _ = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
+    assert (status, out.strip()) == (0, str(tmp_path / "exports" / "1"))
+    assert (tmp_path / "exports" / "1" / "saved_model.pb").is_file()
+    status, _, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
+    assert status == 2
+    assert "is there already" in err
+
+
+def test_list_and_describe_print_what_python_returns(capsys):
+    _, out, _ = output_of(capsys, "list", "*_bilstm", "--task", "classification")
+    assert [line.split()[0] for line in out.splitlines()] == zoo.list_models("*_bilstm")
+    _, out, _ = output_of(capsys, "describe", "dc_bilstm")
+    assert out.strip() == str(zoo.describe("dc_bilstm"))
+    _, out, _ = output_of(capsys, "fetch", "demo")
+    assert "built in" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["describe", "dc_bilstn"], "error: Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm'"),
+        (["train", "bilstn", "--dataset", "demo", "--run-dir", "x"], "error: Unknown model 'bilstn'"),
+        (["train", "bilstm", "--dataset", "dem", "--run-dir", "x"], "error: Unknown corpus 'dem'"),
+        (["train", "bilstm", "--dataset", "demo", "--run-dir", "x", "--top-units", "3"], "Unknown argument of bilstm"),
+        (["train", "bilstm", "--dataset", "csv", "--run-dir", "x"], "train_file="),
+        (["train", "bilstm", "--dataset", "csv", "--run-dir", "x", "--train-file", "no.csv"], "no.csv does not exist"),
+        (["predict", "nowhere", "text"], "error: nowhere is no folder"),
+        (["evaluate", "nowhere"], "error: nowhere is no folder"),
+        (["export", "nowhere", "x"], "error: nowhere is no folder"),
+        (["fetch", "csv"], "nothing to fetch"),
+        (["list", "--task", "classify"], "error: Unknown value of task: 'classify'"),
+    ],
+)
+def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = output_of(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):
+    assert "not both" in output_of(capsys, "predict", run_dir, "a", "--file", "b")[2]
+    assert "There is no file b" in output_of(capsys, "predict", run_dir, "--file", "b")[2]
+
+
+def test_help_shows_an_example_for_every_command(capsys):
+    for command in ("list", "describe", "fetch", "train", "evaluate", "predict", "export"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert "Example: dense-lstm-zoo " in capsys.readouterr().out
+
+
+def test_a_reader_that_stops_early_is_no_error(run_dir):
+    command = f'yes "it was great" | head -20000 | {sys.executable} -m dense_lstm_zoo predict {run_dir} | head -1'
+    run = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, env={**os.environ}
+    )
+    assert run.stdout.count("\n") == 1
+    assert "Traceback" not in run.stderr

@@ -1,0 +1,135 @@
+"""The SavedModel against the bundle, in a fresh process that imports no part of this package."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification import ClassificationBundle
+from dense_lstm_zoo.data.vocabulary import Vocabulary
+from dense_lstm_zoo.export import graph_ops
+from tests import model_harness as harness
+
+WORDS = ("the", "film", "was", "n't", "good", ",", "but", "caf\u00e9", "bad", "!", "it", "very", "long", "short")
+LABELS = ["d\u00e9j\u00e0", "no", "yes"]
+TEXTS = [
+    "The film wasn't GOOD, but...",
+    "",
+    "   ",
+    "qwerty zxcv",
+    "CAFE\u0301 very very bad!",
+    "😀",
+    "it " * 300,
+    "it",
+    "\x00bad",
+]
+
+SERVE = """
+import json, sys
+import numpy as np, tensorflow as tf, tensorflow_text
+texts = json.load(open(sys.argv[1]))
+results = {}
+for folder in sys.argv[2:]:
+    loaded = tf.saved_model.load(folder)
+    serve, by_ids = loaded.signatures["serving_default"], loaded.signatures["token_ids"]
+    found = serve(text=tf.constant(texts))
+    one_by_one = [serve(text=tf.constant([t]))["probabilities"].numpy()[0].tolist() for t in texts]
+    empty = serve(text=tf.constant([], tf.string))
+    ids = by_ids(token_ids=tf.constant([[3, 4, 0], [0, 0, 0]], tf.int32))
+    no_ids = by_ids(token_ids=tf.zeros((0, 4), tf.int32))
+    results[folder] = {
+        "label": [x.decode() for x in found["label"].numpy()],
+        "labels": [[x.decode() for x in row] for row in found["labels"].numpy()],
+        "probabilities": found["probabilities"].numpy().tolist(),
+        "dtype": found["probabilities"].dtype.name,
+        "one_by_one": one_by_one,
+        "empty": {name: list(value.shape) for name, value in empty.items()},
+        "no_ids": {name: list(value.shape) for name, value in no_ids.items()},
+        "by_ids": ids["probabilities"].numpy().tolist(),
+    }
+core = {"dense_lstm_zoo", "keras"} & set(sys.modules)
+print(json.dumps({"results": results, "imported": sorted(core - {"keras"})}))
+"""
+
+
+def bundle(name: str, oov: str, **arguments) -> ClassificationBundle:
+    arguments = {**harness.tiny_arguments(name), "vocab_size": len(WORDS) + 2, **arguments}
+    config = {"model": name, "training": {"dataset": "none"}}
+    return ClassificationBundle(zoo.build(name, **arguments), config, Vocabulary(WORDS, 4, oov), LABELS, {}, None)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """Every classifier exported, and what a fresh process got from each."""
+    root = tmp_path_factory.mktemp("exports")
+    bundles = {
+        name: bundle(name, "drop" if i % 2 else "unk") for i, name in enumerate(zoo.list_models(task="classification"))
+    }
+    bundles["half"] = bundle("dc_bilstm", "drop", dtype="mixed_bfloat16", pooling="attention")
+    folders = {name: b.export(root / name / "1") for name, b in bundles.items()}
+    (root / "texts.json").write_text(json.dumps(TEXTS))
+    command = [sys.executable, "-c", SERVE, root / "texts.json", *folders.values()]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    assert run.returncode == 0, run.stderr
+    answer = json.loads(run.stdout)
+    assert answer["imported"] == []
+    return {name: (b, answer["results"][str(folders[name])], folders[name]) for name, b in bundles.items()}
+
+
+def test_a_fresh_process_gets_what_the_bundle_predicts(exported):
+    for name, (trained, served, _) in exported.items():
+        expected = trained.predict(TEXTS)
+        tolerance = 1e-2 if name == "half" else 1e-5
+        probabilities = [[p.probabilities[label] for label in LABELS] for p in expected]
+        np.testing.assert_allclose(served["probabilities"], probabilities, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(served["one_by_one"], probabilities, atol=tolerance, err_msg=name)
+        if name != "half":
+            assert served["label"] == [p.label for p in expected]
+        assert served["labels"] == [LABELS] * len(TEXTS)
+        assert served["dtype"] == "float32"
+
+
+def test_a_batch_of_none_gives_none(exported):
+    for _, served, _ in exported.values():
+        assert served["empty"] == served["no_ids"] == {"label": [0], "labels": [0, 3], "probabilities": [0, 3]}
+
+
+def test_the_ids_signature_is_the_model(exported):
+    for name, (trained, served, _) in exported.items():
+        logits = np.asarray(trained.model(np.array([[3, 4, 0], [0, 0, 0]])), np.float64)
+        expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(served["by_ids"], expected, atol=1e-2 if name == "half" else 1e-5)
+
+
+def test_every_op_is_core_or_listed_beside_the_model(exported):
+    listed, used = {}, {}
+    for name, (_, _, folder) in exported.items():
+        listed[name] = (folder / "assets.extra" / "non_core_ops.txt").read_text().split()
+        used[name] = sorted(graph_ops(folder))
+        assert listed[name] == ["CaseFoldUTF8", "NormalizeUTF8"]
+        assert not {op for op in used[name] if "Cudnn" in op or op == "PyFunc"}
+    script = """
+import json, sys, tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+ops = set(json.load(sys.stdin))
+print(json.dumps(sorted(op for op in ops if op_def_registry.get(op) is None)))
+"""
+    everything = sorted({op for ops in used.values() for op in ops})
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, input=json.dumps(everything), capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) == ["CaseFoldUTF8", "NormalizeUTF8"]
+
+
+def test_an_export_that_is_there_is_kept_unless_asked(exported, tmp_path):
+    trained, _, _ = exported["lstm"]
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "precious").write_text("x")
+    with pytest.raises(FileExistsError, match="is there already"):
+        trained.export(tmp_path / "1")
+    assert (tmp_path / "1" / "precious").read_text() == "x"
+    trained.export(tmp_path / "1", overwrite=True)
+    assert not (tmp_path / "1" / "precious").exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["1"]
