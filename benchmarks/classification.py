@@ -20,7 +20,7 @@ from benchmarks import tables
 from dense_lstm_zoo.data.corpora import find_file
 
 RESULTS = Path(__file__).parent.parent / "results" / "classification.csv"
-KEY = ["dataset", "model", "recipe", "vectors"]
+KEY = ["dataset", "model", "recipe", "settings", "vectors"]
 
 
 def main() -> None:
@@ -30,6 +30,9 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["bilstm", "dc_bilstm"], help="default: bilstm dc_bilstm")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3], help="default: 1 2 3")
     parser.add_argument("--recipe", default="ding2018", help="default: ding2018")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="model arguments that differ from the recipe's"
+    )
     parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
     parser.add_argument("--run-dir", default="runs/classification", help="default: runs/classification")
     options = parser.parse_args()
@@ -41,19 +44,22 @@ def main() -> None:
         zoo.describe(model)  # an unknown name fails before any training
         runs = []
         for seed in options.seeds:
-            run_dir = Path(options.run_dir) / options.dataset / options.recipe / model / f"seed{seed}"
+            recipe = "_".join([options.recipe, *options.set]).replace("=", "_")
+            run_dir = Path(options.run_dir) / options.dataset / recipe / model / f"seed{seed}"
             if not (run_dir / "manifest.json").is_file():
-                _train(model, options.dataset, options.recipe, vectors, seed, run_dir)
+                _train(model, options, vectors, seed, run_dir)
             runs.append(_read(run_dir, seed, vectors))
         rows.append(_row(model, options, runs))
     tables.merge(RESULTS, rows, KEY)
     tables.update_readme()
 
 
-def _train(model: str, dataset: str, recipe: str, vectors: Path | None, seed: int, run_dir: Path) -> None:
-    print(f"{model} on {dataset}, seed {seed}", flush=True)
-    command = [sys.executable, "-m", "dense_lstm_zoo", "train", model, "--dataset", dataset, "--recipe", recipe]
-    command += ["--seed", str(seed), "--run-dir", str(run_dir)]
+def _train(model: str, options: argparse.Namespace, vectors: Path | None, seed: int, run_dir: Path) -> None:
+    print(f"{model} on {options.dataset}, seed {seed}", flush=True)
+    command = [sys.executable, "-m", "dense_lstm_zoo", "train", model, "--dataset", options.dataset]
+    command += ["--recipe", options.recipe, "--seed", str(seed), "--run-dir", str(run_dir)]
+    for name, value in (setting.split("=", 1) for setting in options.set):
+        command += [f"--{name.replace('_', '-')}", value]
     subprocess.run([*command, *(["--vectors", str(vectors)] if vectors else [])], check=True)
 
 
@@ -71,12 +77,13 @@ def _row(model: str, options: argparse.Namespace, runs: list[dict[str, Any]]) ->
     seeds = " ".join(map(str, options.seeds))
     command = (
         f"python -m benchmarks.classification --dataset {options.dataset} --models {model} --seeds {seeds} "
-        f"--recipe {options.recipe}"
+        f"--recipe {options.recipe}" + (f" --set {' '.join(options.set)}" if options.set else "")
     )
     return {
         "dataset": options.dataset,
         "model": model,
         "recipe": options.recipe,
+        "settings": " ".join(options.set),
         "vectors": Path(options.vectors).name if options.vectors else "",
         "seeds": seeds,
         "accuracy_mean": round(statistics.mean(accuracy), 2),

@@ -20,9 +20,9 @@ SHARED = {"embedding_dim": 64, "embedding_dropout": 0.2, "dropout": 0.3}
 DENSE = {"num_dense_layers": 4, "dense_units": 13, "top_units": 40}
 
 SENTENCES = [
-    "The soup was bland, but the waiter was a delight.",
-    "Nobody could claim that the film was dull.",
-    "The screen was gorgeous, although the battery was a total disappointment.",
+    "The soup was bland, but the waitress was really friendly.",
+    "Although the screen was gorgeous, the battery was horrible.",
+    "I can't say that the film was boring.",
 ]
 
 # What a server does: TensorFlow and tensorflow_text, and nothing of this package.

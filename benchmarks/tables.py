@@ -33,14 +33,14 @@ def classification() -> str:
     """Return the table of test accuracies."""
     rows = pd.read_csv(ROOT / "results" / "classification.csv", dtype=str, keep_default_na=False)
     lines = [
-        "| corpus | model | encoder parameters | test accuracy | seeds | epochs | paper |",
-        "|---|---|---|---|---|---|---|",
+        "| corpus | model | settings | encoder parameters | test accuracy | dev accuracy | seeds | epochs | paper |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows.itertuples():
         spread = f" ± {row.accuracy_std}" if row.accuracy_std else ""
         lines.append(
-            f"| {row.dataset} | `{row.model}` | {int(row.encoder_parameters):,} | {row.accuracy_mean}{spread} "
-            f"| {row.seeds} | {row.epochs} | {row.paper} |"
+            f"| {row.dataset} | `{row.model}` | `{row.recipe}` {row.settings} | {int(row.encoder_parameters):,} "
+            f"| {row.accuracy_mean}{spread} | {row.dev_accuracy_mean} | {row.seeds} | {row.epochs} | {row.paper} |"
         )
     commands = "\n".join(dict.fromkeys(row.command for row in rows.itertuples()))
     return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {rows['versions'].iloc[-1]}."])

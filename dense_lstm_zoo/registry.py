@@ -205,8 +205,23 @@ class ModelDescription:
     __repr__ = __str__
 
 
-def describe(name: str) -> ModelDescription:
+@dataclass(frozen=True)
+class KernelDescription:
+    """Which time loop each recurrent layer of a built model runs, and why; prints as a page."""
+
+    kernels: dict[str, str]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{layer}: {kernel}" for layer, kernel in self.kernels.items()) or "no recurrent layer"
+
+    __repr__ = __str__
+
+
+def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
     """Return a model's paper, arguments with their defaults, parameter count and recipes; it prints well.
+
+    Args:
+        name: A registered model; or a built one, for which time loop each of its layers runs on this machine, and why.
 
     Raises:
         ValueError: An unknown model, with near matches.
@@ -217,6 +232,12 @@ def describe(name: str) -> ModelDescription:
     """
     from dense_lstm_zoo.training.recipes import list_recipes
 
+    if not isinstance(name, str):
+        from dense_lstm_zoo.layers.recurrence import kernels
+
+        recurrent = {f"{x.name} ({type(x).__name__})": getattr(x, "kernel", None) for x in name.layers}
+        # Elsewhere in Keras a "kernel" is a weight; ours is a name.
+        return KernelDescription({x: kernels.explain(k) for x, k in recurrent.items() if isinstance(k, str)})
     found = entry(name)
     return ModelDescription(
         name=name,

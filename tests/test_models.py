@@ -1,5 +1,6 @@
 """Every registered model is tested the moment it is registered: the harness runs over ``list_models()``."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -191,5 +192,5 @@ def test_seeded_training_repeats_exactly():
 def test_the_docstrings_of_classifiers_document_every_argument():
     from dense_lstm_zoo.models.classifiers import classifier
 
-    documented = set(re.findall(r"^\s{8}(\w+):", classifier.__doc__, re.M))
+    documented = set(re.findall(r"^\s+(\w+): ", inspect.getdoc(classifier), re.M))
     assert documented >= {a for a in zoo.describe("lstm").arguments if a != "units"}

@@ -10,6 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bilstm import BiLSTM
+from dense_lstm_zoo.layers.recurrence import kernels
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -26,7 +27,7 @@ class DenseBiLSTM(keras.layers.Layer):
         return_all_layers: Return the list [H_1, ..., H_dl, H_top] in place of H_top.
         remat: Recompute each layer in the backward pass instead of keeping what it read: the concatenations are
             what makes memory quadratic in depth. Values and gradients stay the same; a step costs up to a third more.
-        kernel_initializer, recurrent_initializer, unit_forget_bias: As for ``LSTM``, for every layer.
+        kernel_initializer, recurrent_initializer, unit_forget_bias, kernel: As for ``LSTM``, for every layer.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -60,6 +61,7 @@ class DenseBiLSTM(keras.layers.Layer):
         kernel_initializer: Any = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
         unit_forget_bias: bool = True,
+        kernel: str = "auto",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -71,6 +73,7 @@ class DenseBiLSTM(keras.layers.Layer):
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.unit_forget_bias = unit_forget_bias
+        self.kernel = kernels.check(kernel)
         self.supports_masking = True
         num_narrow = self.num_dense_layers if self.dense_units else 0
         self.layers = [self._bilstm(self.dense_units, f"dense_{i + 1}") for i in range(num_narrow)]
@@ -82,6 +85,7 @@ class DenseBiLSTM(keras.layers.Layer):
             kernel_initializer=self.kernel_initializer.clone(),
             recurrent_initializer=self.recurrent_initializer.clone(),
             unit_forget_bias=self.unit_forget_bias,
+            kernel=self.kernel,
             dtype=self.dtype_policy,
             name=name,
         )
@@ -98,19 +102,25 @@ class DenseBiLSTM(keras.layers.Layer):
             layer.build((*inputs_shape[:2], width))
             width += layer.output_units
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
-        if lengths is None:
-            lengths = ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
-            lengths = lengths if mask is None else recurrence.lengths_from_mask(mask)
-        read = [inputs]
-        for layer in self.layers:
-            read.append(self._run(layer, lengths, read))
-        return read[1:] if self.return_all_layers else read[-1]
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
 
-    def _run(self, layer: BiLSTM, lengths: Any, read: list[Any]) -> Any:
-        def run(*states: Any) -> Any:
-            return layer(ops.concatenate(states, axis=-1), lengths=lengths)
+        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+            read = [inputs]
+            for layer in self.layers:
+                read += self._run(layer, read, lengths, kernel)
+            states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
+            return states if self.return_all_layers else states[-1:]
+
+        states = recurrence.over_time(stack, inputs, lengths, self.kernel, training)
+        return states if self.return_all_layers else states[0]
+
+    def _run(self, layer: BiLSTM, read: list[Any], lengths: Any, kernel: str) -> list[Any]:
+        """Run one layer on what it reads; the states of its directions stay apart, joined only where they are read."""
+
+        def run(*states: Any) -> list[Any]:
+            return layer.run(ops.concatenate(states, axis=-1), lengths, kernel)[0]
 
         return (keras.remat(run) if self.remat else run)(*read)
 
@@ -135,4 +145,10 @@ class DenseBiLSTM(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
             "unit_forget_bias": self.unit_forget_bias,
+            "kernel": self.kernel,
         }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> DenseBiLSTM:
+        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
+        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -9,6 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.recurrence import kernels
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -29,6 +30,8 @@ class LSTM(keras.layers.Layer):
         kernel_initializer: Initialiser of the input kernels.
         recurrent_initializer: Initialiser of the recurrent kernels.
         unit_forget_bias: Start the forget gate's bias at 1; all others start at 0.
+        kernel: Which loop over time runs: ``"auto"`` (default), ``"portable"``, ``"native"``, ``"compiled"`` or
+            ``"cudnn"``; see ``dense_lstm_zoo.layers.recurrence.kernels``. All give the same numbers.
         **kwargs: Arguments of ``keras.layers.Layer`` (``name``, ``dtype``, ``trainable``).
 
     Call arguments:
@@ -42,8 +45,8 @@ class LSTM(keras.layers.Layer):
         (batch, units), behind it with ``return_state``.
 
     Raises:
-        ValueError: ``units`` is no positive integer; the input is not three-dimensional; the mask has padding before
-            a real step (where its values are known).
+        ValueError: ``units`` is no positive integer; the kernel is unknown or cannot run here; the input is not
+            three-dimensional; the mask has padding before a real step (where its values are known).
 
     Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras' order).
 
@@ -65,10 +68,12 @@ class LSTM(keras.layers.Layer):
         kernel_initializer: Any = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
         unit_forget_bias: bool = True,
+        kernel: str = "auto",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.units = checks.integer("units", units)
+        self.kernel = kernels.check(kernel)
         self.return_sequences = return_sequences
         self.return_state = return_state
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -111,17 +116,31 @@ class LSTM(keras.layers.Layer):
         forget = ops.ones((self.units,), dtype) if self.unit_forget_bias else ops.zeros((self.units,), dtype)
         return ops.concatenate([ops.zeros((self.units,), dtype), forget, ops.zeros((2 * self.units,), dtype)])
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, initial_state: Any = None) -> Any:
+    def call(
+        self,
+        inputs: Any,
+        lengths: Any = None,
+        mask: Any = None,
+        initial_state: Any = None,
+        training: bool | None = None,
+    ) -> Any:
         """Run the loop; see the class for the arguments."""
-        if lengths is None and mask is not None:
-            lengths = recurrence.lengths_from_mask(mask)
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+
+        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+            directions = self.run(inputs, lengths, kernel, initial_state)
+            return [ops.concatenate(parts, axis=-1) for parts in directions]
+
+        states, *final = recurrence.over_time(stack, inputs, lengths, self.kernel, training)
+        output = states if self.return_sequences else final[0]
+        return [output, *final] if self.return_state else output
+
+    def run(
+        self, inputs: Any, lengths: Any, kernel: str, initial_state: Any = None
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """Run the loop on time-major inputs, inside ``recurrence.over_time``; returns what ``recurrence.lstm`` does."""
         weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
-        wants_state = self.return_state or not self.return_sequences
-        sequence, state = recurrence.lstm(inputs, lengths, weights, initial_state, final_state=wants_state)
-        if state is None:
-            return sequence
-        output = sequence if self.return_sequences else state[0]
-        return [output, *state] if self.return_state else output
+        return recurrence.lstm(inputs, lengths, weights, initial_state, kernel=kernel)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Pass the mask on with the sequence, drop it with the last state."""
@@ -144,4 +163,10 @@ class LSTM(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
             "unit_forget_bias": self.unit_forget_bias,
+            "kernel": self.kernel,
         }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LSTM:
+        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
+        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -89,11 +89,8 @@ class MaskedPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Pool; see the class for the arguments."""
-        num_steps = ops.shape(inputs)[1]
-        if lengths is None:
-            lengths = ops.full((ops.shape(inputs)[0],), num_steps, dtype="int32")
-            lengths = lengths if mask is None else recurrence.lengths_from_mask(mask)
-        real = recurrence.sequence_mask(lengths, num_steps)[:, :, None]
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
         pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
         return ops.cast(pooled, inputs.dtype)
 

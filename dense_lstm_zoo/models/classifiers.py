@@ -32,6 +32,7 @@ def classifier(
     softmax_max_norm: float | None = None,
     recurrent_initializer: str = "orthogonal",
     unit_forget_bias: bool = True,
+    kernel: str = "auto",
     learning_rate: float = 0.005,
     dtype: str | None = None,
 ) -> keras.Model:
@@ -56,6 +57,7 @@ def classifier(
         softmax_max_norm: Largest norm of a class's weights; None is no limit (D7).
         recurrent_initializer: Initialiser of the recurrent kernels (D14).
         unit_forget_bias: Whether forget gates start with a bias of 1 (D14).
+        kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
         learning_rate: Adam's (D15).
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
@@ -93,6 +95,7 @@ def classifier(
     lstm_options = {
         "recurrent_initializer": recurrent_initializer,
         "unit_forget_bias": unit_forget_bias,
+        "kernel": kernel,
         "dtype": dtype,
     }
     states = encode(words, lengths, lstm_options)

@@ -1,4 +1,4 @@
-"""Lengths in place of masks: right-padding needs no mask inside a time loop."""
+"""Lengths in place of masks: right-padding needs no mask from layer to layer. Time is the first axis here."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from keras import ops
 
 
 def sequence_mask(lengths: Any, num_steps: Any) -> Any:
-    """Return the boolean mask [B, T] that is true at the first ``lengths[b]`` steps of row b."""
-    return ops.arange(num_steps, dtype="int32")[None, :] < ops.cast(lengths, "int32")[:, None]
+    """Return the boolean mask [T, B, 1] that is true at the first ``lengths[b]`` steps of row b."""
+    return ops.arange(num_steps, dtype="int32")[:, None, None] < ops.cast(lengths, "int32")[None, :, None]
+
+
+def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
+    """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: those given, those of the mask, or T everywhere."""
+    if lengths is not None:
+        return ops.cast(lengths, "int32")
+    if mask is not None:
+        return lengths_from_mask(mask)
+    return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
 
 
 def lengths_from_mask(mask: Any) -> Any:
@@ -31,11 +40,8 @@ def lengths_from_mask(mask: Any) -> Any:
     return ops.sum(mask, axis=1)
 
 
-def reverse_sequence(inputs: Any, lengths: Any | None) -> Any:
-    """Reverse the first ``lengths[b]`` steps of each row of ``inputs`` [B, T, ...]; the padding stays where it is."""
-    if lengths is None:
-        return ops.flip(inputs, axis=1)
-    steps = ops.arange(ops.shape(inputs)[1], dtype="int32")[None, :]
-    lengths = ops.cast(lengths, "int32")[:, None]
-    source = ops.where(steps < lengths, lengths - 1 - steps, steps)
-    return ops.take_along_axis(inputs, source[:, :, None], axis=1)
+def reverse_sequence(inputs: Any, lengths: Any) -> Any:
+    """Reverse the first ``lengths[b]`` steps of each row of ``inputs`` [T, B, n]; the padding stays where it is."""
+    steps = ops.arange(ops.shape(inputs)[0], dtype="int32")[:, None]
+    source = ops.where(steps < lengths[None, :], lengths[None, :] - 1 - steps, steps)
+    return ops.take_along_axis(inputs, source[:, :, None], axis=0)

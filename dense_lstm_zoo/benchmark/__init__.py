@@ -1,0 +1,71 @@
+"""How fast is it here? Ours against stock Keras layers and PyTorch, measured side by side on this machine.
+
+``bench()`` is the whole of it; ``benchmarks/speed.py`` writes its rows to ``results/``. Nothing here imports
+TensorFlow: each side runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.benchmark.runs import GROUPS
+from dense_lstm_zoo.benchmark.workloads import COLUMNS, Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COLUMNS", "GROUPS", "Settings", "bench"]
+
+
+def bench(
+    device: str = "cpu",
+    only: Sequence[str] | None = None,
+    quick: bool = False,
+    *,
+    report: Callable[[dict[str, Any]], None] | None = None,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Measure the speed of this package on this machine, side by side with its peers.
+
+    Every comparison gives each side our weights, checks that the outputs agree, warms both up and measures them in
+    turn. Ratios are peer / ours: above 1 is faster than the peer. PyTorch is compared where it is installed, or lies in
+    the folder ``$DENSE_LSTM_ZOO_TORCH`` (made by ``pip install --target``).
+
+    Args:
+        device: ``"cpu"``.
+        only: The groups to measure, from ``GROUPS``; all by default.
+        quick: Fewer sizes and repeats: minutes in place of a quarter of an hour, and wider spreads.
+        report: Called with each row as soon as it is measured.
+        **settings: Fields of ``Settings``, such as ``repeats=5`` or ``kernel="portable"``.
+
+    Returns:
+        One row a comparison, with ``COLUMNS``.
+
+    Raises:
+        ValueError: An unknown device, group or setting.
+        RuntimeError: A peer's outputs differ from ours.
+
+    Example:
+        ``bench(only=["predict"], quick=True)[["batch", "peer", "ratio"]]``
+    """
+    checks.one_of("device", device, ["cpu"])
+    groups = list(GROUPS) if only is None else list(only)
+    for group in groups:
+        if group not in GROUPS:
+            raise checks.unknown_name("benchmark", group, GROUPS)
+    for name in settings:
+        if name not in Settings.__dataclass_fields__:
+            raise checks.unknown_name("setting", name, Settings.__dataclass_fields__)
+    chosen = Settings.quick(**settings) if quick else Settings(**settings)
+
+    import pandas as pd
+
+    rows = []
+    for group in groups:
+        for row in GROUPS[group](chosen):
+            rows.append(row)
+            if report is not None:
+                report(row)
+    return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -1,0 +1,178 @@
+"""How times are taken: sides in turn, medians and quartiles, each library in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+TORCH_FOLDER = "DENSE_LSTM_ZOO_TORCH"
+
+
+def seconds_a_step(step: Callable[[], Any], steps: int, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Run ``step`` so many times and return the mean seconds of one."""
+    started = clock()
+    for _ in range(steps):
+        step()
+    return (clock() - started) / steps
+
+
+def steps_a_turn(seconds: float, block_seconds: float, min_steps: int, max_steps: int = 500) -> int:
+    """Return how many steps of ``seconds`` fill ``block_seconds``, within the two limits.
+
+    Example:
+        >>> steps_a_turn(0.013, 0.6, 3), steps_a_turn(0.5, 0.6, 3)
+        (47, 3)
+    """
+    return min(max(math.ceil(block_seconds / max(seconds, 1e-9)), min_steps), max_steps)
+
+
+def take_turns(sides: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
+    """Measure each side once, in order, then again: A B A B ...; whatever slows the machine meets all of them.
+
+    Returns:
+        The values of each side; those with one index are of one round, so they pair.
+    """
+    values: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(repeats):
+        for name, measure in sides.items():
+            values[name].append(measure())
+    return values
+
+
+def spread(values: list[float]) -> tuple[float, float]:
+    """Return median and interquartile range.
+
+    Example:
+        >>> spread([1.0, 2.0, 3.0, 4.0, 100.0])
+        (3.0, 2.0)
+    """
+    low, median, high = np.percentile(values, [25, 50, 75])
+    return float(median), float(high - low)
+
+
+def compare(ours: list[float], peer: list[float]) -> dict[str, float]:
+    """Return ``ratio`` (of medians, peer / ours) and the quartiles of the ratio over paired repeats.
+
+    Example:
+        >>> compare([1.0, 1.0, 2.0], [3.0, 3.0, 4.0])
+        {'ratio': 3.0, 'ratio_low': 2.5, 'ratio_high': 3.0}
+    """
+    paired = np.asarray(peer) / np.asarray(ours)
+    low, high = np.percentile(paired, [25, 75])
+    return {
+        "ratio": float(np.median(peer) / np.median(ours)),
+        "ratio_low": float(low),
+        "ratio_high": float(high),
+    }
+
+
+class WorkerError(RuntimeError):
+    """A worker process failed or could not import what it needs; ``kind`` is the name of the worker's exception."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+
+
+class Worker:
+    """A process that answers one request at a time, so only one side computes and no two thread pools meet.
+
+    Args:
+        imports: What it imports before it says that it is ready: ``"tensorflow"`` or ``"torch"``.
+
+    Raises:
+        WorkerError: The library is not installed (``kind`` is ``"ModuleNotFoundError"``), or a request failed.
+    """
+
+    def __init__(self, imports: str) -> None:
+        self._log = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115 - lives as long as the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "dense_lstm_zoo.benchmark.worker", imports],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env=_environment(imports),
+        )
+        try:
+            self.versions: dict[str, str] = self._answer()
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, do: str, **arguments: Any) -> Any:
+        """Let the worker do one thing (a function of ``worker.py``) and return its result."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"do": do, "arguments": arguments}) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._log.seek(0)
+            tail = "\n".join(self._log.read().splitlines()[-15:])
+            raise WorkerError("Died", f"the worker ended with status {self._process.wait()}:\n{tail}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise WorkerError(*answer["error"])
+        return answer["result"]
+
+    def close(self) -> None:
+        """End the process."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _environment(imports: str) -> dict[str, str]:
+    """Return the worker's environment: this Python's path, no GPU, and the folder with torch for its worker alone."""
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    if imports == "torch":
+        paths.insert(0, os.environ.get(TORCH_FOLDER, ""))
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    return {**os.environ, **quiet, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
+def processor() -> str:
+    """Return the processor's model name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # no Linux
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def load_average() -> float | None:
+    """Return the mean number of running processes in the last minute: a reader sees whether the machine was quiet."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

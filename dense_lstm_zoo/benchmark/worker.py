@@ -1,0 +1,152 @@
+"""One side of a comparison in a process of its own: ``python -m dense_lstm_zoo.benchmark.worker tensorflow``.
+
+It reads a JSON object a line, ``{"do": name, "arguments": {...}}``, and answers each with a line: ``{"result": ...}``
+or ``{"error": [kind, message]}``. ``measure.Worker`` is the other end.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.metadata
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo.benchmark.workloads import Architecture
+
+_sides: dict[str, Any] = {}
+
+
+def main(imports: str) -> None:
+    """Answer requests until standard input ends."""
+    # Whatever a library prints must not mix with the answers.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def answer(work: Callable[[], Any]) -> None:
+        try:
+            reply = {"result": work()}
+        except Exception as error:
+            reply = {"error": [type(error).__name__, str(error)]}
+        answers.write(json.dumps(reply) + "\n")
+        answers.flush()
+
+    answer(lambda: load(imports))
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer(lambda request=request: REQUESTS[request["do"]](**request["arguments"]))  # type: ignore[misc]
+
+
+def load(imports: str) -> dict[str, str]:
+    """Import a library with all that its side needs, so that no time holds an import; return its version."""
+    needed = {"tensorflow": ["tensorflow", "keras", "dense_lstm_zoo.layers"], "torch": ["torch"]}[imports]
+    for module in needed:
+        importlib.import_module(module)
+    return {imports: importlib.metadata.version(imports)}
+
+
+def build(side: str, architecture: dict[str, Any], key: str = "") -> None:
+    """Make a side; ``key`` tells it from others in this process."""
+    from dense_lstm_zoo.benchmark.peers import SIDES
+
+    _sides[key] = SIDES[side](Architecture(**architecture))
+
+
+def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:
+    """Make a side that starts from raw text; return how many texts and tokens it trains on."""
+    from dense_lstm_zoo.benchmark.texts import TextSide
+
+    _sides[key] = TextSide(side, corpus, max_texts, kernel)
+    return _sides[key].sizes()
+
+
+def run(method: str, key: str = "", **arguments: Any) -> Any:
+    """Call a method of a side: ``train``, ``predict``, ..."""
+    return getattr(_sides[key], method)(**arguments)
+
+
+def save(method: str, path: str, key: str = "", **arguments: Any) -> None:
+    """Write the arrays that a method returns (``weights``, ``logits``) to a file."""
+    arrays = getattr(_sides[key], method)(**arguments)
+    np.savez(path, *(arrays if isinstance(arrays, list) else [arrays]))
+
+
+def set_weights(path: str, key: str = "") -> None:
+    """Give a side the weights that ``save`` wrote."""
+    with np.load(path) as arrays:
+        _sides[key].set_weights([arrays[name] for name in arrays.files])
+
+
+def matmul_gflops(size: int, repeats: int) -> float:
+    """Return the best rate of a float32 matrix product of ``size``: the machine's peak for this purpose."""
+    import tensorflow as tf
+
+    matrix = tf.random.normal((size, size))
+    product = tf.function(lambda: tf.reduce_sum(tf.matmul(matrix, matrix)[0]))
+    product()
+    best = float("inf")
+    for _ in range(repeats):
+        started = time.perf_counter()
+        product().numpy()
+        best = min(best, time.perf_counter() - started)
+    return 2 * size**3 / best / 1e9
+
+
+def training_memory(architecture: dict[str, Any], batch: int, length: int) -> float:
+    """Return how many MB one training step needs above what the process held after a tiny step.
+
+    The graph is traced (for any batch) and Adam's moments made by the tiny step; a full step before the one that is
+    measured compiles what a shape compiles, so that a compiler's memory does not count as the step's.
+    """
+    from dense_lstm_zoo.benchmark.peers import OurSide, random_batch
+
+    model = OurSide(Architecture(**architecture)).model
+
+    def step(batch: int, length: int) -> None:
+        import tensorflow as tf
+
+        features, lengths, labels = random_batch(Architecture(**architecture), batch, length)
+        spec = tf.TensorSpec((None, None, features.shape[2])), tf.TensorSpec((None,), tf.int32)
+        dataset = tf.data.Dataset.from_generator(
+            lambda: iter([((features, lengths), labels)]),
+            output_signature=(spec, tf.TensorSpec((None,), tf.int32)),
+        )
+        model.fit(dataset, verbose=0, shuffle=False)
+
+    step(1, 2)
+    _return_free_memory()
+    base = _memory_mb("VmRSS")
+    step(batch, length)
+    _return_free_memory()
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    step(batch, length)
+    return _memory_mb("VmHWM") - base
+
+
+def _memory_mb(field: str) -> float:
+    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
+
+
+def _return_free_memory() -> None:
+    """Give what is free to the system: the allocator keeps pages that would hide the next step's."""
+    import ctypes
+
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+REQUESTS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (build, build_text, run, save, set_weights, matmul_gflops, training_memory)
+}
+
+if __name__ == "__main__":
+    main(sys.argv[1])

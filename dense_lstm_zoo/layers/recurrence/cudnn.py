@@ -1,0 +1,45 @@
+"""The LSTM loop through ``keras.layers.LSTM``, which runs cuDNN's kernel on a GPU (and Keras' own loop elsewhere)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_mask
+
+
+def cudnn_lstm(
+    inputs: Any, lengths: Any, kernel: Any, recurrent: Any, bias: Any, hidden: Any, cell: Any, reverse: bool
+) -> tuple[Any, Any, Any]:
+    """Run one direction of time-major ``inputs`` [T, B, in], not projected yet; the rest as in ``portable_lstm``."""
+    if reverse:
+        inputs = reverse_sequence(inputs, lengths)
+    # cuDNN refuses a row without a real step: it runs as one of length 1, and its results are replaced after it.
+    at_least_one = ops.maximum(lengths, 1)
+    num_steps = ops.shape(inputs)[0]
+    mask = ops.transpose(sequence_mask(at_least_one, num_steps)[:, :, 0])
+    layer = _layer(inputs.shape[-1], recurrent.shape[0], keras.backend.standardize_dtype(inputs.dtype))
+    (states, final_h, final_c), _ = layer.stateless_call(
+        [kernel, recurrent, bias],
+        [variable.value for variable in layer.non_trainable_variables],
+        ops.transpose(inputs, (1, 0, 2)),
+        mask=mask,
+        initial_state=[hidden, cell],
+    )
+    states = ops.transpose(states, (1, 0, 2))
+    if reverse:
+        states = reverse_sequence(states, at_least_one)
+    empty = (lengths == 0)[:, None]
+    states = ops.where(sequence_mask(lengths, num_steps), states, ops.zeros_like(states))
+    return states, ops.where(empty, hidden, final_h), ops.where(empty, cell, final_c)
+
+
+@functools.cache
+def _layer(input_dim: int, units: int, dtype: str) -> keras.layers.LSTM:
+    """Return a layer of this shape; only its code is used, the weights are passed in."""
+    layer = keras.layers.LSTM(units, return_sequences=True, return_state=True, dtype=dtype)
+    layer.build((None, None, input_dim))
+    return layer

@@ -1,0 +1,46 @@
+"""The LSTM loop in ``keras.ops`` alone: it runs on every backend and is what the other kernels are compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_mask
+
+
+def portable_lstm(
+    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool
+) -> tuple[Any, Any, Any]:
+    """Run one direction.
+
+    Args:
+        projected: x W + b, time-major [T, B, 4u], gates in the order i, f, c, o.
+        lengths: Real steps of each row [B], int32.
+        recurrent: [u, 4u].
+        hidden: State to start from [B, u].
+        cell: The same for c.
+        reverse: Whether to run from each row's last real step to its first.
+
+    Returns:
+        The states [T, B, u], zero past the length, and the final h and c [B, u].
+    """
+    units = recurrent.shape[0]
+    if reverse:
+        projected = reverse_sequence(projected, lengths)
+    start = ops.concatenate([hidden, cell], axis=-1)
+
+    def step(carry: Any, z: Any) -> tuple[Any, Any]:
+        i, f, c, o = ops.split(z + ops.matmul(carry[:, :units], recurrent), 4, axis=-1)
+        new = ops.sigmoid(f) * carry[:, units:] + ops.sigmoid(i) * ops.tanh(c)
+        carry = ops.concatenate([ops.sigmoid(o) * ops.tanh(new), new], axis=-1)
+        return carry, carry
+
+    # ops.scan takes one carry only, so h and c are packed.
+    packed = ops.scan(step, start, projected)[1]
+    last = ops.take_along_axis(ops.concatenate([start[None], packed], axis=0), lengths[None, :, None], axis=0)[0]
+    states = packed[:, :, :units]
+    if reverse:
+        states = reverse_sequence(states, lengths)
+    real = sequence_mask(lengths, ops.shape(states)[0])
+    return ops.where(real, states, ops.zeros_like(states)), last[:, :units], last[:, units:]

@@ -1,0 +1,287 @@
+"""The benchmark measures what it says: sides that agree, right statistics, complete rows. Nothing here is timed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import speed
+from dense_lstm_zoo.benchmark import GROUPS, bench, measure, peers, runs
+from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
+from dense_lstm_zoo.benchmark.texts import TextSide
+from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Architecture, Settings
+
+SMALL = Architecture(num_dense_layers=2, dense_units=3, top_units=4, features=5, num_classes=3)
+BATCH, TIME = 4, 6
+# One step of Adam moves every weight by at most its learning rate: agreement must be far closer than that.
+AFTER_A_STEP = 0.02 * peers.LEARNING_RATE
+
+
+def random_weights(side: peers.Side) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [rng.normal(scale=0.5, size=w.shape).astype(np.float32) for w in side.weights()]
+
+
+@pytest.fixture(scope="module")
+def ours() -> dict[str, list[np.ndarray]]:
+    """Our weights, their logits, and the weights after one training step."""
+    side = peers.OurSide(SMALL)
+    before = random_weights(side)
+    side.set_weights(before)
+    logits = side.logits(BATCH, TIME)
+    side.first_step(BATCH, TIME)
+    return {"before": before, "logits": [logits], "after": side.weights()}
+
+
+def test_stock_keras_computes_our_logits_and_our_training_step(ours):
+    side = peers.StockSide(SMALL)
+    side.set_weights(ours["before"])
+    np.testing.assert_allclose(side.logits(BATCH, TIME), ours["logits"][0], atol=1e-5)
+    side.first_step(BATCH, TIME)
+    for mine, theirs, before in zip(ours["after"], side.weights(), ours["before"], strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=AFTER_A_STEP)
+        assert np.any(mine != before)
+
+
+def test_pytorch_computes_our_logits_and_our_training_step(ours, tmp_path):
+    try:
+        worker = Worker("torch")
+    except WorkerError as error:
+        if error.kind != "ModuleNotFoundError":
+            raise
+        pytest.skip(f"PyTorch is not installed here, nor in ${measure.TORCH_FOLDER}")
+    path = str(tmp_path / "arrays.npz")
+    with worker:
+        np.savez(path, *ours["before"])
+        worker.ask("build", side="torch", architecture=SMALL.to_dict())
+        worker.ask("set_weights", path=path)
+        worker.ask("save", method="logits", path=path, batch=BATCH, time=TIME)
+        with np.load(path) as arrays:
+            np.testing.assert_allclose(arrays["arr_0"], ours["logits"][0], atol=1e-5)
+        worker.ask("run", method="first_step", batch=BATCH, time=TIME)
+        worker.ask("save", method="weights", path=path)
+        with np.load(path) as arrays:
+            for name, mine in zip(arrays.files, ours["after"], strict=True):
+                np.testing.assert_allclose(arrays[name], mine, atol=AFTER_A_STEP)
+
+
+def test_both_keras_sides_ignore_what_is_past_the_length():
+    features, _, _ = peers.random_batch(SMALL, BATCH, TIME)
+    lengths = np.array([6, 3, 1, 5], np.int32)
+    other = features.copy()
+    for row, length in zip(other, lengths, strict=True):
+        row[length:] = 9
+    sides = [peers.OurSide(SMALL), peers.StockSide(SMALL)]
+    sides[1].set_weights(sides[0].weights())
+    found = [side.model([x, lengths]).numpy() for side in sides for x in (features, other)]
+    for logits in found[1:]:
+        np.testing.assert_allclose(logits, found[0], atol=1e-6)
+
+
+def test_training_takes_one_untimed_step_and_those_it_is_asked_for():
+    side = peers.OurSide(SMALL)
+    assert side.train(BATCH, TIME, steps=3) > 0
+    assert int(side.model.optimizer.iterations.numpy()) == 4
+
+
+def test_the_text_sides_agree_on_raw_texts_and_train_two_epochs():
+    small = {"num_dense_layers": 1, "dense_units": 2, "top_units": 3, "embedding_dim": 4}
+    ours, stock = (TextSide(side, "demo", 250, overrides=small) for side in ("ours", "keras"))
+    assert ours.sizes() == stock.sizes() == {"texts": 250, "tokens": sum(map(len, ours.rows))}
+    stock.set_weights(ours.weights())
+    np.testing.assert_allclose(stock.probabilities(), ours.probabilities(), atol=1e-5)
+    for side in (ours, stock):
+        first, second = side.epochs()
+        assert min(first, second) > 0
+        # 250 texts are two batches of at most 200, whichever way they are padded.
+        assert int(side.model.optimizer.iterations.numpy()) == 4
+        for method in (side.predict_texts, side.encode_texts, side.iterate_batches):
+            assert method(1) > 0
+
+
+def test_every_text_is_in_the_stock_batches_once_with_its_label():
+    side = TextSide("keras", "demo", 230)
+    found = [
+        (tuple(row[row > 0]), label) for ids, labels in side._padded_batches() for row, label in _rows(ids, labels)
+    ]
+    assert sorted(found) == sorted((tuple(row), label) for row, label in zip(side.rows, side.labels, strict=True))
+
+
+def _rows(ids, labels):
+    return zip(ids.numpy(), labels.numpy(), strict=True)
+
+
+class FakeClock:
+    """Time goes on only while something runs."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float):
+        def step() -> None:
+            self.now += seconds
+
+        return step
+
+
+def test_statistics_are_right_on_a_fake_clock():
+    clock, log = FakeClock(), []
+    slow_down = iter([1, 1, 1, 2, 1])  # the machine is slow in the fourth round, for both
+    factor = {"now": 1}
+
+    def measure_ours() -> float:
+        factor["now"] = next(slow_down)
+        log.append("ours")
+        return measure.seconds_a_step(clock.takes(0.010 * factor["now"]), 7, clock)
+
+    def measure_peer() -> float:
+        log.append("peer")
+        return measure.seconds_a_step(clock.takes(0.030 * factor["now"]), 3, clock)
+
+    values = measure.take_turns({"ours": measure_ours, "peer": measure_peer}, 5)
+    assert log == ["ours", "peer"] * 5
+    np.testing.assert_allclose(values["ours"], [0.01, 0.01, 0.01, 0.02, 0.01])
+    found = runs.times(values["ours"], values["peer"])
+    assert found == pytest.approx(
+        {
+            "repeats": 5,
+            "ours_ms": 10,
+            "ours_spread_ms": 0,
+            "peer_ms": 30,
+            "peer_spread_ms": 0,
+            "ratio": 3,
+            "ratio_low": 3,
+            "ratio_high": 3,
+        }
+    )
+
+
+def test_spreads_are_quartiles_and_ratios_are_paired():
+    ours, peer = [1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 8.0, 9.0, 4.0, 5.0]
+    assert measure.spread(ours) == (3.0, 2.0)
+    paired = sorted(p / o for o, p in zip(ours, peer, strict=True))  # 1 1 2 3 4
+    assert measure.compare(ours, peer) == {"ratio": 5 / 3, "ratio_low": paired[1], "ratio_high": paired[3]}
+
+
+def test_the_work_of_a_step_is_counted_from_the_weights():
+    side = peers.OurSide(SMALL)
+    matrices = sum(w.size for w in side.weights()[:-2] if w.ndim == 2)
+    assert SMALL.encoder_weights == matrices
+    assert SMALL.gigaflops("train", BATCH, TIME) == pytest.approx(6 * matrices * BATCH * TIME / 1e9)
+    assert SMALL.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)
+
+
+def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path, monkeypatch):
+    settings = {"architecture": SMALL, "batches": (2,), "repeats": 2, "block_seconds": 0.001, "torch": False}
+    seen: list[dict] = []
+    frame = bench(only=["predict"], quick=True, report=seen.append, **settings)
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == len(seen) == 1
+    row = frame.iloc[0]
+    empty = {column for column in COLUMNS if row[column] == ""}
+    # This batch size has no target, this group no corpus, no rate of its own and no memory; the kernel is the default.
+    assert empty == {
+        *("corpus", "floor", "aim", "kernel", "ours_rate", "peer_rate", "rate_unit"),
+        *("ours_mb", "ours_spread_mb", "peer_mb", "peer_spread_mb"),
+    }
+    assert (row["name"], row["batch"], row["peer"], row["repeats"]) == ("predict", 2, "keras", 2)
+    assert min(row[["ours_ms", "peer_ms", "ratio", "gflops_share", "peak_gflops"]].astype(float)) >= 0
+    assert "keras=" in row["versions"]
+    assert min(map(len, row[["command", "processor"]])) > 0
+
+    path = tmp_path / "speed.csv"
+    monkeypatch.setattr(speed, "RESULTS", path)
+    speed._report(seen[0], write=True)
+    speed._report({**seen[0], "repeats": 9}, write=True)
+    assert tuple(pd.read_csv(path).columns) == COLUMNS
+    (line,) = [line for line in speed.table(path).splitlines() if line.startswith("| W, prediction")]
+    assert "| stock Keras |" in line
+    assert line.endswith("| 9 |")
+    assert str(Path.home()) not in path.read_text()
+
+
+def test_the_picture_shows_what_there_is(tmp_path):
+    pytest.importorskip("matplotlib")
+    settings, path = Settings(), tmp_path / "speed.csv"
+    scaling = [f"scaling_{curve}_{value}" for curve, (_, values) in SCALING.items() for value in values]
+    rows = [runs.row(settings, {"a": "1"}, name=name, **runs.times([0.1, 0.2])) for name in scaling]
+    rows += [
+        runs.row(settings, {}, name=n, batch=b, peer=p, **runs.times([1, 1], [2, 2]), **runs.targets(n, b, p))
+        for n, b, p in TARGETS
+    ]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    speed._draw(path, tmp_path / "speed.png")
+    assert (tmp_path / "speed.png").stat().st_size > 10_000
+
+
+def test_the_tables_show_memory_and_the_share_of_the_peak(tmp_path):
+    settings, path = Settings(command="python -m benchmarks.speed"), tmp_path / "speed.csv"
+    memory = runs.times([10.0, 12.0], [30.0, 34.0], "mb")
+    rows = [
+        runs.row(
+            settings, {"a": "1"}, name="train", batch=200, peer="keras", gflops_share=0.41, peak_gflops=450,
+            **runs.times([0.2, 0.2], [0.5, 0.5]), **runs.targets("train", 200, "keras"),
+        ),
+        runs.row(settings, {"a": "1"}, name="memory_10_layers", batch=32, peer="no remat", **memory),
+        runs.row(settings, {"a": "1"}, name="text_to_ids", corpus="demo", ours_rate=123456, rate_unit="tokens/s",
+                 **runs.times([0.1, 0.1])),
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(path, index=False)
+    text = speed.table(path)
+    share = "2.50x (2.50-2.50) | 1.8x, 2.5x"
+    assert f"| W, training step | 200 | stock Keras | 200 ms ± 0 ms | 500 ms ± 0 ms | {share} | 2 |" in text
+    assert "| 10 | 11 | 32 |" in text
+    assert "41% of the machine's float32 matrix-product peak, 450 GFLOP/s" in text
+    assert "| texts to ids (demo) | - | - | 100 ms ± 0 ms, 123,456 tokens/s | - | - | - | 2 |" in text
+    assert "```\npython -m benchmarks.speed\n```" in text
+
+
+def test_an_unknown_name_gives_what_is_accepted(capsys):
+    accepted = ", ".join(sorted(GROUPS))
+    with pytest.raises(ValueError, match=f"Unknown benchmark 'trian'. Did you mean 'train'.* Accepted: {accepted}"):
+        bench(only=["trian"])
+    with pytest.raises(ValueError, match=r"Unknown setting 'repeat'. Did you mean 'repeats'"):
+        bench(repeat=3)
+    with pytest.raises(ValueError, match=r"device.* Accepted: cpu"):
+        bench("tpu")
+    with pytest.raises(SystemExit) as stopped:
+        speed.main(["--only", "trian"])
+    assert stopped.value.code == 2
+    assert f"Accepted: {accepted}" in capsys.readouterr().err
+
+
+def test_sides_that_disagree_are_not_compared(tmp_path):
+    class Fake:
+        def __init__(self, value: float):
+            self.value = value
+
+        def ask(self, do: str, path: str, **arguments: object) -> None:
+            if do == "save":
+                np.savez(path, np.full(3, self.value))
+
+    assert runs._max_difference({"ours": Fake(1.0), "keras": Fake(1.0 + 1e-6)}, "logits")["keras"] < 1e-5
+    for value in (1.1, np.nan):
+        with pytest.raises(RuntimeError, match="keras differ from ours"):
+            runs._max_difference({"ours": Fake(1.0), "keras": Fake(value)}, "logits")
+
+
+def test_a_worker_tells_of_errors_and_of_its_death():
+    with Worker("tensorflow") as worker:
+        assert list(worker.versions) == ["tensorflow"]
+        with pytest.raises(WorkerError, match="KeyError"):
+            worker.ask("run", method="train", key="no such side")
+        # Killed by itself: the parent must say so and not wait for ever.
+        worker._process.kill()
+        with pytest.raises((WorkerError, BrokenPipeError)):
+            worker.ask("run", method="train")
+
+
+def test_help_answers_without_tensorflow():
+    program = "import sys, benchmarks.speed, dense_lstm_zoo.benchmark; assert 'tensorflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[1])

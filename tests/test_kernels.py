@@ -1,0 +1,218 @@
+"""Every kernel of the time loop against the portable one and against Keras; choice, limits, and what is saved."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import layers
+from dense_lstm_zoo.layers.recurrence import compiled, kernels
+from tests import layer_harness as harness
+from tests import reference
+
+FEATURES, TIME = 6, 5
+
+
+def batch(size: int, time: int = TIME, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs with rows of every kind of length: full, none, one and others."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, time + 1, size).astype(np.int32)
+    lengths[:3] = (time, 0, 1)[:size]
+    return rng.normal(size=(size, time, FEATURES)).astype(np.float32), lengths
+
+
+def values_and_gradients(kernel, units, inputs, lengths, start, training):
+    """Outputs of a BiLSTM with this kernel, and the gradients of inputs, weights and initial state."""
+    rng = np.random.default_rng(units)
+    layer = layers.BiLSTM(units, return_state=True, kernel="portable")
+    layer.kernel = kernel
+    layer.build(inputs.shape)
+    scale = 1 / np.sqrt(units)
+    layer.set_weights([rng.normal(scale=scale, size=w.shape) for w in layer.get_weights()])
+    variables = [tf.constant(inputs), *map(tf.constant, start or ())]
+    with tf.GradientTape() as tape:
+        tape.watch(variables)
+        outputs = layer(variables[0], lengths=lengths, initial_state=variables[1:] or None, training=training)
+        targets = [rng.normal(size=o.shape).astype(np.float32) for o in outputs]
+        loss = tf.add_n([tf.reduce_sum(o * t) for o, t in zip(outputs, targets, strict=True)])
+    watched = [*variables, *(w.value for w in layer.trainable_weights)]
+    return [o.numpy() for o in outputs], [g.numpy() for g in tape.gradient(loss, watched)]
+
+
+@pytest.mark.parametrize("with_start", [False, True])
+@pytest.mark.parametrize("size", [1, 3, 200])
+@pytest.mark.parametrize("units", [1, 13, 100, 512])
+def test_every_kernel_gives_the_values_and_gradients_of_the_portable_one(units, size, with_start, monkeypatch):
+    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    inputs, lengths = batch(size)
+    rng = np.random.default_rng(9)
+    start = [rng.normal(size=(size, 2 * units)).astype(np.float32) for _ in range(2)] if with_start else None
+    expected = values_and_gradients("portable", units, inputs, lengths, start, training=True)
+    for kernel, training in (("native", True), ("compiled", True), ("auto", False), ("auto", True), ("cudnn", True)):
+        found = values_and_gradients(kernel, units, inputs, lengths, start, training)
+        for ours, theirs in zip(found[0], expected[0], strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-5, err_msg=kernel)
+        for ours, theirs in zip(found[1], expected[1], strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1e-6), err_msg=kernel)
+
+
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "auto"])
+def test_every_kernel_equals_keras_bidirectional_with_a_mask(kernel):
+    inputs, lengths = batch(7)
+    lengths = np.maximum(lengths, 1)
+    theirs = keras.layers.Bidirectional(keras.layers.LSTM(13, return_sequences=True))
+    expected = theirs(inputs, mask=np.arange(TIME) < lengths[:, None])
+    ours = layers.BiLSTM(13, kernel=kernel)
+    ours(inputs)
+    ours.set_weights(theirs.get_weights())
+    for training in (False, True):
+        np.testing.assert_allclose(ours(inputs, lengths=lengths, training=training), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["native", "compiled"])
+@pytest.mark.parametrize("size", [3, 5, 33])
+def test_one_direction_equals_numpy_for_shapes_that_are_padded_for_a_kernel(kernel, size):
+    inputs, lengths = batch(size, time=9)
+    layer = layers.LSTM(4, return_state=True, kernel=kernel)
+    layer(inputs, lengths=lengths)
+    found = layer(inputs, lengths=lengths)
+    expected = reference.lstm(inputs, lengths, layer.get_weights())
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["native", "compiled"])
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
+def test_half_precision_keeps_a_float32_state_in_every_kernel(kernel, dtype):
+    inputs, lengths = batch(4, time=60)
+    results = {}
+    for name in ("portable", kernel):
+        layer = layers.BiLSTM(13, kernel=name, dtype=dtype)
+        layer(inputs)
+        rng = np.random.default_rng(0)
+        layer.set_weights([rng.normal(scale=0.4, size=w.shape) for w in layer.get_weights()])
+        results[name] = layer(inputs, lengths=lengths)
+        assert results[name].dtype == dtype.removeprefix("mixed_")
+    # Rounded once, at the end: 60 steps in half precision would be apart by far more than one rounding.
+    np.testing.assert_allclose(
+        results[kernel].numpy().astype(np.float64), results["portable"].numpy().astype(np.float64), atol=0.005
+    )
+
+
+def test_changing_shapes_trace_and_compile_a_bounded_number_of_times():
+    layer = layers.BiLSTM(3, kernel="compiled")
+    run = tf.function(lambda x, n: layer(x, lengths=n, training=True), reduce_retracing=True)
+    rng = np.random.default_rng(0)
+
+    def call(size, time):
+        run(tf.constant(rng.normal(size=(size, time, FEATURES)), tf.float32), tf.fill([size], time))
+
+    call(2, 3)
+    call(5, 7)
+    before = compiled._forward.experimental_get_tracing_count()
+    outer = run.experimental_get_tracing_count()
+    for _ in range(40):
+        call(int(rng.integers(1, 40)), int(rng.integers(1, 40)))
+    assert compiled._forward.experimental_get_tracing_count() <= before + 2
+    assert run.experimental_get_tracing_count() == outer
+    shapes = {
+        tuple(compiled.pad_to_few_shapes(tf.zeros((t, b, 1)), tf.zeros((b,), tf.int32))[0].shape[:2])
+        for t in range(1, 200)
+        for b in (1, 4, 5, 17, 33, 100, 200)
+    }
+    assert {t for t, _ in shapes} == {8, 16, 24, 32, 48, 64, 96, 128, 192, 256}
+    assert {b for _, b in shapes} == {1, 4, 8, 20, 40, 104, 200}
+
+
+def test_a_gradient_of_a_prediction_is_right_too():
+    inputs, lengths = batch(40)
+    for size in (3, 40):
+        x = tf.constant(inputs[:size])
+        results = []
+        for kernel in ("portable", "auto"):
+            keras.utils.set_random_seed(2)
+            layer = layers.DenseBiLSTM(2, 3, 4, kernel=kernel)
+            layer(x)
+
+            @tf.function
+            def saliency(x, layer=layer, size=size):
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    value = tf.reduce_sum(layer(x, lengths=lengths[:size], training=False) ** 2)
+                return tape.gradient(value, x)
+
+            results.append(saliency(x).numpy())
+        np.testing.assert_allclose(results[0], results[1], atol=1e-5)
+
+
+def test_an_unknown_kernel_and_one_that_cannot_run_are_refused_with_what_would_run(monkeypatch):
+    with pytest.raises(ValueError, match=r"Unknown value of kernel: 'compild'\. Did you mean 'compiled'"):
+        layers.BiLSTM(3, kernel="compild")
+    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    monkeypatch.setattr(kernels, "_xla_works", lambda: False)
+    with pytest.raises(ValueError, match=r"kernel='cudnn' cannot run here: TensorFlow sees no GPU"):
+        layers.BiLSTM(3, kernel="cudnn")
+    with pytest.raises(ValueError, match=r"cannot compile with XLA.*Would run: auto, portable, native\."):
+        zoo.build("dc_bilstm", vocab_size=5, num_classes=2, kernel="compiled")
+    assert kernels.explain("auto") == "native: this TensorFlow cannot compile with XLA"
+
+
+def test_a_saved_kernel_that_cannot_run_falls_back_to_portable_with_a_warning(tmp_path, monkeypatch):
+    model = harness.model(harness.BY_NAME["dense_bilstm"], kernel="compiled")
+    model.save(tmp_path / "m.keras")
+    monkeypatch.setattr(kernels, "_xla_works", lambda: False)
+    with pytest.warns(UserWarning, match="asks for kernel='compiled'; the portable one runs: this TensorFlow cannot"):
+        again = keras.saving.load_model(tmp_path / "m.keras")
+    x = [harness.inputs(), harness.LENGTHS]
+    np.testing.assert_allclose(again(x), model(x), atol=1e-5)
+
+
+def test_describe_says_for_each_layer_which_kernel_runs_and_why(monkeypatch):
+    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    small = {"vocab_size": 9, "num_classes": 2, "embedding_dim": 4}
+    text = str(zoo.describe(zoo.build("dc_bilstm", num_dense_layers=1, dense_units=2, top_units=3, **small)))
+    assert "encoder (DenseBiLSTM)" in text
+    assert "compiled in training and for small batches, native for larger predictions: there is no GPU" in text
+    text = str(zoo.describe(zoo.build("stacked_bilstm", units=2, kernel="portable", **small)))
+    assert text.count("portable: asked for") == 2
+    monkeypatch.setattr(kernels, "_has_gpu", lambda: True)
+    assert "cudnn: TensorFlow sees a GPU" in str(zoo.describe(zoo.build("lstm", units=2, **small)))
+
+
+def test_other_backends_run_the_portable_kernel(monkeypatch):
+    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
+    assert kernels.explain("auto") == "portable: Keras runs on jax"
+    assert kernels.runnable() == ["auto", "portable"]
+    with pytest.raises(ValueError, match="needs the TensorFlow backend, and Keras runs on jax"):
+        kernels.check("compiled")
+
+
+def test_training_on_two_virtual_devices_equals_one(tmp_path):
+    script = """
+import numpy as np, keras, tensorflow as tf
+import dense_lstm_zoo as zoo
+from tests import model_harness as harness
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+)
+ids, labels = harness.ids(8), harness.labels(8)
+results = []
+for devices in (["CPU:0"], ["CPU:0", "CPU:1"]):
+    strategy = tf.distribute.MirroredStrategy(devices)
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = harness.tiny("dc_bilstm", dropout=0.0, embedding_dropout=0.0)
+    model.fit(tf.data.Dataset.from_tensor_slices((ids, labels)).batch(4), epochs=3, verbose=0)
+    results.append([np.asarray(w) for w in model.get_weights()])
+for ours, theirs in zip(*results):
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+print("same")
+"""
+    root = Path(__file__).parents[1]
+    run = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True)
+    assert run.stdout.strip().endswith("same"), run.stderr
