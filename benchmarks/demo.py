@@ -21,8 +21,8 @@ DENSE = {"num_dense_layers": 4, "dense_units": 13, "top_units": 40}
 
 SENTENCES = [
     "The soup was bland, but the waitress was really friendly.",
-    "Although the screen was gorgeous, the battery was horrible.",
-    "I can't say that the film was boring.",
+    "Although the screen was stunning, the battery was horrible.",
+    "The hero was never dull, and the ending was memorable.",
 ]
 
 # What a server does: TensorFlow and tensorflow_text, and nothing of this package.
