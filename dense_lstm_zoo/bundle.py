@@ -136,8 +136,11 @@ def load(path: str | Path) -> Bundle:
     config, labels, metrics = (
         json.loads((path / name).read_text(encoding="utf-8")) for name in ("config.json", "labels.json", "metrics.json")
     )
+    from dense_lstm_zoo.layers.recurrence import kernels
+
     module, cls = _TASKS[config["task"]]
-    model = registry.build(config["model"], **config["arguments"])
+    kernel = kernels.check_saved(config["arguments"]["kernel"])
+    model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
     _without_optimizer(model).load_weights(path / "model.weights.h5")
     vocabulary = Vocabulary.read(path / "vocabulary.txt", **config["text"])
     history = pd.read_csv(path / "history.csv")

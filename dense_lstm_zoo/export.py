@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, registry
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification import ClassificationBundle
@@ -40,7 +40,7 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
         FileExistsError: Something is there and ``overwrite`` is False.
     """
     path = files.check_new_folder(path, overwrite)
-    model, text_to_ids = bundle.model, bundle.text_to_ids
+    model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names = tf.constant(bundle.labels)
 
     def classify(token_ids: Any) -> dict[str, Any]:
@@ -72,6 +72,13 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
         used = sorted(graph_ops(folder) & set(TEXT_OPS))
         (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in used))
     return path
+
+
+def portable_copy(bundle: ClassificationBundle) -> keras.Model:
+    """Return the bundle's model on the kernel that is core TensorFlow ops alone: no XLA, no cuDNN, any machine."""
+    model = registry.build(bundle.config["model"], **{**bundle.config["arguments"], "kernel": "native"})
+    model.set_weights(bundle.model.get_weights())
+    return model
 
 
 def graph_ops(saved_model: Path) -> set[str]:

@@ -57,7 +57,7 @@ print(json.dumps({"results": results, "imported": sorted(core - {"keras"})}))
 
 def bundle(name: str, oov: str, **arguments) -> ClassificationBundle:
     arguments = {**harness.tiny_arguments(name), "vocab_size": len(WORDS) + 2, **arguments}
-    config = {"model": name, "training": {"dataset": "none"}}
+    config = {"model": name, "arguments": arguments, "training": {"dataset": "none"}}
     return ClassificationBundle(zoo.build(name, **arguments), config, Vocabulary(WORDS, 4, oov), LABELS, {}, None)
 
 
@@ -111,6 +111,7 @@ def test_every_op_is_core_or_listed_beside_the_model(exported):
         used[name] = sorted(graph_ops(folder))
         assert listed[name] == ["CaseFoldUTF8", "NormalizeUTF8"]
         assert not {op for op in used[name] if "Cudnn" in op or op == "PyFunc"}
+        assert b"_XlaMustCompile" not in (folder / "saved_model.pb").read_bytes()
     script = """
 import json, sys, tensorflow as tf
 from tensorflow.python.framework import op_def_registry

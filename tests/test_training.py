@@ -12,6 +12,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.data.vocabulary import count_words
+from dense_lstm_zoo.layers.recurrence import kernels
 from tests import model_harness as harness
 
 TINY = {**harness.tiny_arguments("dc_bilstm")}
@@ -211,6 +212,18 @@ def test_damaged_bundles_are_refused_by_name(run, tmp_path):
         zoo.load(tmp_path / "nothing")
     with pytest.raises(zoo.BundleError, match=r"no manifest\.json"):
         zoo.load(tmp_path)
+
+
+def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tmp_path, monkeypatch):
+    bundle, _ = run
+    config = {**bundle.config, "arguments": {**bundle.config["arguments"], "kernel": "cudnn"}}
+    dataclasses.replace(bundle, config=config).save(tmp_path / "run")
+    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    with pytest.warns(UserWarning, match="asks for kernel='cudnn'; the portable one runs: TensorFlow sees no GPU"):
+        again = zoo.load(tmp_path / "run")
+    texts = ["The soup was bland.", ""]
+    expected = [found.probability for found in bundle.predict(texts)]
+    assert [found.probability for found in again.predict(texts)] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_save_that_fails_leaves_the_old_bundle_whole(run, tmp_path, monkeypatch):
