@@ -5,7 +5,7 @@ BIN := .venv/bin
 # TensorFlow's C++ start-up messages would bury what the commands print.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: install demo test test-slow lint types tables clean
+.PHONY: install demo test test-slow lint types bench tables clean
 
 install: .venv/.installed
 
@@ -31,6 +31,9 @@ lint: install
 
 types: install
 	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python -m benchmarks.speed
 
 tables: install
 	$(BIN)/python -m benchmarks.tables

@@ -33,7 +33,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import tables
-from dense_lstm_zoo.benchmark import bench
+from dense_lstm_zoo.benchmark import bench, line
 from dense_lstm_zoo.benchmark.workloads import SCALING, SHARE_AIM, SHARE_FLOOR
 
 RESULTS = tables.ROOT / "results" / "speed_cpu.csv"
@@ -83,12 +83,7 @@ def _command(options: argparse.Namespace) -> str:
 
 def _report(row: dict[str, Any], write: bool) -> None:
     """Print a row and, at once, so that an interrupted run keeps what it has, write it."""
-    unit = "ms" if row["ours_ms"] != "" else "MB"
-    ours, peer = (row[f"{side}_{unit.lower()}"] for side in ("ours", "peer"))
-    line = f"{row['name']:<22} batch {row['batch'] or '-':<4} ours {ours} {unit}"
-    if row["peer"]:
-        line += f", {row['peer']} {peer} {unit}: {row['ratio']}x ({row['ratio_low']}-{row['ratio_high']})"
-    print(line + (f", {row['ours_rate']:,} {row['rate_unit']}" if row["ours_rate"] != "" else ""), flush=True)
+    print(line(row), flush=True)
     if write:
         tables.merge(RESULTS, [row], KEY)
 
@@ -180,7 +175,7 @@ def _draw(path: Path = RESULTS, picture: Path = PICTURE) -> None:
         found = rows[rows["name"].isin([f"scaling_{curve}_{value}" for value in values])]
         x = [int(name.rsplit("_", 1)[1]) for name in found["name"]]
         axes.errorbar(x, found["ours_ms"].astype(float), found["ours_spread_ms"].astype(float) / 2, marker=".")
-        axes.set(xlabel=curve, ylabel="ms a training step", ylim=(0, None))
+        axes.set(xlabel=curve, ylabel="ms a training step", xscale="log", yscale="log")
         axes.grid(alpha=0.3)
     figure.savefig(picture, dpi=120)
 

@@ -46,7 +46,14 @@ def classification() -> str:
     return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {rows['versions'].iloc[-1]}."])
 
 
-TABLES = {"classification": classification}
+def speed() -> str:
+    """Return the tables of speed and memory."""
+    from benchmarks.speed import table
+
+    return table()
+
+
+TABLES = {"classification": classification, "speed": speed}
 
 
 def render(text: str) -> str:

@@ -119,6 +119,15 @@ def _export(bundle: str, path: str, overwrite: bool) -> None:
     print(_load(bundle).export(path, overwrite=overwrite))
 
 
+def _bench(only: list[str] | None, quick: bool, device: str, output: str | None) -> None:
+    from dense_lstm_zoo.benchmark import bench, line
+
+    rows = bench(device, only, quick, report=lambda row: print(line(row), flush=True))
+    if output:
+        with files.new_text_file(output) as file:
+            rows.to_csv(file, index=False)
+
+
 def _load(bundle: str) -> ClassificationBundle:
     return zoo.load(bundle)  # type: ignore[return-value]
 
@@ -183,6 +192,12 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")
     sub.add_argument("--overwrite", action="store_true", help="replace what is there")
+
+    sub = command("bench", _bench, "Measure speed here, beside stock Keras and PyTorch.", "bench --quick --only train")
+    sub.add_argument("--only", nargs="+", metavar="GROUP", help="train, predict, first_step, ... (default: all)")
+    sub.add_argument("--quick", action="store_true", help="minutes in place of a quarter of an hour")
+    sub.add_argument("--device", default="cpu", help="cpu (default), or gpu where there is one")
+    sub.add_argument("--output", help="also write the rows to this CSV file")
     return parser
 
 

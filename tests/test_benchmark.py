@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import speed
-from dense_lstm_zoo.benchmark import GROUPS, bench, measure, peers, runs
+from dense_lstm_zoo.benchmark import GROUPS, bench, measure, peers, rows
 from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
 from dense_lstm_zoo.benchmark.texts import TextSide
 from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Architecture, Settings
@@ -147,7 +147,7 @@ def test_statistics_are_right_on_a_fake_clock():
     values = measure.take_turns({"ours": measure_ours, "peer": measure_peer}, 5)
     assert log == ["ours", "peer"] * 5
     np.testing.assert_allclose(values["ours"], [0.01, 0.01, 0.01, 0.02, 0.01])
-    found = runs.times(values["ours"], values["peer"])
+    found = rows.times(values["ours"], values["peer"])
     assert found == pytest.approx(
         {
             "repeats": 5,
@@ -210,29 +210,29 @@ def test_the_picture_shows_what_there_is(tmp_path):
     pytest.importorskip("matplotlib")
     settings, path = Settings(), tmp_path / "speed.csv"
     scaling = [f"scaling_{curve}_{value}" for curve, (_, values) in SCALING.items() for value in values]
-    rows = [runs.row(settings, {"a": "1"}, name=name, **runs.times([0.1, 0.2])) for name in scaling]
-    rows += [
-        runs.row(settings, {}, name=n, batch=b, peer=p, **runs.times([1, 1], [2, 2]), **runs.targets(n, b, p))
+    table = [rows.row(settings, {"a": "1"}, name=name, **rows.times([0.1, 0.2])) for name in scaling]
+    table += [
+        rows.row(settings, {}, name=n, batch=b, peer=p, **rows.times([1, 1], [2, 2]), **rows.targets(n, b, p))
         for n, b, p in TARGETS
     ]
-    pd.DataFrame(rows).to_csv(path, index=False)
+    pd.DataFrame(table).to_csv(path, index=False)
     speed._draw(path, tmp_path / "speed.png")
     assert (tmp_path / "speed.png").stat().st_size > 10_000
 
 
 def test_the_tables_show_memory_and_the_share_of_the_peak(tmp_path):
     settings, path = Settings(command="python -m benchmarks.speed"), tmp_path / "speed.csv"
-    memory = runs.times([10.0, 12.0], [30.0, 34.0], "mb")
-    rows = [
-        runs.row(
+    memory = rows.times([10.0, 12.0], [30.0, 34.0], "mb")
+    table = [
+        rows.row(
             settings, {"a": "1"}, name="train", batch=200, peer="keras", gflops_share=0.41, peak_gflops=450,
-            **runs.times([0.2, 0.2], [0.5, 0.5]), **runs.targets("train", 200, "keras"),
+            **rows.times([0.2, 0.2], [0.5, 0.5]), **rows.targets("train", 200, "keras"),
         ),
-        runs.row(settings, {"a": "1"}, name="memory_10_layers", batch=32, peer="no remat", **memory),
-        runs.row(settings, {"a": "1"}, name="text_to_ids", corpus="demo", ours_rate=123456, rate_unit="tokens/s",
-                 **runs.times([0.1, 0.1])),
+        rows.row(settings, {"a": "1"}, name="memory_10_layers", batch=32, peer="no remat", **memory),
+        rows.row(settings, {"a": "1"}, name="text_to_ids", corpus="demo", ours_rate=123456, rate_unit="tokens/s",
+                 **rows.times([0.1, 0.1])),
     ]  # fmt: skip
-    pd.DataFrame(rows).to_csv(path, index=False)
+    pd.DataFrame(table).to_csv(path, index=False)
     text = speed.table(path)
     share = "2.50x (2.50-2.50) | 1.8x, 2.5x"
     assert f"| W, training step | 200 | stock Keras | 200 ms ± 0 ms | 500 ms ± 0 ms | {share} | 2 |" in text
@@ -248,6 +248,10 @@ def test_an_unknown_name_gives_what_is_accepted(capsys):
         bench(only=["trian"])
     with pytest.raises(ValueError, match=r"Unknown setting 'repeat'. Did you mean 'repeats'"):
         bench(repeat=3)
+    with pytest.raises(ValueError, match=r"Unknown corpus 'trek'. Did you mean 'trec'"):
+        bench(corpora=["trek"])
+    with pytest.raises(ValueError, match="repeats must be an integer of at least 1; received 0"):
+        bench(repeats=0)
     with pytest.raises(ValueError, match=r"device.* Accepted: cpu"):
         bench("tpu")
     with pytest.raises(SystemExit) as stopped:
@@ -265,10 +269,10 @@ def test_sides_that_disagree_are_not_compared(tmp_path):
             if do == "save":
                 np.savez(path, np.full(3, self.value))
 
-    assert runs._max_difference({"ours": Fake(1.0), "keras": Fake(1.0 + 1e-6)}, "logits")["keras"] < 1e-5
+    assert rows.max_difference({"ours": Fake(1.0), "keras": Fake(1.0 + 1e-6)}, "logits")["keras"] < 1e-5
     for value in (1.1, np.nan):
         with pytest.raises(RuntimeError, match="keras differ from ours"):
-            runs._max_difference({"ours": Fake(1.0), "keras": Fake(value)}, "logits")
+            rows.max_difference({"ours": Fake(1.0), "keras": Fake(value)}, "logits")
 
 
 def test_a_worker_tells_of_errors_and_of_its_death():

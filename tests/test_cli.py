@@ -123,6 +123,8 @@ def test_list_and_describe_print_what_python_returns(capsys):
         (["evaluate", "nowhere"], "error: nowhere is no folder"),
         (["export", "nowhere", "x"], "error: nowhere is no folder"),
         (["fetch", "csv"], "nothing to fetch"),
+        (["bench", "--only", "trian"], "Unknown benchmark 'trian'. Did you mean 'train'"),
+        (["bench", "--device", "tpu"], "Unknown value of device: 'tpu'. Accepted: cpu, gpu"),
         (["list", "--task", "classify"], "error: Unknown value of task: 'classify'"),
     ],
 )
@@ -141,7 +143,7 @@ def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):
 
 
 def test_help_shows_an_example_for_every_command(capsys):
-    for command in ("list", "describe", "fetch", "train", "evaluate", "predict", "export"):
+    for command in ("list", "describe", "fetch", "train", "evaluate", "predict", "export", "bench"):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0

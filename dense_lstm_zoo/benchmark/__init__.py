@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.benchmark.measure import Worker
 from dense_lstm_zoo.benchmark.runs import GROUPS
 from dense_lstm_zoo.benchmark.workloads import COLUMNS, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "GROUPS", "Settings", "bench"]
+__all__ = ["COLUMNS", "GROUPS", "Settings", "bench", "line"]
 
 
 def bench(
@@ -34,7 +35,8 @@ def bench(
     the folder ``$DENSE_LSTM_ZOO_TORCH`` (made by ``pip install --target``).
 
     Args:
-        device: ``"cpu"``.
+        device: ``"cpu"`` (GPUs are hidden from both sides), or ``"gpu"`` for both Keras sides on the GPU, without
+            PyTorch.
         only: The groups to measure, from ``GROUPS``; all by default.
         quick: Fewer sizes and repeats: minutes in place of a quarter of an hour, and wider spreads.
         report: Called with each row as soon as it is measured.
@@ -44,13 +46,20 @@ def bench(
         One row a comparison, with ``COLUMNS``.
 
     Raises:
-        ValueError: An unknown device, group or setting.
+        ValueError: An unknown device, group or setting; ``"gpu"`` where TensorFlow sees none.
         RuntimeError: A peer's outputs differ from ours.
 
     Example:
         ``bench(only=["predict"], quick=True)[["batch", "peer", "ratio"]]``
     """
-    checks.one_of("device", device, ["cpu"])
+    checks.one_of("device", device, ["cpu", "gpu"])
+    if device == "gpu":
+        from dense_lstm_zoo.layers.recurrence import kernels
+
+        if reason := kernels.problem("cudnn"):
+            raise ValueError(f"device='gpu' cannot run here: {reason}. Accepted: cpu.")
+        settings["torch"] = False
+    Worker.sees_gpus = device == "gpu"
     groups = list(GROUPS) if only is None else list(only)
     for group in groups:
         if group not in GROUPS:
@@ -69,3 +78,13 @@ def bench(
             if report is not None:
                 report(row)
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def line(row: dict[str, Any]) -> str:
+    """Return a row of ``bench`` as one line of text."""
+    unit = "ms" if row["ours_ms"] != "" else "MB"
+    ours, peer = (row[f"{side}_{unit.lower()}"] for side in ("ours", "peer"))
+    text = f"{row['name']:<22} batch {row['batch'] or '-':<4} ours {ours} {unit}"
+    if row["peer"]:
+        text += f", {row['peer']} {peer} {unit}: {row['ratio']}x ({row['ratio_low']}-{row['ratio_high']})"
+    return text + (f", {row['ours_rate']:,} {row['rate_unit']}" if row["ours_rate"] != "" else "")

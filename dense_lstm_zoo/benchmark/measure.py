@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -92,8 +92,10 @@ class Worker:
         imports: What it imports before it says that it is ready: ``"tensorflow"`` or ``"torch"``.
 
     Raises:
-        WorkerError: The library is not installed (``kind`` is ``"ModuleNotFoundError"``), or a request failed.
+        WorkerError: The library is not installed (``kind`` is ``"ModuleNotFoundError"``).
     """
+
+    sees_gpus: ClassVar[bool] = False
 
     def __init__(self, imports: str) -> None:
         self._log = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115 - lives as long as the process
@@ -103,7 +105,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
-            env=_environment(imports),
+            env=_environment(imports, self.sees_gpus),
         )
         try:
             self.versions: dict[str, str] = self._answer()
@@ -112,7 +114,12 @@ class Worker:
             raise
 
     def ask(self, do: str, **arguments: Any) -> Any:
-        """Let the worker do one thing (a function of ``worker.py``) and return its result."""
+        """Let the worker do one thing (a function of ``worker.py``) and return its result.
+
+        Raises:
+            ValueError: The worker raised one: something it was given is out of range.
+            WorkerError: Anything else went wrong.
+        """
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"do": do, "arguments": arguments}) + "\n")
         self._process.stdin.flush()
@@ -127,7 +134,8 @@ class Worker:
             raise WorkerError("Died", f"the worker ended with status {self._process.wait()}:\n{tail}")
         answer = json.loads(line)
         if "error" in answer:
-            raise WorkerError(*answer["error"])
+            kind, message = answer["error"]
+            raise ValueError(message) if kind == "ValueError" else WorkerError(kind, message)
         return answer["result"]
 
     def close(self) -> None:
@@ -149,12 +157,12 @@ class Worker:
         self.close()
 
 
-def _environment(imports: str) -> dict[str, str]:
-    """Return the worker's environment: this Python's path, no GPU, and the folder with torch for its worker alone."""
+def _environment(imports: str, sees_gpus: bool) -> dict[str, str]:
+    """Return the worker's environment: this Python's path, GPUs or none, the folder with torch for its worker alone."""
     paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     if imports == "torch":
         paths.insert(0, os.environ.get(TORCH_FOLDER, ""))
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3"} | ({} if sees_gpus else {"CUDA_VISIBLE_DEVICES": "-1"})
     return {**os.environ, **quiet, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 

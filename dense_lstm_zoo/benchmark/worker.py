@@ -54,9 +54,9 @@ def load(imports: str) -> dict[str, str]:
 
 def build(side: str, architecture: dict[str, Any], key: str = "") -> None:
     """Make a side; ``key`` tells it from others in this process."""
-    from dense_lstm_zoo.benchmark.peers import SIDES
+    from dense_lstm_zoo.benchmark.peers import make_side
 
-    _sides[key] = SIDES[side](Architecture(**architecture))
+    _sides[key] = make_side(side, Architecture(**architecture))
 
 
 def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:

@@ -6,7 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.corpora import SOURCES
+
 LONG_REPEATS = 5
+FRESH_BATCH = 200  # of the rows that take a fresh process a time
 TIME = 30  # steps of a sentence in workload W
 SHARE_FLOOR, SHARE_AIM = 0.35, 0.50  # of the measured float32 matrix-product peak: W, training, batch 200
 
@@ -116,6 +120,9 @@ class Settings:
         kernel: The layers' ``kernel`` argument; None leaves their default.
         torch: Whether to compare with PyTorch, where it is installed.
         command: The command that the rows name.
+
+    Raises:
+        ValueError: A number out of range, or an unknown corpus.
     """
 
     repeats: int = 9
@@ -132,6 +139,13 @@ class Settings:
     kernel: str | None = None
     torch: bool = True
     command: str = "dense-lstm-zoo bench"
+
+    def __post_init__(self) -> None:
+        for name in ("repeats", "fresh_repeats", "memory_repeats", "min_steps"):
+            checks.integer(name, getattr(self, name))
+        for corpus in self.corpora:
+            if corpus not in SOURCES:
+                raise checks.unknown_name("corpus", corpus, SOURCES)
 
     @classmethod
     def quick(cls, **changes: Any) -> Settings:

@@ -120,7 +120,7 @@ class DenseBiLSTM(keras.layers.Layer):
         """Run one layer on what it reads; the states of its directions stay apart, joined only where they are read."""
 
         def run(*states: Any) -> list[Any]:
-            return layer.run(ops.concatenate(states, axis=-1), lengths, kernel)[0]
+            return layer.run(list(states), lengths, kernel)[0]
 
         return (keras.remat(run) if self.remat else run)(*read)
 

@@ -128,7 +128,7 @@ class LSTM(keras.layers.Layer):
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
 
         def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            directions = self.run(inputs, lengths, kernel, initial_state)
+            directions = self.run([inputs], lengths, kernel, initial_state)
             return [ops.concatenate(parts, axis=-1) for parts in directions]
 
         states, *final = recurrence.over_time(stack, inputs, lengths, self.kernel, training)
@@ -136,9 +136,9 @@ class LSTM(keras.layers.Layer):
         return [output, *final] if self.return_state else output
 
     def run(
-        self, inputs: Any, lengths: Any, kernel: str, initial_state: Any = None
+        self, inputs: list[Any], lengths: Any, kernel: str, initial_state: Any = None
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """Run the loop on time-major inputs, inside ``recurrence.over_time``; returns what ``recurrence.lstm`` does."""
+        """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``."""
         weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
         return recurrence.lstm(inputs, lengths, weights, initial_state, kernel=kernel)
 

@@ -18,7 +18,7 @@ class LSTMWeights(NamedTuple):
 
 
 def lstm(
-    inputs: Any,
+    inputs: list[Any],
     lengths: Any,
     directions: list[LSTMWeights],
     initial_state: tuple[Any, Any] | None = None,
@@ -28,7 +28,7 @@ def lstm(
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
     Args:
-        inputs: Features [T, B, in], T >= 1.
+        inputs: Features [T, B, in] in parts [T, B, n] that side by side are the layer's input; T >= 1.
         lengths: Real steps of each row [B], int32, 0 to T.
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
         initial_state: h and c, each [B, D u]; zeros by default.
@@ -38,22 +38,34 @@ def lstm(
         For each direction the states [T, B, u], zeros past the length, and the final h and c [B, u], all in the
         inputs' dtype; the loop's state is float32 or wider.
     """
-    dtype = inputs.dtype
+    dtype = inputs[0].dtype
     state_dtype = "float64" if dtype == "float64" else "float32"
     units = directions[0].recurrent_kernel.shape[0]
-    start = _start(initial_state, len(directions), (ops.shape(inputs)[1], units), state_dtype)
+    start = _start(initial_state, len(directions), (ops.shape(inputs[0])[1], units), state_dtype)
     if kernel == "cudnn":
-        ran = kernels.run_on_inputs(inputs, lengths, directions, start)
+        ran = kernels.run_on_inputs(_join(inputs), lengths, directions, start)
     else:
         # One product for all steps and both directions; only the small recurrent product is left inside the loop.
         weights = ops.concatenate([d.kernel for d in directions], axis=1)
         bias = ops.concatenate([d.bias for d in directions], axis=0)
-        projected = ops.split(ops.cast(ops.matmul(inputs, weights) + bias, state_dtype), len(directions), axis=2)
+        projected = ops.split(ops.cast(_product(inputs, weights) + bias, state_dtype), len(directions), axis=2)
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         run = kernels.select(kernel)
         ran = [run(projected[d], lengths, recurrent[d], *start[d], reverse=bool(d)) for d in range(len(directions))]
     states, final_h, final_c = zip(*ran, strict=True)
     return tuple([ops.cast(x, dtype) for x in part] for part in (states, final_h, final_c))  # type: ignore[return-value]
+
+
+def _product(inputs: list[Any], weights: Any) -> Any:
+    """Return the parts' common product with ``weights``; the first part, an encoder's widest, is not copied for it."""
+    if len(inputs) == 1:
+        return ops.matmul(inputs[0], weights)
+    width = inputs[0].shape[-1]
+    return ops.matmul(inputs[0], weights[:width]) + ops.matmul(_join(inputs[1:]), weights[width:])
+
+
+def _join(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
 def _start(initial_state: Any, num_directions: int, shape: tuple[Any, int], dtype: str) -> list[tuple[Any, Any]]:
