@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import hashlib
 import importlib
 import json
@@ -26,7 +27,7 @@ class BundleError(ValueError):
 
 
 @dataclass(eq=False)
-class Bundle:
+class Bundle(abc.ABC):
     """A trained model with everything it needs and what is known of it.
 
     Args:
@@ -67,9 +68,9 @@ class Bundle:
             (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
         return path
 
+    @abc.abstractmethod
     def predict(self, texts: Any) -> Any:
         """Predict raw texts; each task has its own kind of prediction."""
-        raise NotImplementedError(f"{type(self).__name__} does not predict.")
 
     def __repr__(self) -> str:
         """Return the model, what it was trained on and its scores."""

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import dense_lstm_zoo as zoo
@@ -79,11 +78,10 @@ def _evaluate(bundle: str, split: str, dataset: str | None, **file_options: str 
 def _predict(bundle: str, texts: list[str], file: str | None, output: str | None, form: str) -> None:
     if texts and file:
         raise ValueError("Give texts or --file, not both.")
-    if file and not Path(file).is_file():
-        raise FileNotFoundError(f"There is no file {file}.")
+    source = files.existing_file(file) if file else None
     loaded = _load(bundle)
     with contextlib.ExitStack() as stack:
-        lines = texts or _lines(stack.enter_context(Path(file).open("rb")) if file else sys.stdin.buffer)
+        lines = texts or _lines(stack.enter_context(source.open("rb")) if source else sys.stdin.buffer)
         target = stack.enter_context(files.new_text_file(output)) if output else sys.stdout
         _WRITERS[form](target, loaded.labels, loaded.predict_stream(lines))
 

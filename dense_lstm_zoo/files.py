@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import os
@@ -21,6 +22,25 @@ def sha256(path: Path) -> str:
 def to_json(value: Any) -> str:
     """Return JSON as this package writes it: sorted, indented, one form for one value."""
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """Return ``path`` if a file is there.
+
+    Raises:
+        ValueError: It is a folder.
+        FileNotFoundError: Nothing is there; the message names similar files beside it.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it.")
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{path} does not exist, nor does its folder.")
+        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=3)
+        hint = f" Did you mean {' or '.join(map(repr, near))} in that folder?" if near else ""
+        raise FileNotFoundError(f"{path} does not exist.{hint}")
+    return path
 
 
 def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:

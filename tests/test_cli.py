@@ -139,7 +139,7 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
 
 def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):
     assert "not both" in output_of(capsys, "predict", run_dir, "a", "--file", "b")[2]
-    assert "There is no file b" in output_of(capsys, "predict", run_dir, "--file", "b")[2]
+    assert "b does not exist" in output_of(capsys, "predict", run_dir, "--file", "b")[2]
 
 
 def test_help_shows_an_example_for_every_command(capsys):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import difflib
 import io
 import json
 import re
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.data.corpora import TABLES
 from dense_lstm_zoo.data.corpus import Corpus, Split
 
@@ -82,7 +81,7 @@ def read_table_corpus(
     # utf-8-sig is utf-8 that drops the byte order mark which spreadsheets write.
     codec = "utf-8-sig" if codec == "utf-8" else codec
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    found = {part: _existing(path) for part, path in paths.items() if path is not None}
+    found = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
     parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
     tables = {part: _read(kind, path, codec, parse, text_column, label_column) for part, path in found.items()}
     train = tables["train"]
@@ -102,19 +101,6 @@ def read_table_corpus(
     index = {label: i for i, label in enumerate(label_names)}
     splits = {part: Split(table.texts, [index[label] for label in table.labels]) for part, table in tables.items()}
     return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"))
-
-
-def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it.")
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path} does not exist, nor does its folder.")
-        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=3)
-        hint = f" Did you mean {' or '.join(map(repr, near))} in that folder?" if near else ""
-        raise FileNotFoundError(f"{path} does not exist.{hint}")
-    return path
 
 
 _Parse = Callable[[str, Path, str, str, str], _Table]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import itertools
@@ -24,20 +23,6 @@ FIRST_LINES = 10
 _BLOCK = 1 << 16  # larger blocks are no faster, and lose more of a damaged archive
 _LONGEST_LINE = 1 << 23  # a hundred times any real line; without a bound, a file without line ends fills the memory
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE)
-
-
-def existing(path: Path) -> Path:
-    """Return ``path`` if a file is there; a folder is a ``ValueError``, nothing a ``FileNotFoundError``."""
-    path = path.expanduser()
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder. {ACCEPTED}")
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"No file {path}: there is no folder {path.parent}.")
-        near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=3)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise FileNotFoundError(f"No file {path.name!r} in {path.parent}.{hint}")
-    return path
 
 
 def uncompressed(path: Path, file: io.BufferedReader) -> io.BufferedIOBase:

@@ -12,11 +12,10 @@ import os
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.data import vector_text
 
 PROBLEMS = ("malformed", "wrong width", "duplicate", "non-finite", "undecodable")
@@ -139,7 +138,7 @@ def read_vectors(
         raise ValueError("Nothing to read: give wanted (words), most_frequent (a number, or None for all) or both.")
     # A word may contain spaces, so a line's first field only rules lines out: that is enough for most of the file.
     starts = {word.partition(b" ")[0] for word in sought}
-    path = vector_text.existing(Path(path))
+    path = files.existing_file(path)
     damage: list[str] = []
 
     with path.open("rb") as file, vector_text.uncompressed(path, file) as stream:

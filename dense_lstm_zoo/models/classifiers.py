@@ -189,7 +189,7 @@ def bilstm(*, units: int = 300, **options: Any) -> keras.Model:
         units: Width of one direction (th).
         **options: See ``classifier``.
     """
-    return stacked_bilstm(num_layers=1, units=units, **options)
+    return _stack(1, units, residual=False, **options)
 
 
 @_register("Deep stacked Bi-LSTM, Ding et al. 2018, Eqs 7-9", _count_stacked)
@@ -201,18 +201,7 @@ def stacked_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> 
         units: Width of one direction.
         **options: See ``classifier``.
     """
-    checks.integer("num_layers", num_layers)
-    checks.integer("units", units)
-
-    def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
-        from dense_lstm_zoo import layers
-
-        states = words
-        for layer in range(num_layers):
-            states = layers.BiLSTM(units, name=f"bilstm_{layer + 1}", **lstm_options)(states, lengths=lengths)
-        return states
-
-    return classifier(encode, 2, **options)
+    return _stack(num_layers, units, residual=False, **options)
 
 
 @_register("Deep residual Bi-LSTM, Yu et al. 2017, as compared in Ding et al. 2018, section 3.4", _count_residual)
@@ -227,6 +216,10 @@ def residual_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) ->
         units: Width of one direction.
         **options: See ``classifier``.
     """
+    return _stack(num_layers, units, residual=True, **options)
+
+
+def _stack(num_layers: int, units: int, *, residual: bool, **options: Any) -> keras.Model:
     checks.integer("num_layers", num_layers)
     checks.integer("units", units)
 
@@ -235,15 +228,16 @@ def residual_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) ->
 
         from dense_lstm_zoo import layers
 
-        read = states = words
-        if words.shape[-1] != 2 * units:
+        read = carried = words
+        if residual and words.shape[-1] != 2 * units:
             project = keras.layers.Dense(2 * units, use_bias=False, dtype=lstm_options["dtype"], name="projection")
-            states = project(words)
+            carried = project(words)
         for layer in range(num_layers):
-            bilstm_layer = layers.BiLSTM(units, name=f"bilstm_{layer + 1}", **lstm_options)
-            states = keras.layers.Add(dtype=lstm_options["dtype"])([states, bilstm_layer(read, lengths=lengths)])
-            read = states
-        return states
+            states = layers.BiLSTM(units, name=f"bilstm_{layer + 1}", **lstm_options)(read, lengths=lengths)
+            if residual:
+                states = keras.layers.Add(dtype=lstm_options["dtype"])([carried, states])
+            read = carried = states
+        return read
 
     return classifier(encode, 2, **options)
 

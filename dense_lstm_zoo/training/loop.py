@@ -93,7 +93,7 @@ def train(
 
     corpus = load_corpus(dataset) if isinstance(dataset, str) else dataset
     corpus = split_dev(corpus, fraction=protocol.dev_fraction, seed=seed)
-    say = print if progress else _silent
+    say = print if progress else lambda *_: None
     say(corpus)
 
     import keras
@@ -210,7 +210,3 @@ def versions() -> dict[str, str]:
 
 def _installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
-
-
-def _silent(*_: Any) -> None:
-    """Print nothing."""
