@@ -103,8 +103,8 @@ PEERS = {"keras": "stock Keras", "torch": "PyTorch", "": "-"}
 
 def table(path: Path = RESULTS) -> str:
     """Return the README's tables of speed and memory, as Markdown, from the CSV file ``path``."""
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    rows = rows[rows["kernel"] == ""]
+    everything = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = everything[everything["kernel"] == ""]
     lines = [
         "| what | batch | peer | ours | peer's | ratio (quartiles) | floor, aim | repeats |",
         "|---|---|---|---|---|---|---|---|",
@@ -112,6 +112,8 @@ def table(path: Path = RESULTS) -> str:
     for name, title in TITLES.items():
         for row in rows[rows["name"] == name].itertuples():
             lines.append(_line(row, title))
+    exported = everything[(everything["kernel"] == "native") & (everything["name"] == "predict")]
+    lines += [_line(row, "W, prediction with the kernel of exported graphs") for row in exported.itertuples()]
     memory = rows[rows["name"].str.startswith("memory_")]
     if len(memory):
         lines += ["", "| layers | peak MB of a training step, `remat=True` | `remat=False` |", "|---|---|---|"]
@@ -125,7 +127,7 @@ def table(path: Path = RESULTS) -> str:
             f"Training at batch 200 runs at {share:.0%} of the machine's float32 matrix-product peak, {peak:,.0f} "
             f"GFLOP/s (floor {SHARE_FLOOR:.0%}, aim {SHARE_AIM:.0%}).",
         ]
-    commands = "\n".join(dict.fromkeys(rows["command"]))
+    commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
     last = rows.iloc[-1]
     versions = max(rows["versions"], key=len)
     return "\n".join(
