@@ -128,19 +128,25 @@ class LSTM(keras.layers.Layer):
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
 
         def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            directions = self.run([inputs], lengths, kernel, initial_state)
-            return [ops.concatenate(parts, axis=-1) for parts in directions]
+            final_state = self.return_state or not self.return_sequences
+            parts = self.run([inputs], lengths, kernel, initial_state, final_state)
+            return [ops.concatenate(directions, axis=-1) for directions in parts]
 
         states, *final = recurrence.over_time(stack, inputs, lengths, self.kernel, training)
         output = states if self.return_sequences else final[0]
         return [output, *final] if self.return_state else output
 
     def run(
-        self, inputs: list[Any], lengths: Any, kernel: str, initial_state: Any = None
-    ) -> tuple[list[Any], list[Any], list[Any]]:
+        self,
+        inputs: list[Any],
+        lengths: Any,
+        kernel: str,
+        initial_state: Any = None,
+        final_state: bool = False,
+    ) -> list[list[Any]]:
         """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``."""
         weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
-        return recurrence.lstm(inputs, lengths, weights, initial_state, kernel=kernel)
+        return recurrence.lstm(inputs, lengths, weights, initial_state, kernel=kernel, final_state=final_state)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Pass the mask on with the sequence, drop it with the last state."""

@@ -35,8 +35,8 @@ def pad_to_few_shapes(inputs: Any, lengths: Any) -> tuple[Any, Any]:
 
 
 def compiled_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool
-) -> tuple[Any, Any, Any]:
+    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
+) -> list[Any]:
     """Run one direction; arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
     direction = tf.constant(int(reverse))
 
@@ -47,12 +47,13 @@ def compiled_lstm(
         saved = (states, held, gates, lengths, r, h0, c0, reverse)
         return (states, h, c), lambda d_states, d_h, d_c: _gradient(*saved, d_states, d_h, d_c)
 
-    return run(projected, recurrent, hidden, cell)
+    results = run(projected, recurrent, hidden, cell)
+    return list(results if final_state else results[:1])
 
 
 def compiled_if_small_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool
-) -> tuple[Any, Any, Any]:
+    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
+) -> list[Any]:
     """Run one direction for a prediction: compiled for a small batch, by ``native_lstm`` for others.
 
     Nothing is kept for a backward pass; should one be asked for, it runs the compiled forward pass first.
@@ -64,17 +65,18 @@ def compiled_if_small_lstm(
         z, r, h0, c0 = _unwatched(z, r, h0, c0)
         results = tf.cond(
             tf.shape(z)[1] < SMALL_BATCH,
-            lambda: _states(z, lengths, r, h0, c0, direction),
-            lambda: native_lstm(z, lengths, r, h0, c0, reverse),
+            lambda: list(_states(z, lengths, r, h0, c0, direction)[: 3 if final_state else 1]),
+            lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state),
         )
 
-        def gradient(d_states: Any, d_h: Any, d_c: Any) -> Any:
+        def gradient(d_states: Any, *d_final: Any) -> Any:
             states, held, gates, _, _ = _forward(z, lengths, r, h0, c0, direction)
+            d_h, d_c = d_final or (tf.zeros_like(h0), tf.zeros_like(c0))
             return _gradient(states, held, gates, lengths, r, h0, c0, reverse, d_states, d_h, d_c)
 
         return results, gradient
 
-    return run(projected, recurrent, hidden, cell)
+    return list(run(projected, recurrent, hidden, cell))
 
 
 def _unwatched(*tensors: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_
 
 def cudnn_lstm(
     inputs: Any, lengths: Any, kernel: Any, recurrent: Any, bias: Any, hidden: Any, cell: Any, reverse: bool
-) -> tuple[Any, Any, Any]:
+) -> list[Any]:
     """Run one direction of time-major ``inputs`` [T, B, in], not projected yet; the rest as in ``portable_lstm``."""
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
@@ -34,7 +34,7 @@ def cudnn_lstm(
         states = reverse_sequence(states, at_least_one)
     empty = (lengths == 0)[:, None]
     states = ops.where(sequence_mask(lengths, num_steps), states, ops.zeros_like(states))
-    return states, ops.where(empty, hidden, final_h), ops.where(empty, cell, final_c)
+    return [states, ops.where(empty, hidden, final_h), ops.where(empty, cell, final_c)]
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.recurrence.portable import portable_lstm
 
 KERNELS = ("auto", "portable", "native", "compiled", "cudnn")
-Kernel = Callable[..., tuple[Any, Any, Any]]
+Kernel = Callable[..., list[Any]]
 Stack = Callable[[Any, Any, str], list[Any]]
 
 

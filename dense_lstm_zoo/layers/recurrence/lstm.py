@@ -24,7 +24,8 @@ def lstm(
     initial_state: tuple[Any, Any] | None = None,
     *,
     kernel: str,
-) -> tuple[list[Any], list[Any], list[Any]]:
+    final_state: bool = False,
+) -> list[list[Any]]:
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
     Args:
@@ -33,10 +34,11 @@ def lstm(
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
         initial_state: h and c, each [B, D u]; zeros by default.
         kernel: The kernel that ``kernels.over_time`` picked.
+        final_state: Whether to return the final state as well.
 
     Returns:
-        For each direction the states [T, B, u], zeros past the length, and the final h and c [B, u], all in the
-        inputs' dtype; the loop's state is float32 or wider.
+        The states [T, B, u] of each direction, zeros past the length; with ``final_state`` also the final h of each
+        and the final c of each, [B, u]. All are in the inputs' dtype; the loop's state is float32 or wider.
     """
     dtype = inputs[0].dtype
     state_dtype = "float64" if dtype == "float64" else "float32"
@@ -51,9 +53,12 @@ def lstm(
         projected = ops.split(ops.cast(_product(inputs, weights) + bias, state_dtype), len(directions), axis=2)
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         run = kernels.select(kernel)
-        ran = [run(projected[d], lengths, recurrent[d], *start[d], reverse=bool(d)) for d in range(len(directions))]
-    states, final_h, final_c = zip(*ran, strict=True)
-    return tuple([ops.cast(x, dtype) for x in part] for part in (states, final_h, final_c))  # type: ignore[return-value]
+        ran = [
+            run(projected[d], lengths, recurrent[d], *start[d], reverse=bool(d), final_state=final_state)
+            for d in range(len(directions))
+        ]
+    wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]
+    return [[ops.cast(x, dtype) for x in part] for part in wanted]
 
 
 def _product(inputs: list[Any], weights: Any) -> Any:

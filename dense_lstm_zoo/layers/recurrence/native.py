@@ -11,27 +11,28 @@ _NARROW = 32
 
 
 def native_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool
-) -> tuple[Any, Any, Any]:
+    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
+) -> list[Any]:
     """Run one direction; arguments and results are those of ``portable_lstm``."""
-    num_steps = tf.shape(projected)[0]
-    projected = projected[: tf.maximum(tf.reduce_max(lengths), 1)]  # padding past the longest row need not run
     if reverse:
         projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
+    steps = tf.reduce_max(lengths)  # padding past the longest row need not run
     one_op = recurrent.shape[0] <= _NARROW and projected.dtype == tf.float32
-    states, cells = (_one_op if one_op else _loop)(projected, recurrent, hidden, cell)
-    # State 0 is the start, so that a row of length 0 ends where it began.
-    index = tf.stack([lengths, tf.range(tf.shape(lengths)[0])], axis=1)
-    final_h = tf.gather_nd(tf.concat([hidden[None], states], axis=0), index)
-    final_c = tf.gather_nd(tf.concat([cell[None], cells], axis=0), index)
+    states, cells = (_one_op if one_op else _loop)(projected, steps, recurrent, hidden, cell)
+    results = [states]
+    if final_state:
+        # State 0 is the start, so that a row of length 0 ends where it began.
+        index = tf.stack([lengths, tf.range(tf.shape(lengths)[0])], axis=1)
+        pairs = ((hidden, states), (cell, cells))
+        results += [tf.gather_nd(tf.concat([start[None], run], axis=0), index) for start, run in pairs]
     if reverse:
         states = tf.reverse_sequence(states, lengths, seq_axis=0, batch_axis=1)
     real = tf.range(tf.shape(states)[0])[:, None, None] < lengths[None, :, None]
-    states = tf.where(real, states, tf.zeros_like(states))
-    return tf.pad(states, [[0, num_steps - tf.shape(states)[0]], [0, 0], [0, 0]]), final_h, final_c
+    results[0] = tf.where(real, states, tf.zeros((), states.dtype))
+    return results
 
 
-def _one_op(projected: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
+def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
     """``BlockLSTM`` projects its input itself: given projected input it gets an identity matrix, columns in its order.
 
     Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras' order, but its registered gradient is that of this one.)
@@ -40,7 +41,7 @@ def _one_op(projected: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any
     i, f, c, o = tf.split(tf.concat([tf.eye(4 * units), recurrent], axis=0), 4, axis=1)
     none = tf.zeros((units,))
     block = tf.raw_ops.BlockLSTM(
-        seq_len_max=tf.shape(projected, tf.int64)[0],
+        seq_len_max=tf.cast(steps, tf.int64),
         x=projected,
         cs_prev=cell,
         h_prev=hidden,
@@ -56,9 +57,9 @@ def _one_op(projected: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any
     return block.h, block.cs
 
 
-def _loop(projected: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
-    steps = tf.shape(projected)[0]
-    inputs = tf.TensorArray(projected.dtype, steps, element_shape=projected.shape[1:]).unstack(projected)
+def _loop(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
+    num_steps, steps = tf.shape(projected)[0], tf.maximum(steps, 1)  # an array of nothing cannot be stacked
+    inputs = tf.TensorArray(projected.dtype, num_steps, element_shape=projected.shape[1:]).unstack(projected)
     written = [tf.TensorArray(projected.dtype, steps, element_shape=hidden.shape) for _ in range(2)]
 
     def step(t: Any, h: Any, c: Any, states: Any, cells: Any) -> Any:
@@ -68,4 +69,5 @@ def _loop(projected: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, 
         return t + 1, h, c, states.write(t, h), cells.write(t, c)
 
     _, _, _, *written = tf.while_loop(lambda t, *_: t < steps, step, (0, hidden, cell, *written))
-    return written[0].stack(), written[1].stack()
+    padding = [[0, num_steps - steps], [0, 0], [0, 0]]
+    return tf.pad(written[0].stack(), padding), tf.pad(written[1].stack(), padding)

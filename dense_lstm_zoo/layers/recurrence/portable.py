@@ -10,8 +10,8 @@ from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_
 
 
 def portable_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool
-) -> tuple[Any, Any, Any]:
+    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
+) -> list[Any]:
     """Run one direction.
 
     Args:
@@ -21,9 +21,10 @@ def portable_lstm(
         hidden: State to start from [B, u].
         cell: The same for c.
         reverse: Whether to run from each row's last real step to its first.
+        final_state: Whether to return the final state as well.
 
     Returns:
-        The states [T, B, u], zero past the length, and the final h and c [B, u].
+        The states [T, B, u], zero past the length, and with ``final_state`` the final h and c [B, u].
     """
     units = recurrent.shape[0]
     if reverse:
@@ -38,9 +39,14 @@ def portable_lstm(
 
     # ops.scan takes one carry only, so h and c are packed.
     packed = ops.scan(step, start, projected)[1]
-    last = ops.take_along_axis(ops.concatenate([start[None], packed], axis=0), lengths[None, :, None], axis=0)[0]
     states = packed[:, :, :units]
     if reverse:
         states = reverse_sequence(states, lengths)
     real = sequence_mask(lengths, ops.shape(states)[0])
-    return ops.where(real, states, ops.zeros_like(states)), last[:, :units], last[:, units:]
+    results = [ops.where(real, states, ops.zeros_like(states))]
+    if final_state:
+        # State 0 is the start, so that a row of length 0 ends where it began.
+        packed = ops.concatenate([start[None], packed], axis=0)
+        last = ops.take_along_axis(packed, lengths[None, :, None], axis=0)[0]
+        results += [last[:, :units], last[:, units:]]
+    return results
