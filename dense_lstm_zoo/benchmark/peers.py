@@ -138,7 +138,15 @@ class KerasSide(Side):
     def first_step(self, batch: int, time: int) -> float:
         """Return the seconds of ``fit`` for one step, its tracing and start included."""
         self._dataset(batch, time)
-        return seconds_a_step(lambda: self._fit(batch, time, 1), 1)
+
+        def start() -> None:
+            self.prepare()
+            self._fit(batch, time, 1)
+
+        return seconds_a_step(start, 1)
+
+    def prepare(self) -> None:
+        """Do what a side's own factory does between compiling and ``fit``: nothing for a stock model."""
 
     def _fit(self, batch: int, time: int, steps: int, **options: Any) -> None:
         # shuffle=False: Keras warns that it cannot shuffle a dataset.
@@ -165,6 +173,10 @@ class OurSide(KerasSide):
         options: dict[str, Any] = {"kernel": a.kernel} if a.kernel is not None else {}
         encoder = layers.DenseBiLSTM(a.num_dense_layers, a.dense_units, a.top_units, remat=a.remat, **options)
         return layers.MaskedPooling("mean")(encoder(features, lengths=lengths), lengths=lengths)
+
+    def prepare(self) -> None:
+        """Make the optimiser's variables, as ``zoo.build`` does."""
+        self.model.optimizer.build(self.model.trainable_variables)
 
 
 class StockSide(KerasSide):

@@ -115,6 +115,8 @@ def classifier(
         metrics=["accuracy"],
         jit_compile=False,  # XLA would compile the whole model again for every batch shape
     )
+    # fit traces its step twice if the first trace has to make the optimiser's variables.
+    model.optimizer.build(model.trainable_variables)
     return model
 
 
