@@ -86,6 +86,18 @@ def test_one_direction_equals_numpy_for_shapes_that_are_padded_for_a_kernel(kern
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "auto"])
+@pytest.mark.parametrize("units", [4, 40])
+def test_batches_without_rows_and_rows_without_steps_give_zeros(kernel, units):
+    layer = layers.BiLSTM(units, kernel=kernel)
+    layer(np.ones((1, 3, FEATURES), np.float32))
+    run = tf.function(lambda x, n: layer(x, lengths=n))
+    for size in (0, 2, 40):
+        states = run(tf.ones((size, 3, FEATURES)), tf.zeros((size,), tf.int32)).numpy()
+        assert states.shape == (size, 3, 2 * units)
+        assert not states.any()
+
+
 @pytest.mark.parametrize("kernel", ["native", "compiled"])
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
 def test_half_precision_keeps_a_float32_state_in_every_kernel(kernel, dtype):

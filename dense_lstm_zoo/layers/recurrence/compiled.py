@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.native import native_lstm
+from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 
 # A program is compiled for each (time, batch) of this kind: two lengths an octave, batches in steps of 4, then of 8.
 SMALL_BATCH = 32  # below it the uncompiled loop takes longer to dispatch its ops than to run them
@@ -47,7 +48,7 @@ def compiled_lstm(
         saved = (states, held, gates, lengths, r, h0, c0, reverse)
         return (states, h, c), lambda d_states, d_h, d_c: _gradient(*saved, d_states, d_h, d_c)
 
-    results = run(projected, recurrent, hidden, cell)
+    results = run(projected, recurrent, *start_or_zeros(projected, hidden, cell))
     return list(results if final_state else results[:1])
 
 
@@ -63,10 +64,11 @@ def compiled_if_small_lstm(
     @tf.custom_gradient
     def run(z: Any, r: Any, h0: Any, c0: Any) -> Any:
         z, r, h0, c0 = _unwatched(z, r, h0, c0)
+        given: tuple[Any, Any] = (None, None) if hidden is None else (h0, c0)
         results = tf.cond(
             tf.shape(z)[1] < SMALL_BATCH,
             lambda: list(_states(z, lengths, r, h0, c0, direction)[: 3 if final_state else 1]),
-            lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state),
+            lambda: native_lstm(z, lengths, r, *given, reverse, final_state),
         )
 
         def gradient(d_states: Any, *d_final: Any) -> Any:
@@ -76,7 +78,7 @@ def compiled_if_small_lstm(
 
         return results, gradient
 
-    return list(run(projected, recurrent, hidden, cell))
+    return list(run(projected, recurrent, *start_or_zeros(projected, hidden, cell)))
 
 
 def _unwatched(*tensors: Any) -> list[Any]:

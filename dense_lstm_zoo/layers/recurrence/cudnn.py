@@ -22,6 +22,9 @@ def cudnn_lstm(
     num_steps = ops.shape(inputs)[0]
     mask = ops.transpose(sequence_mask(at_least_one, num_steps)[:, :, 0])
     layer = _layer(inputs.shape[-1], recurrent.shape[0], keras.backend.standardize_dtype(inputs.dtype))
+    if hidden is None:
+        zeros = ops.zeros((ops.shape(inputs)[1], recurrent.shape[0]), inputs.dtype)
+        hidden = cell = zeros
     (states, final_h, final_c), _ = layer.stateless_call(
         [kernel, recurrent, bias],
         [variable.value for variable in layer.non_trainable_variables],

@@ -42,8 +42,7 @@ def lstm(
     """
     dtype = inputs[0].dtype
     state_dtype = "float64" if dtype == "float64" else "float32"
-    units = directions[0].recurrent_kernel.shape[0]
-    start = _start(initial_state, len(directions), (ops.shape(inputs[0])[1], units), state_dtype)
+    start = _start(initial_state, len(directions), ops.shape(inputs[0])[1], state_dtype)
     if kernel == "cudnn":
         ran = kernels.run_on_inputs(_join(inputs), lengths, directions, start)
     else:
@@ -73,11 +72,11 @@ def _join(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
-def _start(initial_state: Any, num_directions: int, shape: tuple[Any, int], dtype: str) -> list[tuple[Any, Any]]:
-    """Return h and c for each direction: zeros, or the parts of [B, D u]."""
+def _start(initial_state: Any, num_directions: int, batch: Any, dtype: str) -> list[tuple[Any, Any]]:
+    """Return h and c for each direction: None for zeros, or the parts of [B, D u]."""
     if initial_state is None:
-        return [(ops.zeros(shape, dtype), ops.zeros(shape, dtype))] * num_directions
-    h, c = (ops.split(_more_rows(ops.cast(part, dtype), shape[0]), num_directions, axis=-1) for part in initial_state)
+        return [(None, None)] * num_directions
+    h, c = (ops.split(_more_rows(ops.cast(part, dtype), batch), num_directions, axis=-1) for part in initial_state)
     return list(zip(h, c, strict=True))
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
+
 # Up to here one op for the whole sequence wins; its extra product with an identity matrix grows with the square.
 _NARROW = 32
 
@@ -14,11 +16,14 @@ def native_lstm(
     projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
 ) -> list[Any]:
     """Run one direction; arguments and results are those of ``portable_lstm``."""
+    if hidden is None and reverse and not final_state:
+        return [_backward_from_zeros(projected, lengths, recurrent)]
+    hidden, cell = start_or_zeros(projected, hidden, cell)
     if reverse:
         projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
-    steps = tf.reduce_max(lengths)  # padding past the longest row need not run
-    one_op = recurrent.shape[0] <= _NARROW and projected.dtype == tf.float32
-    states, cells = (_one_op if one_op else _loop)(projected, steps, recurrent, hidden, cell)
+    # Padding past the longest row need not run. The longest of no rows is the lowest integer, which aborts BlockLSTM.
+    steps = tf.maximum(tf.reduce_max(lengths), 0)
+    states, cells = _run(projected, steps, recurrent, hidden, cell)
     results = [states]
     if final_state:
         # State 0 is the start, so that a row of length 0 ends where it began.
@@ -30,6 +35,22 @@ def native_lstm(
     real = tf.range(tf.shape(states)[0])[:, None, None] < lengths[None, :, None]
     results[0] = tf.where(real, states, tf.zeros((), states.dtype))
     return results
+
+
+def _backward_from_zeros(projected: Any, lengths: Any, recurrent: Any) -> Any:
+    """Run from the last step to the first, padding and all: with zeros projected there, a zero state stays zero.
+
+    Plain reversals cost a fraction of reversals by length.
+    """
+    real = tf.range(tf.shape(projected)[0])[:, None, None] < lengths[None, :, None]
+    projected = tf.reverse(tf.where(real, projected, tf.zeros((), projected.dtype)), [0])
+    states, _ = _run(projected, tf.shape(projected)[0], recurrent, *start_or_zeros(projected))
+    return tf.reverse(states, [0])
+
+
+def _run(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
+    one_op = recurrent.shape[0] <= _NARROW and projected.dtype == tf.float32
+    return (_one_op if one_op else _loop)(projected, steps, recurrent, hidden, cell)
 
 
 def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:

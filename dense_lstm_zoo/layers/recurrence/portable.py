@@ -18,7 +18,7 @@ def portable_lstm(
         projected: x W + b, time-major [T, B, 4u], gates in the order i, f, c, o.
         lengths: Real steps of each row [B], int32.
         recurrent: [u, 4u].
-        hidden: State to start from [B, u].
+        hidden: State to start from [B, u], or None for zeros.
         cell: The same for c.
         reverse: Whether to run from each row's last real step to its first.
         final_state: Whether to return the final state as well.
@@ -29,7 +29,7 @@ def portable_lstm(
     units = recurrent.shape[0]
     if reverse:
         projected = reverse_sequence(projected, lengths)
-    start = ops.concatenate([hidden, cell], axis=-1)
+    start = ops.concatenate(start_or_zeros(projected, hidden, cell), axis=-1)
 
     def step(carry: Any, z: Any) -> tuple[Any, Any]:
         i, f, c, o = ops.split(z + ops.matmul(carry[:, :units], recurrent), 4, axis=-1)
@@ -50,3 +50,11 @@ def portable_lstm(
         last = ops.take_along_axis(packed, lengths[None, :, None], axis=0)[0]
         results += [last[:, :units], last[:, units:]]
     return results
+
+
+def start_or_zeros(projected: Any, hidden: Any = None, cell: Any = None) -> tuple[Any, Any]:
+    """Return the state to start from, zeros where none is given, for projections [T, B, 4u]."""
+    if hidden is not None:
+        return hidden, cell
+    shape = (ops.shape(projected)[1], projected.shape[2] // 4)
+    return ops.zeros(shape, projected.dtype), ops.zeros(shape, projected.dtype)
