@@ -125,7 +125,7 @@ class Settings:
         ValueError: A number out of range, or an unknown corpus.
     """
 
-    repeats: int = 9
+    repeats: int = 7
     fresh_repeats: int = 3
     memory_repeats: int = 2
     block_seconds: float = 0.6
