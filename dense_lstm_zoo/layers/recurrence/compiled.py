@@ -60,25 +60,29 @@ def compiled_if_small_lstm(
     Nothing is kept for a backward pass; should one be asked for, it runs the compiled forward pass first.
     """
     direction = tf.constant(int(reverse))
+    # At one text a prediction each op of a graph counts, also those that would make a state of zeros.
+    start, compiled = ([], _states_from_zeros) if hidden is None else ([hidden, cell], _states)
 
     @tf.custom_gradient
-    def run(z: Any, r: Any, h0: Any, c0: Any) -> Any:
-        z, r, h0, c0 = _unwatched(z, r, h0, c0)
-        given: tuple[Any, Any] = (None, None) if hidden is None else (h0, c0)
+    def run(z: Any, r: Any, *start: Any) -> Any:
+        z, r, *start = _unwatched(z, r, *start)  # type: ignore[assignment]
+        h0, c0 = start or (None, None)
         results = tf.cond(
             tf.shape(z)[1] < SMALL_BATCH,
-            lambda: list(_states(z, lengths, r, h0, c0, direction)[: 3 if final_state else 1]),
-            lambda: native_lstm(z, lengths, r, *given, reverse, final_state),
+            lambda: list(compiled(z, lengths, r, direction, *start)[: 3 if final_state else 1]),
+            lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state),
         )
 
         def gradient(d_states: Any, *d_final: Any) -> Any:
-            states, held, gates, _, _ = _forward(z, lengths, r, h0, c0, direction)
-            d_h, d_c = d_final or (tf.zeros_like(h0), tf.zeros_like(c0))
-            return _gradient(states, held, gates, lengths, r, h0, c0, reverse, d_states, d_h, d_c)
+            from_h, from_c = start_or_zeros(z, *start)
+            states, held, gates, _, _ = _forward(z, lengths, r, from_h, from_c, direction)
+            d_h, d_c = d_final or (tf.zeros_like(from_h), tf.zeros_like(from_c))
+            gradients = _gradient(states, held, gates, lengths, r, from_h, from_c, reverse, d_states, d_h, d_c)
+            return gradients[: 2 + len(start)]
 
         return results, gradient
 
-    return list(run(projected, recurrent, *start_or_zeros(projected, hidden, cell)))
+    return list(run(projected, recurrent, *start))
 
 
 def _unwatched(*tensors: Any) -> list[Any]:
@@ -122,9 +126,16 @@ def _forward(z: Any, lengths: Any, r: Any, h0: Any, c0: Any, backward_in_time: A
 
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
-def _states(z: Any, lengths: Any, r: Any, h0: Any, c0: Any, backward_in_time: Any) -> tuple[Any, ...]:
+def _states(z: Any, lengths: Any, r: Any, backward_in_time: Any, h0: Any, c0: Any) -> tuple[Any, ...]:
     """Return the states of every step and the final h and c."""
     return _run_forward(z, lengths, r, h0, c0, backward_in_time, keep=False)
+
+
+@tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
+def _states_from_zeros(z: Any, lengths: Any, r: Any, backward_in_time: Any) -> tuple[Any, ...]:
+    """Return what ``_states`` does, started from zeros that no op outside has to make."""
+    zeros = tf.zeros((tf.shape(z)[1], tf.shape(r)[0]), z.dtype)  # a trace serves all widths: none is static here
+    return _run_forward(z, lengths, r, zeros, zeros, backward_in_time, keep=False)
 
 
 def _run_forward(z: Any, lengths: Any, r: Any, h0: Any, c0: Any, backward_in_time: Any, keep: bool) -> tuple[Any, ...]:
