@@ -309,7 +309,7 @@ def test_a_folder_is_refused_and_a_missing_file_names_near_matches(tmp_path):
         read_vectors(tmp_path / "glove.6b.50d.txt", most_frequent=None)
     with pytest.raises(FileNotFoundError, match=r"unlike does not exist\.$"):
         read_vectors(tmp_path / "unlike", most_frequent=None)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
+    with pytest.raises(FileNotFoundError, match="nor does its folder"):
         read_vectors(tmp_path / "nowhere" / "glove.txt", most_frequent=None)
 
 

@@ -109,7 +109,7 @@ class DenseBiLSTM(keras.layers.Layer):
         def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
             read = [inputs]
             for layer in self.layers:
-                read += self._run(layer, read, lengths, kernel)
+                read = self._run(layer, read, lengths, kernel)
             states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
             return states if self.return_all_layers else states[-1:]
 
@@ -117,10 +117,14 @@ class DenseBiLSTM(keras.layers.Layer):
         return states if self.return_all_layers else states[0]
 
     def _run(self, layer: BiLSTM, read: list[Any], lengths: Any, kernel: str) -> list[Any]:
-        """Run one layer on what it reads; the states of its directions stay apart, joined only where they are read."""
+        """Return what a layer reads and, behind it, its states; the directions' stay apart until they are read.
+
+        What is read passes through ``run`` to the layers above: on the way back their gradients come as one sum, where
+        they would otherwise wait, one a reader, until the last has come.
+        """
 
         def run(*states: Any) -> list[Any]:
-            return layer.run(list(states), lengths, kernel)[0]
+            return [*states, *layer.run(list(states), lengths, kernel)[0]]
 
         return (keras.remat(run) if self.remat else run)(*read)
 
