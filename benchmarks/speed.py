@@ -51,9 +51,9 @@ def main(argv: list[str] | None = None) -> None:
         "--quick", action="store_true", help="a look of a few minutes: fewer sizes and repeats; prints, writes nothing"
     )
     parser.add_argument(
-        "--repeats", type=int, metavar="N", help="turns a comparison (default: 7, quick: 3; at most 5 of long ones)"
+        "--repeats", type=int, metavar="N", help="turns a comparison (default: 5, quick: 3; at most 5 of long ones)"
     )
-    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="corpora of the rows from text (default: trec)")
+    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="corpora of the epochs (default: trec mr)")
     parser.add_argument("--kernel", help="the layers' kernel argument (default: the layers' own default)")
     parser.add_argument("--skip-torch", action="store_true", help="leave PyTorch out")
     options = parser.parse_args(argv)

@@ -101,7 +101,7 @@ def memory(settings: Settings) -> Iterator[Row]:
         return measured
 
     for depth in settings.memory_depths:
-        megabytes = measure.take_turns(
+        megabytes = measure.side_by_side(
             {"remat": fresh(depth, True), "no remat": fresh(depth, False)}, settings.memory_repeats
         )
         yield row(

@@ -58,7 +58,7 @@ def epochs(settings: Settings) -> Iterator[Row]:
 
             return measured
 
-        seconds = measure.take_turns({side: fresh(side) for side in ("ours", "keras")}, settings.fresh_repeats)
+        seconds = measure.take_turns({side: fresh(side) for side in ("ours", "keras")}, settings.epoch_repeats)
         for index, name in enumerate(("first_epoch", "second_epoch")):
             ours, peer = ([pair[index] for pair in seconds[side]] for side in ("ours", "keras"))  # type: ignore[index]
             yield row(
@@ -100,7 +100,7 @@ def _in_turn_on_texts(settings: Settings, name: str, method: str, unit: str, cor
 
 def predict_texts(settings: Settings) -> Iterator[Row]:
     """Labels of raw texts: a bundle's ``predict`` against the stock model over padded batches."""
-    for corpus in corpora_here(settings):
+    for corpus in corpora_here(settings)[:1]:
         yield _in_turn_on_texts(
             settings, "predict_texts", "predict_texts", "all training texts, raw, to labels", corpus, "texts"
         )
@@ -108,7 +108,7 @@ def predict_texts(settings: Settings) -> Iterator[Row]:
 
 def pipeline(settings: Settings) -> Iterator[Row]:
     """The input pipeline without a model: batches of an epoch, and texts to ids (which has no peer)."""
-    for corpus in corpora_here(settings):
+    for corpus in corpora_here(settings)[:1]:
         yield _in_turn_on_texts(
             settings, "training_batches", "iterate_batches", "an epoch of batches, no model", corpus, "tokens"
         )

@@ -107,13 +107,15 @@ class Settings:
 
     Args:
         repeats: Turns of each warmed-up comparison; at most ``LONG_REPEATS`` of those whose turns are long.
-        fresh_repeats: Fresh processes a side where the first time counts (first step, epochs).
+        fresh_repeats: Fresh processes a side for the first step.
+        epoch_repeats: Fresh processes a side for first and second epochs.
         memory_repeats: Fresh processes a side where memory counts.
         block_seconds: A turn runs as many steps as fill about this time, at least ``min_steps``.
         min_steps: Fewest steps a turn.
         batches: Batch sizes of W.
         memory_depths: Depths whose peak memory is measured.
-        corpora: Corpora of the rows from raw text; one whose files are not on this machine is left out.
+        corpora: Corpora of the epochs from raw text, the first also of the other rows from text; one whose files are
+            not on this machine is left out.
         max_texts: Use only so many training texts; None is all.
         scaling: Which scaling curves to measure, from ``SCALING``.
         architecture: The model of the W rows.
@@ -125,14 +127,15 @@ class Settings:
         ValueError: A number out of range, or an unknown corpus.
     """
 
-    repeats: int = 7
+    repeats: int = 5
     fresh_repeats: int = 3
-    memory_repeats: int = 2
+    epoch_repeats: int = 2
+    memory_repeats: int = 1
     block_seconds: float = 0.6
     min_steps: int = 3
     batches: tuple[int, ...] = (200, 32, 1)
     memory_depths: tuple[int, ...] = (10, 25, 50)
-    corpora: tuple[str, ...] = ("trec",)
+    corpora: tuple[str, ...] = ("trec", "mr")
     max_texts: int | None = None
     scaling: tuple[str, ...] = ("depth", "width", "batch", "length")
     architecture: Architecture = Architecture()
@@ -141,7 +144,7 @@ class Settings:
     command: str = "dense-lstm-zoo bench"
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "fresh_repeats", "memory_repeats", "min_steps"):
+        for name in ("repeats", "fresh_repeats", "epoch_repeats", "memory_repeats", "min_steps"):
             checks.integer(name, getattr(self, name))
         for corpus in self.corpora:
             if corpus not in SOURCES:
@@ -153,11 +156,12 @@ class Settings:
         few: dict[str, Any] = {
             "repeats": 3,
             "fresh_repeats": 1,
-            "memory_repeats": 1,
+            "epoch_repeats": 1,
             "block_seconds": 0.1,
             "min_steps": 1,
             "batches": (32, 1),
             "memory_depths": (5, 10),
+            "corpora": ("trec",),
             "max_texts": 400,
             "scaling": ("depth", "batch"),
         }

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.projection import join, project
 
 
 class LSTMWeights(NamedTuple):
@@ -44,12 +45,10 @@ def lstm(
     state_dtype = "float64" if dtype == "float64" else "float32"
     start = _start(initial_state, len(directions), ops.shape(inputs[0])[1], state_dtype)
     if kernel == "cudnn":
-        ran = kernels.run_on_inputs(_join(inputs), lengths, directions, start)
+        ran = kernels.run_on_inputs(join(inputs), lengths, directions, start)
     else:
-        # One product for all steps and both directions; only the small recurrent product is left inside the loop.
-        weights = ops.concatenate([d.kernel for d in directions], axis=1)
-        bias = ops.concatenate([d.bias for d in directions], axis=0)
-        projected = ops.split(ops.cast(_product(inputs, weights) + bias, state_dtype), len(directions), axis=2)
+        # One product for all steps; only the small recurrent product is left inside the loop.
+        projected = [ops.cast(project(inputs, d.kernel) + d.bias, state_dtype) for d in directions]
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         run = kernels.select(kernel)
         ran = [
@@ -58,18 +57,6 @@ def lstm(
         ]
     wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]
     return [[ops.cast(x, dtype) for x in part] for part in wanted]
-
-
-def _product(inputs: list[Any], weights: Any) -> Any:
-    """Return the parts' common product with ``weights``; the first part, an encoder's widest, is not copied for it."""
-    if len(inputs) == 1:
-        return ops.matmul(inputs[0], weights)
-    width = inputs[0].shape[-1]
-    return ops.matmul(inputs[0], weights[:width]) + ops.matmul(_join(inputs[1:]), weights[width:])
-
-
-def _join(parts: list[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
 def _start(initial_state: Any, num_directions: int, batch: Any, dtype: str) -> list[tuple[Any, Any]]:

@@ -1,0 +1,61 @@
+"""The input projection of a layer that reads several tensors side by side, without copying the widest of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+
+def join(parts: list[Any]) -> Any:
+    """Return [T, B, n] parts side by side."""
+    return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
+
+
+def project(inputs: list[Any], kernel: Any) -> Any:
+    """Return the product [T, B, m] of the parts [T, B, n] of an input, side by side, with ``kernel`` [in, m].
+
+    The first part, an encoder's widest, is multiplied by its own rows of the kernel, and the others joined by theirs.
+    """
+    kernel = ops.convert_to_tensor(kernel)
+    if len(inputs) == 1:
+        return ops.matmul(inputs[0], kernel)
+    first, others = inputs[0], join(inputs[1:])
+    if keras.config.backend() == "tensorflow":
+        return _two_products(first, others, kernel)
+    width = first.shape[-1]
+    return ops.matmul(first, kernel[:width]) + ops.matmul(others, kernel[width:])
+
+
+def _two_products(first: Any, others: Any, kernel: Any) -> Any:
+    """Return the sum of two products, with a backward pass that writes the kernel's gradient once.
+
+    TensorFlow's own would pad the gradient of each of the kernel's two parts with zeros and add them up: for a few
+    texts at a time that takes longer than the products.
+    """
+    import tensorflow as tf
+
+    width, units = first.shape[-1], kernel.shape[1]
+
+    @tf.custom_gradient
+    def run(first: Any, others: Any, kernel: Any) -> Any:
+        rows, other_rows = _rows(first, width), _rows(others, tf.shape(others)[-1])
+        product = tf.matmul(rows, kernel[:width]) + tf.matmul(other_rows, kernel[width:])
+
+        def gradient(upstream: Any) -> tuple[Any, Any, Any]:
+            d = _rows(upstream, units)
+            d_first = tf.matmul(d, kernel[:width], transpose_b=True)
+            d_others = tf.matmul(d, kernel[width:], transpose_b=True)
+            d_kernel = [tf.matmul(part, d, transpose_a=True) for part in (rows, other_rows)]
+            return tf.reshape(d_first, tf.shape(first)), tf.reshape(d_others, tf.shape(others)), tf.concat(d_kernel, 0)
+
+        return tf.reshape(product, [tf.shape(first)[0], tf.shape(first)[1], units]), gradient
+
+    return run(first, others, kernel)
+
+
+def _rows(x: Any, width: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.reshape(x, [-1, width])
