@@ -16,6 +16,7 @@ from dense_lstm_zoo import files
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+CLASSIFICATION = ROOT / "results" / "classification.csv"
 
 
 def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
@@ -25,22 +26,23 @@ def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
         old = pd.read_csv(path, dtype=str, keep_default_na=False)
         new = pd.concat([old, new]).drop_duplicates(key, keep="last").fillna("")
     path.parent.mkdir(exist_ok=True)
-    with files.new_text_file(path) as file:
+    with files.new_file(path, "w") as file:
         new.to_csv(file, index=False)
 
 
 def classification() -> str:
     """Return the table of test accuracies."""
-    rows = pd.read_csv(ROOT / "results" / "classification.csv", dtype=str, keep_default_na=False)
+    rows = pd.read_csv(CLASSIFICATION, dtype=str, keep_default_na=False)
     lines = [
-        "| corpus | model | settings | encoder parameters | test accuracy | dev accuracy | seeds | epochs | paper |",
+        "| corpus | model | settings | encoder parameters | test accuracy | dev accuracy | protocol | epochs | paper |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in rows.itertuples():
+    for row in rows.sort_values(["dataset", "recipe", "settings"], kind="stable").itertuples():
         spread = f" ± {row.accuracy_std}" if row.accuracy_std else ""
         lines.append(
             f"| {row.dataset} | `{row.model}` | `{row.recipe}` {row.settings} | {int(row.encoder_parameters):,} "
-            f"| {row.accuracy_mean}{spread} | {row.dev_accuracy_mean} | {row.seeds} | {row.epochs} | {row.paper} |"
+            f"| {row.accuracy_mean}{spread} | {row.dev_accuracy_mean} | {row.protocol} "
+            f"| {row.epochs} (patience {row.patience}) | {row.paper} |"
         )
     commands = "\n".join(dict.fromkeys(row.command for row in rows.itertuples()))
     return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {rows['versions'].iloc[-1]}."])
@@ -68,7 +70,7 @@ def render(text: str) -> str:
 def update_readme() -> None:
     """Rewrite the README's tables."""
     text = README.read_text(encoding="utf-8")
-    with files.new_text_file(README) as file:
+    with files.new_file(README, "w") as file:
         file.write(render(text))
 
 

@@ -10,6 +10,7 @@ from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
 from dense_lstm_zoo.training.loop import train
+from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
 from dense_lstm_zoo.training.recipes import get_recipe, list_recipes
 
 __version__ = "0.1.0"
@@ -17,6 +18,7 @@ __all__ = [
     "Bundle",
     "BundleError",
     "Corpus",
+    "ProtocolResult",
     "Split",
     "build",
     "count_encoder_parameters",
@@ -28,5 +30,6 @@ __all__ = [
     "list_recipes",
     "load",
     "load_corpus",
+    "run_protocol",
     "train",
 ]

@@ -6,7 +6,7 @@ import abc
 import hashlib
 import importlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.data.vocabulary import Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 _TASKS = {"classification": ("dense_lstm_zoo.classification", "ClassificationBundle")}
 
 
@@ -37,6 +37,7 @@ class Bundle(abc.ABC):
         labels: Names of the classes, in the order of the logits.
         metrics: Test and dev scores, parameters, seconds.
         history: One row an epoch: losses, accuracies, seconds.
+        evaluation: Where it errs, of the test texts (dev texts without them); empty if it was never scored.
     """
 
     model: keras.Model
@@ -45,6 +46,7 @@ class Bundle(abc.ABC):
     labels: list[str]
     metrics: dict[str, Any]
     history: pd.DataFrame
+    evaluation: dict[str, Any] = field(default_factory=dict)
 
     task: ClassVar[str]
 
@@ -61,6 +63,7 @@ class Bundle(abc.ABC):
             (folder / "config.json").write_text(files.to_json(self.config), encoding="utf-8")
             (folder / "labels.json").write_text(files.to_json(self.labels), encoding="utf-8")
             (folder / "metrics.json").write_text(files.to_json(self.metrics), encoding="utf-8")
+            (folder / "evaluation.json").write_text(files.to_json(self.evaluation), encoding="utf-8")
             self.history.to_csv(folder / "history.csv", index=False)
             self.vocabulary.write(folder / "vocabulary.txt")
             _without_optimizer(self.model).save_weights(folder / "model.weights.h5")
@@ -134,18 +137,28 @@ def load(path: str | Path) -> Bundle:
 
     from dense_lstm_zoo.data.vocabulary import Vocabulary
 
-    config, labels, metrics = (
-        json.loads((path / name).read_text(encoding="utf-8")) for name in ("config.json", "labels.json", "metrics.json")
+    config, labels, metrics, evaluation = (
+        json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("config", "labels", "metrics", "evaluation")
     )
     from dense_lstm_zoo.layers.recurrence import kernels
 
-    module, cls = _TASKS[config["task"]]
-    kernel = kernels.check_saved(config["arguments"]["kernel"])
-    model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
+    try:
+        module, cls = _TASKS[config["task"]]
+        kernel = kernels.check_saved(config["arguments"]["kernel"])
+        model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
+    except (ValueError, KeyError) as error:
+        made_with = config["versions"]["dense-lstm-zoo"]
+        raise BundleError(
+            f"{path / 'config.json'} holds what this version does not know: {error} It was made with "
+            f"dense-lstm-zoo {made_with}."
+        ) from error
     _without_optimizer(model).load_weights(path / "model.weights.h5")
     vocabulary = Vocabulary.read(path / "vocabulary.txt", **config["text"])
     history = pd.read_csv(path / "history.csv")
-    return getattr(importlib.import_module(module), cls)(model, config, vocabulary, labels, metrics, history)
+    return getattr(importlib.import_module(module), cls)(
+        model, config, vocabulary, labels, metrics, history, evaluation
+    )
 
 
 def _manifest(folder: Path) -> str:

@@ -55,3 +55,16 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
     if not real or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be a finite number {'of at least' if zero else 'above'} 0; received {value!r}.")
     return float(value)
+
+
+def difference(found: Any, asked: Any, name: str = "") -> str:
+    """Say which settings differ.
+
+    Example:
+        >>> difference({"seed": 1, "training": {"epochs": 3}}, {"seed": 2, "training": {"epochs": 3}})
+        'seed was 1 and is 2'
+    """
+    if isinstance(found, dict) and isinstance(asked, dict):
+        keys = [key for key in {**found, **asked} if found.get(key) != asked.get(key)]
+        return ", ".join(difference(found.get(key), asked.get(key), key) for key in keys)
+    return f"{name} was {found!r} and is {asked!r}"

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -105,6 +105,16 @@ class ClassificationBundle(Bundle):
         Raises:
             ValueError: No texts, or a label the model does not know.
         """
+        return self.score(split, label_names)[0]
+
+    def analyse(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, Any]:
+        """Tell where the model errs on labelled texts; see ``training.analysis.analyse``. Arguments as ``evaluate``."""
+        return self.score(split, label_names)[1]
+
+    def score(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return what ``evaluate`` and ``analyse`` return, for one pass over the texts."""
+        from dense_lstm_zoo.training.analysis import analyse
+
         names = list(label_names) if label_names is not None else self.labels
         if not len(split):
             raise ValueError("evaluate needs at least one text; received none.")
@@ -115,11 +125,12 @@ class ClassificationBundle(Bundle):
         logits = self._logits(split.texts).astype(np.float64)
         shifted = logits - logits.max(axis=1, keepdims=True)
         log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-        return {
+        scores = {
             "accuracy": float((logits.argmax(axis=1) == labels).mean()),
             "loss": float(-log_probabilities[np.arange(len(labels)), labels].mean()),
             "texts": len(labels),
         }
+        return scores, analyse(split.texts, labels, np.exp(log_probabilities), self.labels)
 
     def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write a SavedModel that takes raw strings and needs no Python; see ``export.export_classifier``."""

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import dense_lstm_zoo as zoo
@@ -32,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run(**arguments)
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ArithmeticError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -60,10 +61,13 @@ def _train(model: str, **options: Any) -> None:
     registry.entry(model)  # a misspelt model is told before the data is read
     corpus_options = {name: options.pop(name) for name in ("dataset", *_FILE_OPTIONS)}
     options = {name: value for name, value in options.items() if value is not None}
-    zoo.train(model, _corpus(**corpus_options), **options)
+    if options.keys() & {"seeds", "folds", "only_folds"}:
+        zoo.run_protocol(model, _corpus(**corpus_options), **options)
+    else:
+        zoo.train(model, _corpus(**corpus_options), **options)
 
 
-def _evaluate(bundle: str, split: str, dataset: str | None, **file_options: str | None) -> None:
+def _evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
     from dense_lstm_zoo.bundle import check
 
     trained_on = json.loads((check(bundle) / "config.json").read_text(encoding="utf-8"))["training"]["dataset"]
@@ -71,8 +75,16 @@ def _evaluate(bundle: str, split: str, dataset: str | None, **file_options: str 
     texts = getattr(corpus, split)
     if texts is None:
         raise ValueError(f"{corpus.name} has no {split} set.")
-    scores = _load(bundle).evaluate(texts, corpus.label_names)
+    if report:
+        files.check_new_folder(report, overwrite=False)
+    loaded = _load(bundle)
+    scores, analysis = loaded.score(texts, corpus.label_names)
     print(f"{split} accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, {scores['texts']:,} texts")
+    if report:
+        from dense_lstm_zoo.training.report import write_evaluation
+
+        with files.new_folder(Path(report)) as folder:
+            write_evaluation({"split": split, **analysis}, folder, f"{loaded.config['model']} on {corpus.name}")
 
 
 def _predict(bundle: str, texts: list[str], file: str | None, output: str | None, form: str) -> None:
@@ -82,7 +94,7 @@ def _predict(bundle: str, texts: list[str], file: str | None, output: str | None
     loaded = _load(bundle)
     with contextlib.ExitStack() as stack:
         lines = texts or _lines(stack.enter_context(source.open("rb")) if source else sys.stdin.buffer)
-        target = stack.enter_context(files.new_text_file(output)) if output else sys.stdout
+        target = stack.enter_context(files.new_file(output, "w")) if output else sys.stdout
         _WRITERS[form](target, loaded.labels, loaded.predict_stream(lines))
 
 
@@ -122,7 +134,7 @@ def _bench(only: list[str] | None, quick: bool, device: str, output: str | None)
 
     rows = bench(device, only, quick, report=lambda row: print(line(row), flush=True))
     if output:
-        with files.new_text_file(output) as file:
+        with files.new_file(output, "w") as file:
             rows.to_csv(file, index=False)
 
 
@@ -177,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("evaluate", _evaluate, "Score a bundle on labelled texts.", "evaluate runs/trec --split test")
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
+    sub.add_argument("--report", metavar="FOLDER", help="write there where the model errs: report.md and report.png")
     _add_corpus(sub, required=False)
 
     sub = command("predict", _predict, "Label raw texts.", 'predict runs/trec "Who was Galileo ?"')
@@ -217,13 +230,18 @@ def _add_training(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--run-dir", required=True, help="the folder to write the bundle to")
     sub.add_argument("--recipe", help="a published result's settings, such as ding2018 (see describe)")
     sub.add_argument("--seed", type=int, help="default: 1")
+    sub.add_argument(
+        "--seeds", type=int, metavar="N", help="N runs with the seeds SEED, SEED + 1, ...; mean and spread"
+    )
+    sub.add_argument("--folds", type=int, metavar="K", help="cross-validate with K folds of the training texts")
+    sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run these of the K folds only")
     sub.add_argument("--epochs", type=int, help="most epochs (default: the recipe's, else 30)")
     sub.add_argument(
         "--patience", type=int, help="epochs without a better dev accuracy (default: the recipe's, else 5)"
     )
     sub.add_argument("--batch-size", type=int, help="texts a step (default: the recipe's, else 200)")
     sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
-    sub.add_argument("--overwrite", action="store_true", help="replace a run that is there")
+    sub.add_argument("--overwrite", action="store_const", const=True, help="replace a run that is there")
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
     _add_corpus(sub, required=True)
     group = sub.add_argument_group("words")

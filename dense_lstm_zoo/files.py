@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import difflib
+import glob
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 
 def sha256(path: Path) -> str:
@@ -70,36 +73,81 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
 def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
     """Give an empty folder beside ``path`` to write to; it gets that name when the block ends well.
 
-    An error, a full disk or a kill in between leaves what was at ``path`` as it was.
+    An error, a full disk or a kill in between leaves what was at ``path`` as it was. What a killed writer left beside
+    ``path`` is removed.
     """
     check_new_folder(path, overwrite)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.absolute().parent) as outer:
-        work = Path(outer) / "new"
-        work.mkdir()
+    for left in path.absolute().parent.glob(f".{glob.escape(path.name)}.*.new"):
+        shutil.rmtree(left, ignore_errors=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".new", dir=path.absolute().parent))
+    try:
+        work.chmod(0o777 & ~_umask())
         yield work
         for file in work.rglob("*"):
             if file.is_file():
-                with file.open("rb") as handle:
-                    os.fsync(handle.fileno())
+                _sync(file)
         if path.exists():
-            path.rename(Path(outer) / "old")
-        work.rename(path)
+            _exchange(work, path)
+        else:
+            work.rename(path)
+        _sync(path.absolute().parent)
+    except OSError as error:
+        raise _named(error, path) from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Let two folders swap names; in one step where the system can, so that a kill finds one of them in place."""
+    with contextlib.suppress(AttributeError, OSError):
+        libc = ctypes.CDLL(None, use_errno=True)
+        at_cwd, swap = -100, 2
+        if libc.renameat2(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), swap) == 0:
+            return
+    aside = new.with_name(new.name.removesuffix(".new") + ".old")
+    old.rename(aside)
+    new.rename(old)
+    aside.rename(new)
 
 
 @contextlib.contextmanager
-def new_text_file(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """Give a text file to write to; it gets the name ``path`` when the block ends well."""
+def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
+    """Give a file to write to; it gets the name ``path`` when the block ends well."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
+        with part.open(mode, **text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
+    except OSError as error:
+        raise _named(error, path) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """Return the error of a failed write with the path in it; a full disk's own error names none."""
+    if error.errno is None or error.filename is not None:
+        return error
+    return type(error)(error.errno, f"{path} could not be written: {error.strerror}; what was there is as it was")

@@ -38,6 +38,17 @@ def test_shapes_are_few_batches_full_and_padding_little():
     assert LENGTHS.sum() / sum(batch * time for batch, time in shapes) > 0.75
 
 
+def test_very_long_texts_get_small_batches_and_the_count_does_not_depend_on_the_order():
+    lengths = [5] * 300 + [3000] * 30 + [100_000] * 2
+    plan = plan_batches(lengths, 100)
+    assert sorted(np.concatenate(plan).tolist()) == list(range(332))
+    padded = [len(batch) * padded_length(max(lengths[i] for i in batch)) for batch in plan]
+    assert [len(batch) for batch, tokens in zip(plan, padded, strict=True) if tokens > 65_536] == [1, 1]
+    assert max(len(batch) for batch in plan) == 100
+    shuffled = [plan_batches(lengths, 100, np.random.default_rng(seed)) for seed in range(5)]
+    assert {len(batches) for batches in shuffled} == {len(plan)}
+
+
 def test_order_depends_on_seed_and_epoch_alone():
     def order(seed, epoch):
         batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=seed)

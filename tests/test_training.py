@@ -43,8 +43,9 @@ def run(tmp_path_factory):
 
 def test_a_run_leaves_a_whole_bundle(run):
     bundle, folder = run
-    expected = "README.md config.json history.csv labels.json learning_curve.png manifest.json metrics.json"
-    assert sorted(f.name for f in folder.iterdir()) == sorted([*expected.split(), "model.weights.h5", "vocabulary.txt"])
+    expected = "README.md config.json evaluation.json history.csv labels.json learning_curve.png manifest.json"
+    expected += " metrics.json model.weights.h5 report.md report.png vocabulary.txt"
+    assert sorted(f.name for f in folder.iterdir()) == expected.split()
     assert not list(folder.parent.glob(".*"))
     config = json.loads((folder / "config.json").read_text())
     assert (config["model"], config["training"]["seed"]) == ("dc_bilstm", 5)
@@ -57,6 +58,12 @@ def test_a_run_leaves_a_whole_bundle(run):
     card = (folder / "README.md").read_text()
     assert f"{metrics['test_accuracy']:.4f}" in card
     assert "negative, positive" in card
+    assert bundle.evaluation["split"] == "test"
+    assert np.sum(bundle.evaluation["confusion"]) == 70
+    assert np.trace(bundle.evaluation["confusion"]) == round(70 * metrics["test_accuracy"])
+    wrong = bundle.evaluation["wrong"][0]
+    assert wrong["text"] in (folder / "report.md").read_text()
+    assert bundle.predict([wrong["text"]])[0].label == wrong["predicted"] != wrong["label"]
 
 
 def test_history_has_a_row_an_epoch_and_metrics_are_those_of_the_best(run):
@@ -193,21 +200,24 @@ def test_damaged_bundles_are_refused_by_name(run, tmp_path):
         change(copy / name)
         return copy
 
-    def flip(file):
+    def flip(file, position):
         content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
+        content[position] ^= 1
         file.write_bytes(content)
 
     files = [file.name for file in folder.iterdir()]
+    rng = np.random.default_rng(0)
     for name in files:
-        with pytest.raises(zoo.BundleError, match=name):
-            zoo.load(damaged(name, flip))
+        size = (folder / name).stat().st_size
+        for position in (0, size - 1, *rng.integers(0, size, 5)):
+            with pytest.raises(zoo.BundleError, match=name):
+                zoo.load(damaged(name, lambda file, position=position: flip(file, position)))
         with pytest.raises(zoo.BundleError, match=name):
             zoo.load(damaged(name, lambda file: file.unlink()))
         with pytest.raises(zoo.BundleError, match=name):
             zoo.load(damaged(name, lambda file: file.write_bytes(file.read_bytes()[:-1])))
     with pytest.raises(zoo.BundleError, match="format 99"):
-        zoo.load(damaged("manifest.json", lambda f: f.write_text(f.read_text().replace('"format": 1', '"format": 99'))))
+        zoo.load(damaged("manifest.json", lambda f: f.write_text(f.read_text().replace('"format": 2', '"format": 99'))))
     with pytest.raises(FileNotFoundError, match="is no folder"):
         zoo.load(tmp_path / "nothing")
     with pytest.raises(zoo.BundleError, match=r"no manifest\.json"):
@@ -224,6 +234,47 @@ def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tm
     texts = ["The soup was bland.", ""]
     expected = [found.probability for found in bundle.predict(texts)]
     assert [found.probability for found in again.predict(texts)] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_bundle_of_a_later_version_is_refused_with_what_it_needs(run, tmp_path):
+    bundle, _ = run
+    config = {**bundle.config, "model": "dc_bilstm_2"}
+    dataclasses.replace(bundle, config=config).save(tmp_path / "run")
+    with pytest.raises(zoo.BundleError, match=r"config\.json .*Unknown model 'dc_bilstm_2'.*dense-lstm-zoo 0\.1\.0"):
+        zoo.load(tmp_path / "run")
+
+
+TEXTS = [
+    "",
+    " \t\n",
+    "😀 👩‍👩‍👧",
+    "\ud800 half a pair",
+    b"caf\xe9 \xff\xfe",
+    "\0",
+    "ﬁne ①",
+    "soup " * 3000,
+    "ツ" * 5000,
+]
+
+
+def test_any_text_is_predicted_and_alone_as_among_others(run):
+    bundle, _ = run
+    together = bundle.predict(TEXTS)
+    for text, found in zip(TEXTS, together, strict=True):
+        assert found.text == text
+        assert found.probability == pytest.approx(bundle.predict([text])[0].probability, abs=1e-5)
+        assert sum(found.probabilities.values()) == pytest.approx(1)
+
+
+def test_very_long_texts_do_not_meet_in_one_batch(run, monkeypatch):
+    bundle, _ = run
+    texts = ["bland soup " * 5000] * 9 + ["soup"]
+    shapes = []
+    model = bundle._logits_of
+    monkeypatch.setitem(vars(bundle), "_logits_of", lambda ids: shapes.append(ids.shape) or model(ids))
+    bundle.predict(texts)
+    assert sum(batch for batch, _ in shapes) == 10
+    assert max(batch * time for batch, time in shapes) <= 65_536
 
 
 def test_a_save_that_fails_leaves_the_old_bundle_whole(run, tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 
+MAX_TOKENS = 1 << 16  # of a padded batch: a few very long texts must not need all memory
 _SIGNATURE = (tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32))
 
 
@@ -40,12 +41,19 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
     """Return the indices of each batch: similar lengths together, every index once.
 
     What is left of one length's bucket goes up into the next, so all batches but the last (the longest texts) are
-    full. With ``rng`` both the texts within a bucket and the batches are shuffled.
+    full, except those of texts so long that the padded batch would exceed ``MAX_TOKENS``; a text alone may exceed it.
+    With ``rng`` both the texts within a bucket and the batches are shuffled; how many there are does not depend on it.
     """
     buckets = np.array([padded_length(n) for n in lengths])
     order = np.arange(len(buckets)) if rng is None else rng.permutation(len(buckets))
     order = order[np.argsort(buckets[order], kind="stable")]
-    batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+    padded, batches, start = buckets[order], [], 0
+    while start < len(order):
+        end = min(start + batch_size, len(order))
+        while end - start > 1 and padded[end - 1] * (end - start) > MAX_TOKENS:
+            end -= 1
+        batches.append(order[start:end])
+        start = end
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
@@ -76,7 +84,7 @@ class TrainingBatches(keras.callbacks.Callback):
         self.rows, self.labels = rows, np.asarray(labels, np.int32)
         self.batch_size, self.seed, self.epoch = checks.integer("batch_size", batch_size), seed, 0
         dataset = tf.data.Dataset.from_generator(self._epoch, output_signature=_SIGNATURE)
-        num_batches = -(-len(rows) // self.batch_size)
+        num_batches = len(plan_batches([len(row) for row in rows], self.batch_size))
         self.dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(4)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:

@@ -16,18 +16,19 @@ from typing import Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import readers
 from dense_lstm_zoo.data.corpus import Corpus
-from dense_lstm_zoo.data.download import DownloadError, download
+from dense_lstm_zoo.data.download import DownloadError, download, download_member
 
 TABLES = ("csv", "tsv", "jsonl")
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a corpus as its home publishes it."""
+    """A file of a corpus as its home publishes it: by itself, or as ``member`` of the zip archive at ``url``."""
 
     filename: str
     url: str
     sha256: str
+    member: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,60 @@ _TREC_FILES = (
     ),
 )
 
+
+def _members(archive: str, folder: str, **sha256: tuple[str, str]) -> tuple[SourceFile, ...]:
+    return tuple(SourceFile(name, archive, checksum, f"{folder}/{name}") for name, checksum in sha256.values())
+
+
+_SST_FILES = _members(
+    "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+    "trees",
+    train=("train.txt", "e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7"),
+    dev=("dev.txt", "0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40"),
+    test=("test.txt", "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761"),
+)
+# The copies that NLTK distributes, with consent of their authors: in UTF-8, the authors' own being in Latin-1.
+_NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/"
+_MR_FILES = _members(
+    _NLTK + "sentence_polarity.zip",
+    "sentence_polarity",
+    negative=("rt-polarity.neg", "614274f81185a850e5a88d533d4679f916d6f62e9af6f0b4ec71fb94bf466ea5"),
+    positive=("rt-polarity.pos", "c2dc6b2f55bcf725725372916287cc3f8f9b19402edaa9167de5287cb3ade421"),
+)
+_SUBJ_FILES = _members(
+    _NLTK + "subjectivity.zip",
+    "subjectivity",
+    objective=("plot.tok.gt9.5000", "5ddc9b44dc60d64d651347fcd7bdd489b0c70661e3f768215c16eea36f51204a"),
+    subjective=("quote.tok.gt9.5000", "cc5d85345896d3fa44ca6b826b108418030977f958a004eb97860043b3b37624"),
+)
+_CR_FILES = _members(
+    "https://dl.fbaipublicfiles.com/senteval/senteval_data/datasmall_NB_ACL12.zip",
+    "data/customerr",
+    negative=("custrev.neg", "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83"),
+    positive=("custrev.pos", "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192"),
+)
+
+
+def _sst(binary: bool, phrases: bool) -> Source:
+    return Source("sst/trees", _SST_FILES, functools.partial(readers.read_sst, binary=binary, phrases=phrases))
+
+
+def _two_files(folder: str, files: tuple[SourceFile, ...], labels: tuple[str, str], lines: tuple[int, int]) -> Source:
+    return Source(folder, files, functools.partial(readers.read_two_files, label_names=labels, lines=lines))
+
+
+_POLARITY = ("negative", "positive")
 SOURCES = {
     "demo": Source("demo", (), readers.read_demo),
     "trec": Source("trec", _TREC_FILES, functools.partial(readers.read_trec, fine=False)),
     "trec_fine": Source("trec", _TREC_FILES, functools.partial(readers.read_trec, fine=True)),
+    "sst1": _sst(binary=False, phrases=False),
+    "sst1_phrases": _sst(binary=False, phrases=True),
+    "sst2": _sst(binary=True, phrases=False),
+    "sst2_phrases": _sst(binary=True, phrases=True),
+    "mr": _two_files("mr", _MR_FILES, _POLARITY, (5331, 5331)),
+    "subj": _two_files("subj", _SUBJ_FILES, ("objective", "subjective"), (5000, 5000)),
+    "cr": _two_files("cr", _CR_FILES, _POLARITY, (1368, 2407)),
 }
 
 
@@ -129,6 +180,8 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
 def _download(source: Source, file: SourceFile, progress: bool) -> Path:
     path = cache_folder() / source.folder / file.filename
     try:
+        if file.member:
+            return download_member(file.url, file.member, path, file.sha256, progress=progress)
         return download(file.url, path, file.sha256, progress=progress)
     except DownloadError as error:
         own = Path("$DENSE_LSTM_ZOO_DATA") / source.folder / file.filename

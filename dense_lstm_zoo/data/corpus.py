@@ -1,4 +1,4 @@
-"""What a corpus is: texts with labels in splits, and how a dev set is held out."""
+"""What a corpus is: texts with labels in splits, and how dev sets and folds are held out."""
 
 from __future__ import annotations
 
@@ -84,6 +84,45 @@ def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
     held_out = {int(i) for indices, k in zip(members, sizes, strict=True) for i in generator.permutation(indices)[:k]}
     kept = [i for i in range(len(labels)) if i not in held_out]
     return dataclasses.replace(corpus, train=_select(corpus.train, kept), dev=_select(corpus.train, sorted(held_out)))
+
+
+def cross_validation_fold(corpus: Corpus, fold: int, folds: int = 10) -> Corpus:
+    """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
+
+    Every label is spread evenly over the folds, which are the same for every model, seed and machine. A dev or test
+    set that the corpus has of its own takes no part.
+
+    Args:
+        corpus: What to divide.
+        fold: Which fold to test on, from 1 to ``folds``.
+        folds: How many folds, at least 2.
+
+    Raises:
+        ValueError: A fold that does not exist, or a label with fewer examples than there are folds.
+
+    Example:
+        >>> from dense_lstm_zoo.data.corpus import Corpus, Split, cross_validation_fold
+        >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
+        >>> print(cross_validation_fold(Corpus("mine", ("a", "b"), train, None, None), 3))
+        mine: 18 train, 2 test; 2 labels: a, b
+    """
+    checks.integer("folds", folds, minimum=2)
+    if not 1 <= checks.integer("fold", fold) <= folds:
+        raise ValueError(f"fold must be from 1 to {folds}; received {fold}.")
+    import numpy as np
+
+    labels = np.asarray(corpus.train.labels)
+    generator = np.random.Generator(np.random.PCG64(0))
+    assigned = np.empty(len(labels), int)
+    dealt = 0  # label after label is dealt out like cards, each going on where the last ended: even folds
+    for label, name in enumerate(corpus.label_names):
+        members = generator.permutation(np.flatnonzero(labels == label))
+        if len(members) < folds:
+            raise ValueError(f"{folds} folds need as many examples of each label; {name!r} has {len(members)}.")
+        assigned[members] = (np.arange(len(members)) + dealt) % folds
+        dealt += len(members)
+    test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
+    return dataclasses.replace(corpus, train=_select(corpus.train, train), dev=None, test=_select(corpus.train, test))
 
 
 def _select(split: Split, indices: list[int]) -> Split:

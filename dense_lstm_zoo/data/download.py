@@ -6,11 +6,14 @@ import hashlib
 import http.client
 import os
 import re
+import shutil
 import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import zipfile
+import zlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,7 +31,45 @@ class _TransientError(Exception):
     """The server or the connection failed in a way that may pass: worth another attempt."""
 
 
-def download(url: str, path: str | Path, sha256: str, *, progress: bool = True) -> Path:
+def download_member(url: str, member: str, path: str | Path, sha256: str, *, progress: bool = True) -> Path:
+    """Download a zip archive, write one file of it to ``path`` and return ``path``.
+
+    The archive lies beside ``path`` under its own name, so that a second member of it needs no second download. Only
+    ``path`` is written, whatever the archive's entries are called.
+
+    Args:
+        url: The archive's address.
+        member: The file's name in the archive.
+        path: The file to write.
+        sha256: The checksum of the file, not of the archive.
+        progress: Whether to report on stderr.
+
+    Raises:
+        ValueError: What arrived is no zip archive, lacks the member, or the member has another checksum; the archive
+            is deleted.
+        DownloadError: As in ``download``.
+    """
+    path = Path(path)
+    archive = path.with_name(urllib.parse.urlsplit(url).path.rpartition("/")[2])
+    if not archive.exists():
+        download(url, archive, None, progress=progress)
+    part = path.with_name(path.name + ".part")
+    try:
+        with zipfile.ZipFile(archive) as files, files.open(member) as source, part.open("wb") as target:
+            shutil.copyfileobj(source, target)
+            os.fsync(target.fileno())
+        received = _sha256(part)
+        if received != sha256:
+            raise ValueError(f"{member} has the sha256 {received}, expected {sha256}")
+        return part.replace(path)
+    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        archive.unlink()
+        raise ValueError(f"{url} is not the published archive: {error}. What had arrived was deleted.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def download(url: str, path: str | Path, sha256: str | None, *, progress: bool = True) -> Path:
     """Download ``url`` to ``path`` and return ``path``.
 
     What has arrived lies in ``path`` + ".part" until it is complete and its checksum is right; ``path`` itself is
@@ -38,7 +79,7 @@ def download(url: str, path: str | Path, sha256: str, *, progress: bool = True) 
     Args:
         url: An http or https address.
         path: The file to write; its folder is created.
-        sha256: The checksum of the whole file, in hexadecimal.
+        sha256: The checksum of the whole file, in hexadecimal; None takes what arrives.
         progress: Whether to report bytes, percent and rate on stderr.
 
     Raises:
@@ -55,7 +96,7 @@ def download(url: str, path: str | Path, sha256: str, *, progress: bool = True) 
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ValueError(f"url must be an http or https address; received {url!r}.")
-    path, sha256 = Path(path), sha256.lower()
+    path, sha256 = Path(path), sha256 and sha256.lower()
     if path.is_dir():
         raise IsADirectoryError(f"path must name the file to write; {path} is a folder.")
     if path.exists() and _sha256(path) == sha256:
@@ -66,7 +107,7 @@ def download(url: str, path: str | Path, sha256: str, *, progress: bool = True) 
     if not (part.exists() and _sha256(part) == sha256):
         _receive(url, path, part, progress)
     received = _sha256(part)
-    if received != sha256:
+    if sha256 and received != sha256:
         part.unlink()
         raise ValueError(
             f"Wrong checksum for {url}: expected sha256 {sha256}, received {received}. What had arrived was deleted; "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import importlib.util
 import platform
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.training.recipes import Recipe, get_recipe
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import numpy as np
 
     from dense_lstm_zoo.classification import ClassificationBundle
     from dense_lstm_zoo.data.corpus import Corpus
+    from dense_lstm_zoo.training.checkpoint import Checkpoint
 
 DEFAULTS = Recipe(name="", source="", models={})
 
@@ -45,6 +46,9 @@ def train(
 
     A corpus without a dev set gives up a stratified share of its training texts (10 %, by ``seed``).
 
+    After every epoch the run's state is written to ``RUN_DIR.unfinished/``: after a kill or Ctrl-C the same call goes
+    on from there and ends with the weights that an uninterrupted run has.
+
     Args:
         name: A registered classification model.
         dataset: A corpus's name (``"demo"``, ``"trec"``, ``"trec_fine"``) or a ``Corpus``, such as
@@ -59,7 +63,7 @@ def train(
         patience: Epochs without a better dev accuracy before training stops (5, or the recipe's).
         batch_size: Texts a step (200, or the recipe's).
         tensorboard: Also write TensorBoard logs, to ``tensorboard/`` beside the run's folder.
-        overwrite: Whether to replace a run that is there.
+        overwrite: Whether to replace a run that is there, or an interrupted one that had other settings.
         progress: Whether to print progress: a bar a epoch on a terminal, a line a epoch elsewhere.
         **arguments: Model arguments; see ``describe(name)``.
 
@@ -70,6 +74,7 @@ def train(
         ValueError: An unknown name or a value out of range, with what is accepted.
         FileExistsError: ``run_dir`` is there and ``overwrite`` is False.
         FileNotFoundError: No such data or vector file.
+        DivergenceError: The loss became infinite or no number. The best epoch before it is written all the same.
 
     Example:
         ``zoo.train("dc_bilstm", "trec", "runs/trec", recipe="ding2018", vectors="glove.42B.300d.zip")``
@@ -123,12 +128,14 @@ def train(
         "text": {"num_frozen_words": vocabulary.num_frozen_words, "oov": vocabulary.oov},
         "training": {
             "dataset": corpus.name,
+            "data_sha256": fingerprint(corpus, built.matrix),
             "recipe": recipe,
             "seed": seed,
             "epochs": epochs,
             "patience": patience,
             "batch_size": batch_size,
             "vectors": Path(vectors).name if vectors else None,
+            "vector_report": str(built.report) if built.report else None,
             "vector_coverage": str(built.coverage) if built.coverage else None,
         },
         "versions": versions(),
@@ -137,26 +144,46 @@ def train(
 
     import pandas as pd
 
+    from dense_lstm_zoo.training import report
+    from dense_lstm_zoo.training.callbacks import DivergenceError
+    from dense_lstm_zoo.training.checkpoint import Checkpoint
+
     bundle = ClassificationBundle(model, config, vocabulary, list(corpus.label_names), {}, pd.DataFrame())
     log_dir = run_dir.with_name(run_dir.name + ".tensorboard") if tensorboard else None
-    started = time.perf_counter()
-    bundle.history = _fit(bundle, corpus, log_dir, progress)
-    seconds = time.perf_counter() - started
-    bundle.metrics = _metrics(bundle, corpus, seconds)
-    bundle.save(run_dir, overwrite=overwrite)
-
-    from dense_lstm_zoo.training import report
-
+    state_dir = run_dir.with_name(run_dir.name + ".unfinished")
+    diverged = None
+    with Checkpoint(state_dir, config, patience, overwrite=overwrite) as checkpoint:
+        if checkpoint.epochs:
+            say(f"going on after epoch {checkpoint.epochs}, which an interrupted run had reached")
+        try:
+            _fit(bundle, corpus, checkpoint, log_dir, progress)
+        except KeyboardInterrupt:
+            say(f"\ninterrupted; the same command goes on after epoch {checkpoint.epochs}")
+            raise
+        except DivergenceError as error:
+            if checkpoint.best_epoch is None:
+                checkpoint.remove()
+                raise
+            diverged = str(error)
+        checkpoint.restore_best(model)
+        bundle.history = pd.DataFrame(checkpoint.history)
+        bundle.history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
+        _score(bundle, corpus, diverged)
+        bundle.save(run_dir, overwrite=overwrite)
+        checkpoint.remove()
+    if diverged:
+        raise DivergenceError(f"{diverged} The best epoch before it, {checkpoint.best_epoch}, is kept in {run_dir}.")
     say(f"{report.summary(bundle)}\nbundle            {run_dir}")
     return bundle
 
 
-def _fit(bundle: ClassificationBundle, corpus: Corpus, log_dir: Path | None, progress: bool) -> pd.DataFrame:
+def _fit(
+    bundle: ClassificationBundle, corpus: Corpus, checkpoint: Checkpoint, log_dir: Path | None, progress: bool
+) -> None:
     import keras
-    import pandas as pd
 
     from dense_lstm_zoo.data.batching import TrainingBatches, evaluation_batches
-    from dense_lstm_zoo.training.callbacks import EpochSeconds
+    from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss
 
     training = bundle.config["training"]
     encode = bundle.text_to_ids.encode
@@ -165,40 +192,50 @@ def _fit(bundle: ClassificationBundle, corpus: Corpus, log_dir: Path | None, pro
     )
     assert corpus.dev is not None  # split_dev made one
     dev = evaluation_batches(encode(corpus.dev.texts), corpus.dev.labels)
-    best = keras.callbacks.EarlyStopping(
-        monitor="val_accuracy", mode="max", patience=training["patience"], restore_best_weights=True
-    )
-    callbacks = [batches, EpochSeconds(), best]
+    callbacks = [batches, EpochSeconds(), FiniteLoss(), checkpoint]
     if log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(log_dir, write_graph=False))
+    checkpoint.resume(bundle.model)
+    if checkpoint.is_done:
+        return
     bar = 1 if sys.stdout.isatty() else 2
-    history = bundle.model.fit(
+    bundle.model.fit(
         batches.dataset,
         validation_data=dev,
+        initial_epoch=checkpoint.epochs,
         epochs=training["epochs"],
         callbacks=callbacks,
         verbose=bar if progress else 0,
         shuffle=False,  # the batches come shuffled
     )
-    return pd.DataFrame({"epoch": [epoch + 1 for epoch in history.epoch], **history.history})
 
 
-def _metrics(bundle: ClassificationBundle, corpus: Corpus, seconds: float) -> dict[str, Any]:
+def fingerprint(corpus: Corpus, matrix: np.ndarray | None = None) -> str:
+    """Return one checksum of all texts, labels and word vectors: what is resumed must have the same."""
+    digest = hashlib.sha256(
+        repr((corpus.label_names, corpus.train, corpus.dev, corpus.test)).encode("utf-8", "replace")
+    )
+    digest.update(b"" if matrix is None else matrix.tobytes())
+    return digest.hexdigest()
+
+
+def _score(bundle: ClassificationBundle, corpus: Corpus, diverged: str | None) -> None:
+    """Fill in the bundle's metrics and evaluation: the one time that test texts are scored."""
+    metrics: dict[str, Any] = {}
+    for split, texts in {"dev": corpus.dev, "test": corpus.test}.items():
+        if texts is not None:
+            scores, analysis = bundle.score(texts)
+            metrics |= {f"{split}_{measure}": value for measure, value in scores.items()}
+            bundle.evaluation = {"split": split, **analysis}
     best = bundle.history["val_accuracy"].idxmax()
-    scores = {"dev": corpus.dev, "test": corpus.test}
-    metrics: dict[str, Any] = {
-        f"{split}_{measure}": value
-        for split, texts in scores.items()
-        if texts is not None
-        for measure, value in bundle.evaluate(texts).items()
-    }
-    return metrics | {
+    bundle.metrics = metrics | {
         "best_epoch": int(bundle.history["epoch"][best]),
         "epochs": len(bundle.history),
         "train_texts": len(corpus.train),
         "parameters": int(bundle.model.count_params()),
         "encoder_parameters": registry.count_encoder_parameters(bundle.model),
-        "seconds": round(seconds, 1),
+        "seconds": round(float(bundle.history["seconds"].sum()), 1),
+        **({"diverged": diverged} if diverged else {}),
     }
 
 

@@ -1,24 +1,42 @@
-"""What a run tells a person: a model card, a learning curve, a summary."""
+"""What a run tells a person: a summary, a model card, learning curves, and a report of where the model errs."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
+_MOST_COLUMNS = 12  # of a table that a person still reads
+
 
 def write(bundle: Bundle, folder: Path) -> None:
-    """Write the model card and, where matplotlib is installed, the learning curve into a bundle's folder."""
+    """Write a bundle's model card, its learning curve and the report of its evaluation into a folder."""
     from dense_lstm_zoo import plots
 
+    training = bundle.config["training"]
+    title = f"{bundle.config['model']} on {training['dataset']}, seed {training['seed']}"
     (folder / "README.md").write_text(model_card(bundle), encoding="utf-8")
-    if importlib.util.find_spec("matplotlib"):
-        training = bundle.config["training"]
-        title = f"{bundle.config['model']} on {training['dataset']}, seed {training['seed']}"
+    if has_matplotlib() and len(bundle.history):
         plots.learning_curve(bundle.history, folder / "learning_curve.png", title)
+    if bundle.evaluation:
+        write_evaluation(bundle.evaluation, folder, title)
+
+
+def write_evaluation(evaluation: dict[str, Any], folder: Path, title: str) -> None:
+    """Write ``report.md`` and, where matplotlib is installed, ``report.png`` with the confusion and the calibration."""
+    from dense_lstm_zoo import plots
+
+    (folder / "report.md").write_text(evaluation_report(evaluation, title), encoding="utf-8")
+    if has_matplotlib():
+        plots.evaluation(evaluation, folder / "report.png", f"{title}: {evaluation['split']}")
+
+
+def has_matplotlib() -> bool:
+    """Return whether pictures can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def summary(bundle: Bundle) -> str:
@@ -34,6 +52,8 @@ def summary(bundle: Bundle) -> str:
         f"parameters        {metrics['parameters']:,} in all, {metrics['encoder_parameters']:,} in the encoder",
         f"training seconds  {metrics['seconds']:.1f}",
     ]
+    if "diverged" in metrics:
+        lines.append(f"stopped           {metrics['diverged']}")
     return "\n".join(lines)
 
 
@@ -50,6 +70,8 @@ Labels: {", ".join(bundle.labels)}
 ```
 {summary(bundle)}
 ```
+
+Where it errs: `report.md`.
 
 ## Use
 
@@ -69,3 +91,64 @@ bundle.export("exports/my_model/1")  # a SavedModel for TF Serving: strings in, 
 
 {arguments}
 """
+
+
+def evaluation_report(evaluation: dict[str, Any], title: str) -> str:
+    """Return the report in Markdown; see ``analysis.analyse`` for what is in it."""
+    wrong = [
+        (f"{found['probability']:.3f}", found["predicted"], found["label"], _cell(found["text"]))
+        for found in evaluation["wrong"]
+    ]
+    classes = [
+        (row["label"], *(_percent(row[name]) for name in ("precision", "recall", "f1")), f"{row['texts']:,}")
+        for row in evaluation["classes"]
+    ]
+    calibration = [
+        (
+            f"{row['from']:.1f} to {row['from'] + 0.1:.1f}",
+            _percent(row["mean"]),
+            _percent(row["accuracy"]),
+            row["texts"],
+        )
+        for row in evaluation["calibration"]
+    ]
+    return "\n".join(
+        [
+            f"# {title}: {evaluation['split']} texts",
+            "\n## The most confidently wrong\n",
+            _table(["probability", "predicted", "right", "text"], wrong) if wrong else "None.",
+            "\n## By class\n",
+            _table(["label", "precision %", "recall %", "F1 %", "texts"], classes),
+            "\n## Confusion\n",
+            _confusion(evaluation),
+            f"\n## Calibration\n\nExpected calibration error: {_percent(evaluation['calibration_error'])} %.\n",
+            _table(["probability of the predicted label", "mean %", "accuracy %", "texts"], calibration),
+            "",
+        ]
+    )
+
+
+def _confusion(evaluation: dict[str, Any]) -> str:
+    labels, counts = evaluation["labels"], evaluation["confusion"]
+    if len(labels) <= _MOST_COLUMNS:
+        rows = [(name, *row) for name, row in zip(labels, counts, strict=True)]
+        return "Rows are right labels, columns predicted ones.\n\n" + _table(["", *labels], rows)
+    errors = [(counts[i][j], labels[i], labels[j]) for i in range(len(labels)) for j in range(len(labels)) if i != j]
+    top = sorted(filter(lambda error: error[0], errors), reverse=True)[:20]
+    return "The most frequent confusions of many labels.\n\n" + _table(["texts", "right", "predicted"], top)
+
+
+def _table(header: list[str], rows: list[tuple[Any, ...]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _cell(text: str) -> str:
+    """Return a text as it can stand in a table's cell and a page."""
+    short = " ".join(text.split())
+    short = short if len(short) <= 300 else f"{short[:300]} ..."
+    return "`` " + short.replace("|", "\\|").replace("``", "` `") + " ``"

@@ -1,0 +1,188 @@
+"""What a run needs to go on after a kill, written after every epoch, and the epoch with the best dev score."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.layers import WordEmbedding
+
+FORMAT = 1
+
+
+class Checkpoint(keras.callbacks.Callback):
+    """Keep the best epoch's weights, stop when patience runs out, and write after each epoch what resuming needs.
+
+    The folder holds ``state.json`` (settings, history, best epoch, checksums), ``epoch-N.npz`` (weights, optimiser and
+    random states after the last epoch) and ``best-N.npz`` (the weights of the best). ``state.json`` is written last, in
+    one step, and names the other two: a kill at any moment leaves a state that is whole.
+
+    Args:
+        folder: Where to write; what is there already is resumed from.
+        settings: All that decides what a run computes; a run is resumed only with the same.
+        patience: Epochs without a better ``monitor`` before training stops.
+        overwrite: Whether to drop an interrupted run that had other settings.
+        monitor: What counts as better when it is higher.
+
+    Use it as a context manager: it holds the folder against other processes until its block ends.
+
+    Raises:
+        BlockingIOError: Another process is training here.
+        ValueError: An interrupted run with other settings, or a damaged one.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, Any],
+        patience: int,
+        *,
+        overwrite: bool = False,
+        monitor: str = "val_accuracy",
+    ) -> None:
+        super().__init__()
+        self.folder, self.patience, self.monitor = folder, patience, monitor
+        self.settings: dict[str, Any] = json.loads(files.to_json(settings))
+        self.history: list[dict[str, float]] = []
+        self.best_epoch: int | None = None
+        self._best_weights: list[np.ndarray] = []
+        self._sums: dict[str, str] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(folder)
+        try:
+            self._read(overwrite)
+        except ValueError:
+            os.close(self._lock)
+            raise
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._lock)
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs are done."""
+        return len(self.history)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether patience has run out."""
+        return self.best_epoch is not None and self.epochs - self.best_epoch >= self.patience
+
+    def resume(self, model: keras.Model) -> None:
+        """Give ``model`` the weights, the optimiser's and the random states of the last epoch that was written."""
+        if self.epochs:
+            _assign(_state(model), self._load(f"epoch-{self.epochs}.npz"))
+            self._best_weights = self._load(f"best-{self.best_epoch}.npz")
+
+    def restore_best(self, model: keras.Model) -> None:
+        """Give ``model`` the weights of the best epoch."""
+        _assign(_weights(model), self._best_weights)
+
+    def remove(self) -> None:
+        """Delete the folder: the run has ended and its bundle is written."""
+        shutil.rmtree(self.folder)
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Write the epoch, and end the training where patience has run out."""
+        row = {name: float(value) for name, value in (logs or {}).items()}
+        self.history.append(row)
+        if self.best_epoch is None or row[self.monitor] > self.history[self.best_epoch - 1][self.monitor]:
+            self.best_epoch = self.epochs
+            self._best_weights = _values(_weights(self.model))
+        self._write()
+        if self.is_done:
+            self.model.stop_training = True
+
+    def _write(self) -> None:
+        arrays = {
+            f"epoch-{self.epochs}.npz": _values(_state(self.model)),
+            f"best-{self.best_epoch}.npz": self._best_weights,
+        }
+        for name in arrays.keys() - self._sums.keys():
+            with files.new_file(self.folder / name) as file:
+                np.savez(file, *arrays[name])
+        self._sums = {name: self._sums.get(name) or files.sha256(self.folder / name) for name in arrays}
+        state = {
+            "format": FORMAT,
+            "settings": self.settings,
+            "history": self.history,
+            "best_epoch": self.best_epoch,
+            "sha256": self._sums,
+        }
+        with files.new_file(self.folder / "state.json", "w") as file:
+            file.write(files.to_json(state))
+        for left in self.folder.glob("*.npz"):
+            if left.name not in self._sums:
+                left.unlink()
+
+    def _read(self, overwrite: bool) -> None:
+        path = self.folder / "state.json"
+        if not path.exists():
+            return
+        try:
+            state = json.loads(path.read_text(encoding="utf-8"))
+            found, history, best = state["settings"], list(state["history"]), int(state["best_epoch"])
+            sums = dict(state["sha256"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is damaged ({error}): delete {self.folder} to begin anew.") from None
+        if found != self.settings:
+            if overwrite:
+                path.unlink()
+                return
+            differences = checks.difference(found, self.settings)
+            raise ValueError(
+                f"{self.folder} holds an interrupted run with other settings: {differences}. "
+                f"Repeat its command to finish it, name another run_dir, or overwrite it."
+            )
+        self.history, self.best_epoch, self._sums = history, best, sums
+
+    def _load(self, name: str) -> list[np.ndarray]:
+        path = self.folder / name
+        if not path.is_file() or files.sha256(path) != self._sums.get(name):
+            raise ValueError(f"{path} is missing or damaged: delete {self.folder} to begin anew.")
+        with np.load(path, allow_pickle=False) as arrays:
+            return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+
+
+def _lock(folder: Path) -> int:
+    """Hold a lock on the folder until this process ends or closes it, however it ends."""
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise BlockingIOError(f"Another process is training in {folder}.") from None
+    return handle
+
+
+def _weights(model: keras.Model) -> list[keras.Variable]:
+    """Return what training changes; frozen word vectors are as they were and too many to write each epoch."""
+    frozen = {id(layer.frozen_table) for layer in model.layers if isinstance(layer, WordEmbedding)}
+    return [variable for variable in model.variables if id(variable) not in frozen]
+
+
+def _state(model: keras.Model) -> list[keras.Variable]:
+    return [*_weights(model), *model.optimizer.variables]
+
+
+def _values(variables: list[keras.Variable]) -> list[np.ndarray]:
+    # NumPy's files have no bfloat16; float32 holds it exactly.
+    values = [keras.ops.convert_to_numpy(variable) for variable in variables]
+    return [value.astype(np.float32) if value.dtype.name == "bfloat16" else value for value in values]
+
+
+def _assign(variables: list[keras.Variable], values: list[np.ndarray]) -> None:
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)

@@ -1,0 +1,171 @@
+"""Protocols: one model over several seeds or the folds of a cross-validation, resumable run by run."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.bundle import check
+from dense_lstm_zoo.training.loop import fingerprint, train
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dense_lstm_zoo.data.corpus import Corpus
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolResult:
+    """What several runs of one model came to; print it for a table.
+
+    Args:
+        runs: One row a run: ``run`` (its folder's name), ``seed``, ``fold`` and the bundle's metrics.
+        run_dir: The folder that holds the runs' bundles.
+    """
+
+    runs: pd.DataFrame
+    run_dir: Path
+
+    @property
+    def measure(self) -> str:
+        """``test_accuracy``, or ``dev_accuracy`` for a corpus without test texts."""
+        return "test_accuracy" if "test_accuracy" in self.runs else "dev_accuracy"
+
+    @property
+    def mean(self) -> float:
+        """Mean of ``measure`` over the runs."""
+        return float(self.runs[self.measure].mean())
+
+    @property
+    def std(self) -> float | None:
+        """Standard deviation (n - 1) of ``measure`` over the runs; None for a single one."""
+        return float(self.runs[self.measure].std()) if len(self.runs) > 1 else None
+
+    def __str__(self) -> str:
+        lines = [
+            f"{run.run:<14} best epoch {run.best_epoch:>3} of {run.epochs:>3}   dev {run.dev_accuracy:.4f}   "
+            + (f"test {run.test_accuracy:.4f}   " if self.measure == "test_accuracy" else "")
+            + f"{run.seconds:,.0f} s"
+            for run in self.runs.itertuples()
+        ]
+        spread = "" if self.std is None else f" ± {self.std:.4f} (standard deviation)"
+        name = self.measure.replace("_", " ")
+        return "\n".join([*lines, f"{name} {self.mean:.4f}{spread}, {len(lines)} runs in {self.run_dir}"])
+
+
+def run_protocol(
+    name: str,
+    /,
+    dataset: str | Corpus,
+    run_dir: str | Path,
+    *,
+    seeds: int = 1,
+    folds: int | None = None,
+    only_folds: Sequence[int] | None = None,
+    seed: int = 1,
+    progress: bool = True,
+    **training: Any,
+) -> ProtocolResult:
+    """Train one model with several seeds, or on the folds of a cross-validation, and sum the runs up.
+
+    Every run is a bundle in ``run_dir``: ``seed1``, or ``fold01_seed1`` with folds. A
+    repeated call keeps the runs that are finished and goes on within the one that was interrupted; asking for more
+    seeds or folds adds to them. The folds are stratified and the same for every model and seed; each keeps 10 % of its
+    training texts for dev (D12). The epoch is chosen on dev, and test texts are scored once a run.
+
+    Args:
+        name: A registered classification model.
+        dataset: A corpus's name or a ``Corpus``. With folds, its training texts are divided and it keeps no other.
+        run_dir: The folder for the runs.
+        seeds: How many seeds: ``seed``, ``seed + 1``, ...
+        folds: Cross-validate with so many folds, at least 2.
+        only_folds: Run these folds only, such as ``[1, 2, 3]``.
+        seed: The first seed.
+        progress: Whether to print progress.
+        **training: Arguments of ``train``, except ``overwrite``.
+
+    Raises:
+        ValueError: As ``train``; or ``run_dir`` holds runs with other settings, which the message names.
+
+    Example:
+        ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
+    """
+    from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.data.corpus import cross_validation_fold
+    from dense_lstm_zoo.training.callbacks import DivergenceError
+
+    checks.integer("seeds", seeds)
+    checks.integer("seed", seed, minimum=0)
+    if "overwrite" in training:
+        raise ValueError("run_protocol keeps finished runs and takes no overwrite; name another run_dir to begin anew.")
+    if folds is None and only_folds is not None:
+        raise ValueError(f"only_folds={list(only_folds)} needs folds, such as folds=10.")
+    chosen: Sequence[int | None] = [None]
+    if folds is not None:
+        chosen = range(1, checks.integer("folds", folds, minimum=2) + 1) if only_folds is None else list(only_folds)
+        for fold in chosen:
+            if checks.integer("only_folds", fold) > folds:
+                raise ValueError(f"only_folds must be from 1 to {folds}; received {fold}.")
+        if not chosen:
+            raise ValueError("only_folds is empty; leave it out for all folds.")
+    corpus = load_corpus(dataset) if isinstance(dataset, str) else dataset
+    parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
+    run_dir = Path(run_dir)
+    shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint(corpus), "folds": folds, **training}
+    _check_settings(run_dir / "protocol.json", shared)
+    plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
+    rows = []
+    for number, (fold, run_seed) in enumerate(plan, start=1):
+        run = (f"fold{fold:02}_" if fold else "") + f"seed{run_seed}"
+        if not (run_dir / run / "manifest.json").is_file():
+            if progress:
+                print(f"\nrun {number} of {len(plan)}: {run}", flush=True)
+            _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
+        _write_settings(run_dir / "protocol.json", shared)
+        metrics = json.loads((check(run_dir / run) / "metrics.json").read_text(encoding="utf-8"))
+        if "diverged" in metrics:
+            raise DivergenceError(f"{run_dir / run}: {metrics['diverged']}")
+        rows.append({"run": run, "seed": run_seed, "fold": fold, **metrics})
+    import pandas as pd
+
+    result = ProtocolResult(pd.DataFrame(rows), run_dir)
+    with files.new_file(run_dir / "runs.csv", "w") as file:
+        result.runs.to_csv(file, index=False)
+    with files.new_file(run_dir / "summary.txt", "w") as file:
+        file.write(f"{result}\n")
+    if progress:
+        print(f"\n{result}")
+    return result
+
+
+def _train_alone(*arguments: Any, **options: Any) -> None:
+    """Train a run, and free what Keras keeps of it: many runs must not need more memory than one."""
+    import keras
+
+    train(*arguments, **options)
+    keras.backend.clear_session()
+    gc.collect()
+
+
+def _check_settings(path: Path, settings: dict[str, Any]) -> None:
+    """Raise ``ValueError`` where a folder has runs with other settings."""
+    if path.is_file():
+        found, asked = json.loads(path.read_text(encoding="utf-8")), json.loads(_settings(settings))
+        if found != asked:
+            differences = checks.difference(found, asked)
+            raise ValueError(f"{path.parent} holds runs with other settings: {differences}. Name another run_dir.")
+
+
+def _write_settings(path: Path, settings: dict[str, Any]) -> None:
+    if not path.is_file():
+        with files.new_file(path, "w") as file:
+            file.write(_settings(settings))
+
+
+def _settings(settings: dict[str, Any]) -> str:
+    return files.to_json({name: str(value) if isinstance(value, Path) else value for name, value in settings.items()})

@@ -1,0 +1,146 @@
+"""Several seeds and folds: what is trained on what, what is kept, what a repeated call does."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.training import protocol
+from tests.test_resume import interrupt
+from tests.test_training import TINY, small_demo
+
+SETTINGS = {"epochs": 2, "batch_size": 50, "progress": False, **TINY}
+
+
+def run(folder, **options):
+    return zoo.run_protocol("bilstm", small_demo(), folder, **{**SETTINGS, **options})
+
+
+SETTINGS = {name: value for name, value in SETTINGS.items() if name not in ("num_dense_layers", "dense_units")}
+SETTINGS["units"] = SETTINGS.pop("top_units")
+
+
+@pytest.fixture(scope="module")
+def folds(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("protocol") / "folds"
+    return run(folder, folds=3), folder
+
+
+def test_folds_test_every_training_text_once_and_the_corpus_own_test_set_never(folds):
+    result, folder = folds
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "fold01_seed1",
+        "fold02_seed1",
+        "fold03_seed1",
+        "protocol.json",
+        "runs.csv",
+        "summary.txt",
+    ]
+    assert result.runs["test_texts"].tolist() == [100, 100, 100]
+    assert result.runs["dev_texts"].tolist() == [20, 20, 20]
+    assert result.runs["train_texts"].tolist() == [180, 180, 180]
+    accuracies = [zoo.load(folder / f"fold0{k}_seed1").metrics["test_accuracy"] for k in (1, 2, 3)]
+    assert result.mean == pytest.approx(np.mean(accuracies))
+    assert result.std == pytest.approx(np.std(accuracies, ddof=1))
+    assert pd.read_csv(folder / "runs.csv")["run"].tolist() == [f"fold0{k}_seed1" for k in (1, 2, 3)]
+    assert f"test accuracy {result.mean:.4f} ± {result.std:.4f}" in (folder / "summary.txt").read_text()
+
+
+def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds, tmp_path, monkeypatch):
+    result, folder = folds
+    trained = []
+    real = protocol.train
+    monkeypatch.setattr(
+        protocol, "train", lambda *args, **options: trained.append(args[2].name) or real(*args, **options)
+    )
+    again = run(folder, folds=3)
+    pd.testing.assert_frame_equal(again.runs, result.runs)
+    assert trained == []
+    more = run(folder, folds=3, only_folds=[2], seeds=2)
+    assert trained == ["fold02_seed2"]
+    assert more.runs["run"].tolist() == ["fold02_seed1", "fold02_seed2"]
+    assert more.runs["test_accuracy"][0] == result.runs["test_accuracy"][1]
+
+
+def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_result(folds, tmp_path, monkeypatch):
+    result, _ = folds
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=1)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "again", folds=3)
+    assert [p.name for p in (tmp_path / "again").iterdir()] == ["fold01_seed1.unfinished"]
+    assert run(tmp_path / "again", folds=3, only_folds=[1]).mean == result.runs["test_accuracy"][0]
+    resumed = run(tmp_path / "again", folds=3)
+    columns = ["run", "test_accuracy", "dev_accuracy", "test_loss", "best_epoch"]
+    pd.testing.assert_frame_equal(resumed.runs[columns], result.runs[columns], check_exact=True)
+
+
+def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_path):
+    result = run(tmp_path / "seeds", seeds=2, seed=7)
+    assert result.runs["run"].tolist() == ["seed7", "seed8"]
+    assert result.runs["test_texts"].tolist() == [70, 70]
+    demo = small_demo()
+    no_test = zoo.Corpus("mine", demo.label_names, demo.train, demo.dev, None)
+    result = zoo.run_protocol("bilstm", no_test, tmp_path / "mine", **{**SETTINGS, "epochs": 1})
+    assert (result.measure, result.std) == ("dev_accuracy", None)
+    assert "dev accuracy" in str(result)
+    assert "±" not in str(result)
+
+
+def test_other_settings_are_refused_by_name_and_leave_the_runs_alone(folds):
+    _, folder = folds
+    before = (folder / "protocol.json").read_bytes()
+    with pytest.raises(ValueError, match=r"holds runs with other settings: batch_size was 50 and is 40\. Name another"):
+        run(folder, folds=3, batch_size=40)
+    with pytest.raises(ValueError, match="folds was 3 and is 4"):
+        run(folder, folds=4)
+    assert (folder / "protocol.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": 1}, "folds must be an integer of at least 2"),
+        ({"seeds": 0}, "seeds must be"),
+        ({"only_folds": [1]}, r"only_folds=\[1\] needs folds"),
+        ({"folds": 3, "only_folds": [4]}, "from 1 to 3; received 4"),
+        ({"folds": 3, "only_folds": []}, "empty"),
+        ({"overwrite": True}, "takes no overwrite"),
+        ({"recipe": "ding"}, "Unknown recipe"),
+        ({"unitz": 3}, "Unknown argument of bilstm: 'unitz'"),
+    ],
+)
+def test_bad_protocols_are_refused_before_anything_is_written(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        run(tmp_path / "run", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fold_that_diverged_is_not_counted(tmp_path):
+    run(tmp_path / "run", epochs=1)
+    bundle = zoo.load(tmp_path / "run" / "seed1")
+    bundle.metrics["diverged"] = "The loss became nan."
+    bundle.save(tmp_path / "run" / "seed1", overwrite=True)
+    with pytest.raises(ArithmeticError, match=r"seed1: The loss became nan"):
+        run(tmp_path / "run", epochs=1)
+
+
+def test_the_command_line_runs_a_protocol(tmp_path, capsys):
+    from dense_lstm_zoo.cli import main
+
+    table = tmp_path / "mine.csv"
+    table.write_text(
+        "text,label\n" + "".join(f"it was {w} {i},{y}\n" for i in range(12) for w, y in (("a", 0), ("b", 1)))
+    )
+    command = ["train", "bilstm", "--dataset", "csv", "--train-file", str(table), "--run-dir", str(tmp_path / "run")]
+    command += ["--units", "3", "--embedding-dim", "5", "--epochs", "1", "--folds", "2"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "run 2 of 2: fold02_seed1" in out
+    assert json.loads((tmp_path / "run" / "protocol.json").read_text())["folds"] == 2
+    assert main([*command, "--only-folds", "3"]) == 2
+    assert "only_folds must be from 1 to 2; received 3" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 2
+    assert "takes no overwrite" in capsys.readouterr().err
