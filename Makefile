@@ -5,7 +5,7 @@ BIN := .venv/bin
 # TensorFlow's C++ start-up messages would bury what the commands print.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: install demo test test-slow lint types bench tables clean
+.PHONY: install demo test test-slow lint types bench tables notebooks clean
 
 install: .venv/.installed
 
@@ -37,6 +37,9 @@ bench: install
 
 tables: install
 	$(BIN)/python -m benchmarks.tables
+
+notebooks: install
+	$(BIN)/python -m jupyter execute --inplace notebooks/*.ipynb
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

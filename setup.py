@@ -40,7 +40,7 @@ setup(
         "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
         "dev": [
             *TENSORBOARD,
-            *PLOTS,
+            *NOTEBOOKS,
             "ruff>=0.12",
             "mypy>=1.15",
             "pytest>=8.3",

@@ -49,12 +49,9 @@ def main() -> None:
     parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
     parser.add_argument("--run-dir", default="runs/classification", help="default: runs/classification")
     options = parser.parse_args()
-    vectors = options.vectors and (find_file("vectors", options.vectors) or Path(options.vectors))
-    if vectors and not vectors.is_file():
-        parser.error(f"there are no vectors {options.vectors}")
+    vectors = vector_file(options.vectors)
     for model in options.models:
         zoo.describe(model)  # an unknown name fails before any training
-    settings = {name: json.loads(value) for name, value in (setting.split("=", 1) for setting in options.set)}
     recipe = "_".join([options.recipe, *options.set]).replace("=", "_")
     for model in options.models:
         run_dir = Path(options.run_dir) / options.dataset / recipe / model
@@ -67,10 +64,28 @@ def main() -> None:
             only_folds=options.only_folds,
             recipe=options.recipe,
             **({"vectors": vectors} if vectors else {}),
-            **settings,
+            **parse_settings(options.set),
         )
         tables.merge(tables.CLASSIFICATION, [_row(model, options, result)], KEY)
         tables.update_readme()
+
+
+def vector_file(name: str | None) -> Path | None:
+    """Return the vectors that an argument names: a path, or a name in the data's vectors folder."""
+    found = name and (find_file("vectors", name) or Path(name))
+    if found and not found.is_file():
+        raise SystemExit(f"error: there are no vectors {name}")
+    return found or None
+
+
+def parse_settings(settings: list[str]) -> dict[str, Any]:
+    """Return the arguments of ``train`` that NAME=VALUE words ask for; values as in JSON."""
+    return {name: json.loads(value) for name, value in (setting.split("=", 1) for setting in settings)}
+
+
+def read_versions(config: dict[str, Any]) -> str:
+    """Return the versions that a bundle was made with, for a row."""
+    return " ".join(f"{name}={version}" for name, version in config["versions"].items())
 
 
 def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) -> dict[str, Any]:
@@ -103,7 +118,7 @@ def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) ->
         "epochs": " ".join(map(str, runs["epochs"])),
         "patience": config["training"]["patience"],
         "seconds_median": round(runs["seconds"].median(), 1),
-        "versions": " ".join(f"{name}={version}" for name, version in config["versions"].items()),
+        "versions": read_versions(config),
         "processor": platform.processor() or platform.machine(),
         "command": command,
     }

@@ -240,6 +240,9 @@ def _add_training(sub: argparse.ArgumentParser) -> None:
         "--patience", type=int, help="epochs without a better dev accuracy (default: the recipe's, else 5)"
     )
     sub.add_argument("--batch-size", type=int, help="texts a step (default: the recipe's, else 200)")
+    sub.add_argument(
+        "--learning-rate-decay", type=float, metavar="FACTOR", help="after each epoch (default: the recipe's, else 1)"
+    )
     sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
     sub.add_argument("--overwrite", action="store_const", const=True, help="replace a run that is there")
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")

@@ -1,15 +1,19 @@
 """The SavedModel against the bundle, in a fresh process that imports no part of this package."""
 
+import functools
 import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import ClassificationBundle
-from dense_lstm_zoo.data.vocabulary import Vocabulary
+from dense_lstm_zoo.data.vocabulary import Vocabulary, to_bytes
 from dense_lstm_zoo.export import graph_ops
 from tests import model_harness as harness
 
@@ -90,6 +94,24 @@ def test_a_fresh_process_gets_what_the_bundle_predicts(exported):
             assert served["label"] == [p.label for p in expected]
         assert served["labels"] == [LABELS] * len(TEXTS)
         assert served["dtype"] == "float32"
+
+
+words = st.lists(st.sampled_from([*WORDS, "GOOD!", "wasn't", "CAFÉ", "\u00a0", "zz", "'", "..."]), max_size=12).map(
+    " ".join
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(st.one_of(words, st.text(max_size=30), st.binary(max_size=12)), min_size=1, max_size=20))
+def test_any_text_gets_from_the_saved_model_what_it_gets_from_the_bundle(exported, texts):
+    trained, _, folder = exported["lstm"]
+    found = loaded(folder)(text=tf.constant(to_bytes(texts)))["probabilities"].numpy()
+    np.testing.assert_allclose(found, trained.probabilities(texts), atol=1e-5)
+
+
+@functools.cache
+def loaded(folder):
+    return tf.saved_model.load(str(folder)).signatures["serving_default"]
 
 
 def test_a_batch_of_none_gives_none(exported):

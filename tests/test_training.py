@@ -169,6 +169,8 @@ def test_a_run_that_is_there_is_kept_unless_asked(run, tmp_path):
         ({"epochs": 0}, ValueError, "epochs must be an integer of at least 1; received 0"),
         ({"patience": -1}, ValueError, "patience must be"),
         ({"batch_size": 0.5}, ValueError, "batch_size must be"),
+        ({"learning_rate_decay": 0}, ValueError, "learning_rate_decay must be"),
+        ({"embedding_learning_rate": -1}, ValueError, "embedding_learning_rate must be"),
         ({"seed": -1}, ValueError, "seed must be"),
         ({"vocab_size": 9}, ValueError, "vocab_size follows from the data"),
         ({"unitz": 9}, ValueError, "Unknown argument of dc_bilstm: 'unitz'"),
@@ -290,6 +292,13 @@ def test_a_save_that_fails_leaves_the_old_bundle_whole(run, tmp_path, monkeypatc
     monkeypatch.undo()
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
     assert zoo.load(tmp_path / "run").metrics == bundle.metrics
+
+
+def test_learning_rates_decay_by_epoch_and_word_vectors_have_their_own(tmp_path):
+    bundle = train(tmp_path / "run", learning_rate=0.01, learning_rate_decay=0.5, embedding_learning_rate=0.001)
+    assert bundle.history["learning_rate"].tolist() == pytest.approx([0.01, 0.005, 0.0025])
+    assert bundle.model.get_layer("embedding").update_scale == pytest.approx(0.1)
+    assert zoo.load(tmp_path / "run").predict(["soup"]) == bundle.predict(["soup"])
 
 
 def test_tensorboard_logs_land_beside_the_run(tmp_path):

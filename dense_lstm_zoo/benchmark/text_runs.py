@@ -47,7 +47,7 @@ def _text_arguments(settings: Settings, side: str, corpus: str) -> Row:
 def epochs(settings: Settings) -> Iterator[Row]:
     """First and second epoch of a corpus from raw text: bucketed batches and our layers, ``padded_batch`` and stock."""
     batch = FRESH_BATCH
-    for corpus in corpora_here(settings):
+    for number, corpus in enumerate(corpora_here(settings)):
 
         def fresh(side: str, corpus: str = corpus) -> Callable[[], Any]:
             def measured() -> Any:
@@ -58,7 +58,9 @@ def epochs(settings: Settings) -> Iterator[Row]:
 
             return measured
 
-        seconds = measure.take_turns({side: fresh(side) for side in ("ours", "keras")}, settings.epoch_repeats)
+        seconds = measure.take_turns(
+            {side: fresh(side) for side in ("ours", "keras")}, 1 if number else settings.epoch_repeats
+        )
         for index, name in enumerate(("first_epoch", "second_epoch")):
             ours, peer = ([pair[index] for pair in seconds[side]] for side in ("ours", "keras"))  # type: ignore[index]
             yield row(

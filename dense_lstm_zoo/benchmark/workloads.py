@@ -108,7 +108,7 @@ class Settings:
     Args:
         repeats: Turns of each warmed-up comparison; at most ``LONG_REPEATS`` of those whose turns are long.
         fresh_repeats: Fresh processes a side for the first step.
-        epoch_repeats: Fresh processes a side for first and second epochs.
+        epoch_repeats: Fresh processes a side for first and second epochs of the first corpus; one for others.
         memory_repeats: Fresh processes a side where memory counts.
         block_seconds: A turn runs as many steps as fill about this time, at least ``min_steps``.
         min_steps: Fewest steps a turn.
@@ -131,7 +131,7 @@ class Settings:
     fresh_repeats: int = 3
     epoch_repeats: int = 2
     memory_repeats: int = 1
-    block_seconds: float = 0.6
+    block_seconds: float = 0.5
     min_steps: int = 3
     batches: tuple[int, ...] = (200, 32, 1)
     memory_depths: tuple[int, ...] = (10, 25, 50)

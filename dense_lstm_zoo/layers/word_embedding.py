@@ -43,6 +43,9 @@ class WordEmbedding(keras.layers.Layer):
         embedding_dim: Length of a word vector (e).
         num_frozen_words: How many of the last ids are frozen.
         trainable: Whether the first table is trained at all.
+        update_scale: How many times as far a step of Adam moves a word vector as another weight: a learning rate of
+            its own. ``table`` holds the vectors divided by it (an optimiser whose steps grow with the gradient, as
+            SGD's, would move them by its square).
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -69,9 +72,11 @@ class WordEmbedding(keras.layers.Layer):
         *,
         num_frozen_words: int = 0,
         trainable: bool = True,
+        update_scale: float = 1.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable=trainable, **kwargs)
+        self.update_scale = checks.positive("update_scale", update_scale)
         self.vocab_size = checks.integer("vocab_size", vocab_size, minimum=2)
         self.embedding_dim = checks.integer("embedding_dim", embedding_dim)
         self.num_frozen_words = checks.integer("num_frozen_words", num_frozen_words, minimum=0)
@@ -85,7 +90,9 @@ class WordEmbedding(keras.layers.Layer):
     def _make_tables(self) -> None:
         """Create the weights at once: they do not depend on the input, and ``set_matrix`` fills them before any."""
         num_trained = self.vocab_size - self.num_frozen_words
-        self.table = self.add_weight(name="table", shape=(num_trained, self.embedding_dim), initializer="uniform")
+        limit = 0.05 / self.update_scale  # Keras' own for embeddings is 0.05
+        initializer = keras.initializers.RandomUniform(-limit, limit)
+        self.table = self.add_weight(name="table", shape=(num_trained, self.embedding_dim), initializer=initializer)
         self.frozen_table = None
         if self.num_frozen_words:
             shape = (self.num_frozen_words, self.embedding_dim)
@@ -102,17 +109,21 @@ class WordEmbedding(keras.layers.Layer):
                 f"embedding_matrix must have shape (vocab_size, embedding_dim) = "
                 f"{(self.vocab_size, self.embedding_dim)}; received {matrix.shape}."
             )
-        self.table.assign(matrix[: self.table.shape[0]])
+        self.table.assign(matrix[: self.table.shape[0]] / self.update_scale)
         if self.frozen_table is not None:
             self.frozen_table.assign(matrix[self.table.shape[0] :])
 
     def call(self, inputs: Any) -> Any:
         """Look up ids."""
         inputs = ops.cast(inputs, "int32")
-        if self.frozen_table is None:
-            return ops.take(self.table, inputs, axis=0)
         num_trained = self.table.shape[0]
-        trained = ops.take(self.table, ops.minimum(inputs, num_trained - 1), axis=0)
+        trained = ops.take(
+            self.table, ops.minimum(inputs, num_trained - 1) if self.num_frozen_words else inputs, axis=0
+        )
+        if self.update_scale != 1:
+            trained = trained * self.update_scale
+        if self.frozen_table is None:
+            return trained
         frozen = ops.take(self.frozen_table, ops.maximum(inputs - num_trained, 0), axis=0)
         return ops.where((inputs < num_trained)[..., None], trained, frozen)
 
@@ -127,4 +138,5 @@ class WordEmbedding(keras.layers.Layer):
             "vocab_size": self.vocab_size,
             "embedding_dim": self.embedding_dim,
             "num_frozen_words": self.num_frozen_words,
+            "update_scale": self.update_scale,
         }

@@ -25,6 +25,7 @@ def classifier(
     embedding_matrix: Any = None,
     num_frozen_words: int = 0,
     trainable_embeddings: bool = True,
+    embedding_learning_rate: float | None = None,
     embedding_dropout: float = 0.5,
     pooling: str = "mean",
     dropout: float = 0.5,
@@ -50,6 +51,7 @@ def classifier(
         embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
         num_frozen_words: How many of the last ids are never trained: words that no training text holds.
         trainable_embeddings: Whether word vectors are trained (D8).
+        embedding_learning_rate: Adam's for the word vectors; None is that of the other weights.
         embedding_dropout: Dropout rate on the embedded words (D7).
         pooling: ``mean`` (the paper's), ``max``, ``last`` or ``attention`` (D6).
         dropout: Dropout rate on the pooled state (D7).
@@ -72,6 +74,8 @@ def classifier(
     checks.fraction("dropout", dropout)
     checks.positive("l2", l2, zero=True)
     checks.positive("learning_rate", learning_rate)
+    if embedding_learning_rate is not None:
+        checks.positive("embedding_learning_rate", embedding_learning_rate)
     if softmax_max_norm is not None:
         checks.positive("softmax_max_norm", softmax_max_norm)
 
@@ -86,6 +90,7 @@ def classifier(
         embedding_dim,
         num_frozen_words=num_frozen_words,
         trainable=trainable_embeddings,
+        update_scale=(embedding_learning_rate or learning_rate) / learning_rate,
         dtype=dtype,
         name="embedding",
     )

@@ -38,7 +38,7 @@ def analyse(
     right = predicted == labels
     confusion = np.zeros((len(label_names), len(label_names)), int)
     np.add.at(confusion, (labels, predicted), 1)
-    wrong = sorted(np.flatnonzero(~right), key=lambda i: -confidence[i])[:_WRONG]
+    wrong = sorted(np.flatnonzero(~right).tolist(), key=lambda i: -confidence[i])[:_WRONG]
     calibration = []
     # A probability of exactly 1 belongs to the last tenth.
     tenth = np.minimum((confidence * _BINS).astype(int), _BINS - 1)

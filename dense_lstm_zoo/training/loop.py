@@ -37,6 +37,7 @@ def train(
     epochs: int | None = None,
     patience: int | None = None,
     batch_size: int | None = None,
+    learning_rate_decay: float | None = None,
     tensorboard: bool = False,
     overwrite: bool = False,
     progress: bool = True,
@@ -62,6 +63,7 @@ def train(
         epochs: Most epochs (30, or the recipe's).
         patience: Epochs without a better dev accuracy before training stops (5, or the recipe's).
         batch_size: Texts a step (200, or the recipe's).
+        learning_rate_decay: What the learning rate is multiplied by after each epoch (1, or the recipe's).
         tensorboard: Also write TensorBoard logs, to ``tensorboard/`` beside the run's folder.
         overwrite: Whether to replace a run that is there, or an interrupted one that had other settings.
         progress: Whether to print progress: a bar a epoch on a terminal, a line a epoch elsewhere.
@@ -88,6 +90,9 @@ def train(
     epochs = checks.integer("epochs", epochs if epochs is not None else protocol.epochs)
     patience = checks.integer("patience", patience if patience is not None else protocol.patience)
     batch_size = checks.integer("batch_size", batch_size if batch_size is not None else protocol.batch_size)
+    decay = checks.positive(
+        "learning_rate_decay", learning_rate_decay if learning_rate_decay is not None else protocol.learning_rate_decay
+    )
     seed = checks.integer("seed", seed, minimum=0)
     run_dir = files.check_new_folder(run_dir, overwrite)
     if tensorboard and not _installed("tensorboard"):
@@ -100,6 +105,8 @@ def train(
     corpus = split_dev(corpus, fraction=protocol.dev_fraction, seed=seed)
     say = print if progress else lambda *_: None
     say(corpus)
+    if corpus.test is None:
+        say("It has no test texts: folds=10 (--folds 10) would score it by cross-validation.")
 
     import keras
 
@@ -134,6 +141,7 @@ def train(
             "epochs": epochs,
             "patience": patience,
             "batch_size": batch_size,
+            "learning_rate_decay": decay,
             "vectors": Path(vectors).name if vectors else None,
             "vector_report": str(built.report) if built.report else None,
             "vector_coverage": str(built.coverage) if built.coverage else None,
@@ -193,6 +201,11 @@ def _fit(
     assert corpus.dev is not None  # split_dev made one
     dev = evaluation_batches(encode(corpus.dev.texts), corpus.dev.labels)
     callbacks = [batches, EpochSeconds(), FiniteLoss(), checkpoint]
+    if training["learning_rate_decay"] != 1:
+        rate = bundle.config["arguments"]["learning_rate"]
+        callbacks.append(
+            keras.callbacks.LearningRateScheduler(lambda epoch: rate * training["learning_rate_decay"] ** epoch)
+        )
     if log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(log_dir, write_graph=False))
     checkpoint.resume(bundle.model)

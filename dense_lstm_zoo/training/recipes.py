@@ -18,6 +18,7 @@ class Recipe:
         source: Paper and table.
         models: Model arguments by model name; models that are not named have no such recipe.
         batch_size: Sentences a step.
+        learning_rate_decay: What the learning rate is multiplied by after each epoch.
         epochs: Most epochs.
         patience: Epochs without a better dev accuracy before training stops.
         dev_fraction: Share of the training texts held out where a corpus has no dev set.
@@ -28,6 +29,7 @@ class Recipe:
     source: str
     models: Mapping[str, Mapping[str, Any]]
     batch_size: int = 200
+    learning_rate_decay: float = 1.0
     epochs: int = 30
     patience: int = 5
     dev_fraction: float = 0.1
