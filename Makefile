@@ -39,7 +39,7 @@ tables: install
 	$(BIN)/python -m benchmarks.tables
 
 notebooks: install
-	$(BIN)/python -m jupyter execute --inplace notebooks/*.ipynb
+	$(BIN)/python notebooks/execute.py
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

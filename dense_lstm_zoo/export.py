@@ -66,7 +66,13 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
         input_signature=[tf.TensorSpec((None, None), tf.int32, name="token_ids")],
     )
     with files.new_folder(path, overwrite) as folder:
-        archive.write_out(str(folder), verbose=False)
+        logger = tf.get_logger()
+        level = logger.level
+        logger.setLevel("WARNING")  # else a notebook shows the temporary folder's name
+        try:
+            archive.write_out(str(folder), verbose=False)
+        finally:
+            logger.setLevel(level)
         extra = folder / "assets.extra"
         extra.mkdir()
         used = sorted(graph_ops(folder) & set(TEXT_OPS))

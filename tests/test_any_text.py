@@ -19,7 +19,7 @@ def resident():
         return next(int(line.split()[1]) for line in file if line.startswith("VmRSS")) / 1024
 
 bundle = zoo.load(sys.argv[1])
-lines = (f"the soup number {i} was {'not ' * (i % 3)}bland ," + " and so on" * (i % 40) for i in range(1_000_000))
+lines = (f"the soup number {i} was {'not ' * (i % 3)}bland ," + " and so on" * (i % 8) for i in range(1_000_000))
 counts = dict.fromkeys(bundle.labels, 0)
 for number, found in enumerate(bundle.predict_stream(lines), start=1):
     counts[found.label] += 1

@@ -27,4 +27,5 @@ def test_notebooks_are_committed_with_their_outputs_and_name_no_path_of_a_machin
         assert '"image/png"' in text
         assert "/home/" not in text
         assert "/work/" not in text
+        assert "/tmp/" not in text
         assert '"output_type": "error"' not in text
