@@ -54,7 +54,7 @@ def analyse(
         "calibration_error": sum(abs(r["mean"] - r["accuracy"]) * r["texts"] for r in calibration) / len(labels),
         "wrong": [
             {
-                "text": texts[i] if isinstance(texts[i], str) else texts[i].decode("utf-8", "replace"),
+                "text": texts[i].encode("utf-8", "replace").decode(),  # half a surrogate pair cannot be written
                 "label": label_names[int(labels[i])],
                 "predicted": label_names[int(predicted[i])],
                 "probability": float(confidence[i]),
