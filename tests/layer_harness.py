@@ -31,6 +31,14 @@ def _pooling(mode: str, num_directions: int = 1) -> Case:
     )
 
 
+def _stack(wiring: str, cell: str) -> Case:
+    return Case(
+        f"{wiring}_{cell}_states",
+        lambda **kw: layers.RecurrentStack(3, FEATURES, wiring=wiring, cell=cell, return_state=True, **kw),
+        lambda x, n, w: reference.recurrent_stack(x, n, w, wiring, cell),
+    )
+
+
 CASES = [
     Case("lstm", lambda **kw: layers.LSTM(4, **kw), lambda x, n, w: reference.lstm(x, n, w)[0]),
     Case(
@@ -59,6 +67,13 @@ CASES = [
         lambda **kw: layers.DenseBiLSTM(0, 3, 4, **kw),
         lambda x, n, w: reference.dense_bilstm(x, n, w)[-1],
     ),
+    Case(
+        "dense_lstm",
+        lambda **kw: layers.DenseLSTM(3, 4, **kw),
+        lambda x, n, w: reference.recurrent_stack(x, n, w, "dense", "lstm")[0],
+    ),
+    *(_stack(wiring, cell) for wiring in ("dense", "stacked", "skip", "residual") for cell in ("lstm", "gru")),
+    _stack("dense", "simple_rnn"),
     _pooling("mean"),
     _pooling("max"),
     _pooling("last"),

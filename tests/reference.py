@@ -46,6 +46,53 @@ def dense_bilstm(x, lengths, weights):
     return layers
 
 
+def gru_sentence(x, kernel, recurrent, bias, h):
+    """Cho et al. 2014 in cuDNN's form, which is Keras': the reset gate acts after the product; gates z, r, h."""
+    states = []
+    for x_t in x:
+        (xz, xr, xh), (hz, hr, hh) = np.split(x_t @ kernel + bias[0], 3), np.split(h @ recurrent + bias[1], 3)
+        z, r = sigmoid(xz + hz), sigmoid(xr + hr)
+        h = z * h + (1 - z) * np.tanh(xh + r * hh)
+        states.append(h)
+    return np.array(states).reshape(len(x), len(h)), h
+
+
+def rnn_sentence(x, kernel, recurrent, bias, h):
+    """Elman 1990."""
+    states = []
+    for x_t in x:
+        h = np.tanh(x_t @ kernel + h @ recurrent + bias)
+        states.append(h)
+    return np.array(states).reshape(len(x), len(h)), h
+
+
+def recurrent_stack(x, lengths, weights, wiring, cell):
+    """Godin et al. 2017, Eqs 6-10, one sentence at a time: what the softmax reads, then the final states."""
+    sentence_loop = {"lstm": lstm_sentence, "gru": gru_sentence, "simple_rnn": rnn_sentence}[cell]
+    layers = [[w.astype(np.float64) for w in weights[i : i + 3]] for i in range(0, len(weights), 3)]
+    units, each = layers[0][1].shape[0], 2 if cell == "lstm" else 1
+    width = x.shape[-1] + units * len(layers) if wiring == "dense" else units
+    read_out = np.zeros((len(x), x.shape[1], width))
+    final = [np.zeros((len(x), units)) for _ in range(each * len(layers))]
+    for b, n in enumerate(lengths):
+        h = [x[b, :n].astype(np.float64)]  # h_0 is the input
+        for i, (kernel, recurrent, bias) in enumerate(layers):
+            if wiring == "dense":
+                read = np.concatenate(h, axis=1)
+            elif wiring == "stacked" or i == 0:
+                read = h[-1]
+            elif wiring == "skip":
+                read = np.concatenate([h[-1], h[-2]], axis=1)
+            else:
+                read = h[-1] + h[-2]
+            states, *last = sentence_loop(read, kernel, recurrent, bias, *[np.zeros(units)] * each)
+            h.append(states)
+            for k, value in enumerate(last):
+                final[each * i + k][b] = value
+        read_out[b, :n] = np.concatenate(h, axis=1) if wiring == "dense" else h[-1]
+    return [read_out, *final]
+
+
 def pool(x, lengths, mode, num_directions=1, weights=()):
     """Pooling one sentence at a time over its real steps; an empty one gives zeros."""
     pooled = np.zeros((len(x), x.shape[-1]))

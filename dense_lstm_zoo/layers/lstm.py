@@ -29,7 +29,8 @@ class LSTM(keras.layers.Layer):
         return_state: Return the final h and c as well.
         kernel_initializer: Initialiser of the input kernels.
         recurrent_initializer: Initialiser of the recurrent kernels.
-        unit_forget_bias: Start the forget gate's bias at 1; all others start at 0.
+        bias_initializer: Initialiser of the biases.
+        unit_forget_bias: Start the forget gate's bias at 1 in its place.
         kernel: Which loop over time runs: ``"auto"`` (default), ``"portable"``, ``"native"``, ``"compiled"`` or
             ``"cudnn"``; see ``dense_lstm_zoo.layers.recurrence.kernels``. All give the same numbers.
         **kwargs: Arguments of ``keras.layers.Layer`` (``name``, ``dtype``, ``trainable``).
@@ -67,6 +68,7 @@ class LSTM(keras.layers.Layer):
         return_state: bool = False,
         kernel_initializer: Any = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
         unit_forget_bias: bool = True,
         kernel: str = "auto",
         **kwargs: Any,
@@ -78,6 +80,7 @@ class LSTM(keras.layers.Layer):
         self.return_state = return_state
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = unit_forget_bias
         self.supports_masking = True
 
@@ -113,8 +116,10 @@ class LSTM(keras.layers.Layer):
         ]
 
     def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
-        forget = ops.ones((self.units,), dtype) if self.unit_forget_bias else ops.zeros((self.units,), dtype)
-        return ops.concatenate([ops.zeros((self.units,), dtype), forget, ops.zeros((2 * self.units,), dtype)])
+        bias = self.bias_initializer.clone()(shape, dtype=dtype)
+        if not self.unit_forget_bias:
+            return bias
+        return ops.concatenate([bias[: self.units], ops.ones((self.units,), dtype), bias[2 * self.units :]])
 
     def call(
         self,
@@ -143,10 +148,19 @@ class LSTM(keras.layers.Layer):
         kernel: str,
         initial_state: Any = None,
         final_state: bool = False,
+        recurrent_mask: Any = None,
     ) -> list[list[Any]]:
         """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``."""
         weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
-        return recurrence.lstm(inputs, lengths, weights, initial_state, kernel=kernel, final_state=final_state)
+        return recurrence.lstm(
+            inputs,
+            lengths,
+            weights,
+            initial_state,
+            kernel=kernel,
+            final_state=final_state,
+            recurrent_mask=recurrent_mask,
+        )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Pass the mask on with the sequence, drop it with the last state."""
@@ -168,6 +182,7 @@ class LSTM(keras.layers.Layer):
             "return_state": self.return_state,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "unit_forget_bias": self.unit_forget_bias,
             "kernel": self.kernel,
         }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.portable import portable_lstm
 from dense_lstm_zoo.layers.recurrence.projection import join, project
 
 
@@ -26,6 +28,7 @@ def lstm(
     *,
     kernel: str,
     final_state: bool = False,
+    recurrent_mask: Any = None,
 ) -> list[list[Any]]:
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
@@ -36,6 +39,8 @@ def lstm(
         initial_state: h and c, each [B, D u]; zeros by default.
         kernel: The kernel that ``kernels.over_time`` picked.
         final_state: Whether to return the final state as well.
+        recurrent_mask: [B, u], what h is multiplied by on its way to the next step (recurrent dropout); one direction
+            and the portable kernel only.
 
     Returns:
         The states [T, B, u] of each direction, zeros past the length; with ``final_state`` also the final h of each
@@ -51,6 +56,8 @@ def lstm(
         projected = [ops.cast(project(inputs, d.kernel) + d.bias, state_dtype) for d in directions]
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         run = kernels.select(kernel)
+        if recurrent_mask is not None:
+            run = functools.partial(portable_lstm, recurrent_mask=ops.cast(recurrent_mask, state_dtype))
         ran = [
             run(projected[d], lengths, recurrent[d], *start[d], reverse=bool(d), final_state=final_state)
             for d in range(len(directions))

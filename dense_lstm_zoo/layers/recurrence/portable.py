@@ -10,7 +10,14 @@ from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_
 
 
 def portable_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
+    projected: Any,
+    lengths: Any,
+    recurrent: Any,
+    hidden: Any,
+    cell: Any,
+    reverse: bool,
+    final_state: bool,
+    recurrent_mask: Any = None,
 ) -> list[Any]:
     """Run one direction.
 
@@ -22,6 +29,7 @@ def portable_lstm(
         cell: The same for c.
         reverse: Whether to run from each row's last real step to its first.
         final_state: Whether to return the final state as well.
+        recurrent_mask: What h is multiplied by on its way to the next step [B, u]; None is nothing.
 
     Returns:
         The states [T, B, u], zero past the length, and with ``final_state`` the final h and c [B, u].
@@ -32,7 +40,8 @@ def portable_lstm(
     start = ops.concatenate(start_or_zeros(projected, hidden, cell), axis=-1)
 
     def step(carry: Any, z: Any) -> tuple[Any, Any]:
-        i, f, c, o = ops.split(z + ops.matmul(carry[:, :units], recurrent), 4, axis=-1)
+        h = carry[:, :units] if recurrent_mask is None else carry[:, :units] * recurrent_mask
+        i, f, c, o = ops.split(z + ops.matmul(h, recurrent), 4, axis=-1)
         new = ops.sigmoid(f) * carry[:, units:] + ops.sigmoid(i) * ops.tanh(c)
         carry = ops.concatenate([ops.sigmoid(o) * ops.tanh(new), new], axis=-1)
         return carry, carry

@@ -19,8 +19,8 @@ def project(inputs: list[Any], kernel: Any) -> Any:
     The first part, an encoder's widest, is multiplied by its own rows of the kernel, and the others joined by theirs.
     """
     kernel = ops.convert_to_tensor(kernel)
-    if len(inputs) == 1:
-        return ops.matmul(inputs[0], kernel)
+    if len(inputs) == 1 or inputs[0].shape[-1] is None:  # a state's width is not known inside a graph
+        return ops.matmul(join(inputs), kernel)
     first, others = inputs[0], join(inputs[1:])
     if keras.config.backend() == "tensorflow":
         return _two_products(first, others, kernel)
