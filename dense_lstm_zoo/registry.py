@@ -40,9 +40,9 @@ class ModelEntry:
     @property
     def arguments(self) -> dict[str, Any]:
         """Argument names with their defaults (``REQUIRED`` where there is none): the model's own, then the task's."""
-        own, shared = inspect.signature(self.factory), inspect.signature(self.options)
-        parameters = {**own.parameters, **shared.parameters}
-        return {p.name: p.default for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        functions = (self.factory, self.options)
+        parameters = [p for function in functions for p in inspect.signature(function).parameters.values()]
+        return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def register(
@@ -168,8 +168,13 @@ def count_encoder_parameters(
         return entry(model).encoder_parameters(biases=biases, **resolved)
     if arguments or recipe:
         raise ValueError("count_encoder_parameters takes arguments with a model's name only, not with a built model.")
-    weights = [w for layer in model.layers if layer.name not in ("embedding", "logits") for w in layer.weights]
+    weights = [w for layer in _layers(model) if layer.name not in ("embedding", "logits") for w in layer.weights]
     return sum(w.shape.num_elements() for w in weights if biases or not w.name.endswith("bias"))
+
+
+def _layers(model: keras.Model) -> list[keras.layers.Layer]:
+    """Return a model's layers; a language model's are those of the network it holds."""
+    return getattr(model, "core", model).layers
 
 
 @dataclass(frozen=True)
@@ -235,9 +240,16 @@ def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
     if not isinstance(name, str):
         from dense_lstm_zoo.layers.recurrence import kernels
 
-        recurrent = {f"{x.name} ({type(x).__name__})": getattr(x, "kernel", None) for x in name.layers}
         # Elsewhere in Keras a "kernel" is a weight; ours is a name.
-        return KernelDescription({x: kernels.explain(k) for x, k in recurrent.items() if isinstance(k, str)})
+        recurrent = [layer for layer in _layers(name) if isinstance(getattr(layer, "kernel", None), str)]
+        return KernelDescription(
+            {
+                f"{layer.name} ({type(layer).__name__})": layer.explain_kernel()
+                if hasattr(layer, "explain_kernel")
+                else kernels.explain(layer.kernel)
+                for layer in recurrent
+            }
+        )
     found = entry(name)
     return ModelDescription(
         name=name,

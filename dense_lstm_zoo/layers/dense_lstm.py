@@ -274,8 +274,10 @@ class RecurrentStack(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        plain = ("num_layers", "units", "wiring", "cell", "dropout", "variational_dropout", "recurrent_dropout")
-        plain += ("dropout_sharing", "return_state", "return_all_layers", "unit_forget_bias", "kernel", "seed")
+        plain = (
+            *("num_layers", "units", "wiring", "cell", "dropout", "variational_dropout", "recurrent_dropout"),
+            *("dropout_sharing", "return_state", "return_all_layers", "unit_forget_bias", "kernel", "seed"),
+        )
         initializers = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
         return {
             **super().get_config(),

@@ -1,5 +1,16 @@
 """Factory functions that return compiled models; importing this package registers them. Keras is imported on use."""
 
 from dense_lstm_zoo.models.classifiers import bilstm, dc_bilstm, lstm, residual_bilstm, stacked_bilstm
+from dense_lstm_zoo.models.language_models import dense_lstm_lm, residual_lstm_lm, skip_lstm_lm, stacked_lstm_lm
 
-__all__ = ["bilstm", "dc_bilstm", "lstm", "residual_bilstm", "stacked_bilstm"]
+__all__ = [
+    "bilstm",
+    "dc_bilstm",
+    "dense_lstm_lm",
+    "lstm",
+    "residual_bilstm",
+    "residual_lstm_lm",
+    "skip_lstm_lm",
+    "stacked_bilstm",
+    "stacked_lstm_lm",
+]

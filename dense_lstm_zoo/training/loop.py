@@ -83,7 +83,8 @@ def train(
     """
     protocol = get_recipe(recipe) if recipe else DEFAULTS
     resolved = registry.resolve(name, arguments, recipe, complete=False)
-    checks.one_of(f"task of {name}", registry.entry(name).task, ["classification"])
+    if (task := registry.entry(name).task) != "classification":
+        raise ValueError(f"train() trains classifiers; {name} is a {task}: build() it and fit() it on windows of text.")
     for argument in registry.FROM_DATA:
         if argument in arguments:
             raise ValueError(f"{argument} follows from the data and the vectors; train() does not take it.")

@@ -1,0 +1,196 @@
+"""Language models: a recurrent stack between word embeddings and a softmax over the vocabulary (Godin et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.registry import register
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.models.language_model import LanguageModel
+
+_GATES = {"lstm": 4, "gru": 3, "simple_rnn": 1}
+_STATES = {"lstm": 2, "gru": 1, "simple_rnn": 1}
+
+
+def language_model(
+    wiring: str,
+    num_layers: int,
+    units: int,
+    *,
+    vocab_size: int,
+    embedding_dim: int | None = None,
+    cell: str = "lstm",
+    dropout: float = 0.6,
+    variational_dropout: bool = False,
+    recurrent_dropout: float = 0.0,
+    dropout_sharing: str = "per_output",
+    init_range: float = 0.05,
+    kernel: str = "auto",
+    learning_rate: float = 1.0,
+    clip_norm: float | None = 3.0,
+    dtype: str | None = None,
+) -> LanguageModel:
+    """Assemble and compile a language model: ids [B, T] to logits of the next word [B, T, vocab_size].
+
+    e = E[w]; h_l = layer l of the stack; logits = W [what the stack returns] + b (Eqs 1-10). The loss is the negative
+    log likelihood summed over a window's steps and averaged over the batch (G3), the optimiser SGD with one clipping
+    norm over all gradients (G8); everything starts from U[-init_range, init_range], biases too (G5).
+
+    Args:
+        wiring: How the layers are connected; see ``layers.RecurrentStack``.
+        num_layers: Depth L.
+        units: Width h of a layer.
+        vocab_size: Number of words V; every id is a word.
+        embedding_dim: Length of a word vector (e); None is 200 for a dense model, else ``units`` (G1).
+        cell: ``lstm``, ``gru`` or ``simple_rnn``.
+        dropout: Rate on the word vectors and every layer's output (G11).
+        variational_dropout: One mask a window in place of one a step (G7).
+        recurrent_dropout: Rate on the recurrent state, one mask a window (G7).
+        dropout_sharing: Whether all readers of an output share its mask, ``per_output``, or not, ``per_reader`` (G2).
+        init_range: Largest absolute value that a weight starts with (G5).
+        kernel: Which loop over time runs; see ``layers.LSTM``.
+        learning_rate: SGD's.
+        clip_norm: Largest norm of all gradients together; None is no limit (G8).
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; logits and carried states stay in float32.
+
+    Raises:
+        ValueError: A value out of range.
+    """
+    checks.integer("vocab_size", vocab_size, minimum=2)
+    embedding_dim = embedding_width(wiring, units, embedding_dim)
+    checks.one_of("cell", cell, _GATES)
+    checks.fraction("dropout", dropout)
+    checks.fraction("recurrent_dropout", recurrent_dropout)
+    checks.positive("init_range", init_range)
+    checks.positive("learning_rate", learning_rate)
+    if clip_norm is not None:
+        checks.positive("clip_norm", clip_norm)
+
+    import keras
+
+    from dense_lstm_zoo import layers
+    from dense_lstm_zoo.models.language_model import LanguageModel, Perplexity, WindowLoss
+
+    uniform = keras.initializers.RandomUniform(-init_range, init_range)
+    token_ids = keras.Input((None,), dtype="int32", name="token_ids")
+    start = [
+        keras.Input((units,), name=f"state_{layer}_{part}")
+        for layer in range(1, num_layers + 1)
+        for part in "hc"[: _STATES[cell]]
+    ]
+    embedding = keras.layers.Embedding(
+        vocab_size, embedding_dim, embeddings_initializer=uniform.clone(), dtype=dtype, name="embedding"
+    )
+    stack = layers.RecurrentStack(
+        num_layers,
+        units,
+        wiring=wiring,
+        cell=cell,
+        dropout=dropout,
+        variational_dropout=variational_dropout,
+        recurrent_dropout=recurrent_dropout,
+        dropout_sharing=dropout_sharing,
+        return_state=True,
+        kernel_initializer=uniform.clone(),
+        recurrent_initializer=uniform.clone(),
+        bias_initializer=uniform.clone(),
+        unit_forget_bias=False,
+        kernel=kernel,
+        dtype=dtype,
+        name="stack",
+    )
+    read, *states = stack(embedding(token_ids), initial_state=start)
+    logits = keras.layers.Dense(
+        vocab_size, kernel_initializer=uniform.clone(), bias_initializer=uniform.clone(), dtype=dtype, name="logits"
+    )(read)
+    to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
+    model = LanguageModel(keras.Model([token_ids, *start], [to_float32(x) for x in (logits, *states)]))
+    model.compile(
+        optimizer=keras.optimizers.SGD(learning_rate, global_clipnorm=clip_norm),
+        loss=WindowLoss(),
+        metrics=[Perplexity()],
+        jit_compile=False,  # XLA would compile the whole model again for every shape
+    )
+    # fit traces its step twice if the first trace has to make the optimiser's variables.
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
+    """Return the length of a word vector where none is given, else check it (G1)."""
+    if embedding_dim is None:
+        return 200 if wiring == "dense" else units
+    return checks.integer("embedding_dim", embedding_dim)
+
+
+def _count(wiring: str) -> Callable[..., int]:
+    def count(*, num_layers: int, units: int, embedding_dim: int | None, cell: str, biases: bool, **_: Any) -> int:
+        e = embedding_width(wiring, units, embedding_dim)
+        gates = _GATES[cell]
+        bias = gates * units * (2 if cell == "gru" else 1) * biases  # Keras' GRU has two biases
+        widths = [e + units * layer if wiring == "dense" else units if layer else e for layer in range(num_layers)]
+        if wiring == "skip":
+            widths[1:] = [units + (e if layer == 1 else units) for layer in range(1, num_layers)]
+        return sum(gates * units * (width + units) + bias for width in widths)
+
+    return count
+
+
+def _register(equations: str, wiring: str) -> Callable[..., Any]:
+    paper = f"Godin et al. 2017, {equations}, arXiv:1707.06130"
+    return register(task="language_model", paper=paper, options=language_model, encoder_parameters=_count(wiring))
+
+
+@_register("Eqs 6-7 (the baseline of Zaremba et al. 2014)", "stacked")
+def stacked_lstm_lm(*, num_layers: int = 2, units: int = 200, **options: Any) -> LanguageModel:
+    """LSTMs in a stack, each reading only the one below.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("stacked", *_size(num_layers, units), **options)
+
+
+@_register("Eq 8", "skip")
+def skip_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
+    """LSTMs that each read the two layers below, side by side.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("skip", *_size(num_layers, units), **options)
+
+
+@_register("Eq 9", "residual")
+def residual_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
+    """LSTMs that each read the sum of the two layers below; word vectors are as wide as the layers.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("residual", *_size(num_layers, units), **options)
+
+
+@_register("Eq 10", "dense")
+def dense_lstm_lm(*, num_layers: int = 2, units: int = 200, **options: Any) -> LanguageModel:
+    """Densely connected LSTMs: every layer and the softmax read the words and all layers below.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("dense", *_size(num_layers, units), **options)
+
+
+def _size(num_layers: int, units: int) -> tuple[int, int]:
+    return checks.integer("num_layers", num_layers), checks.integer("units", units)

@@ -1,0 +1,233 @@
+"""Language models: counts, state, scale of the loss, perplexity, schedule, initialisation."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.models.language_model import Perplexity, WindowLoss
+
+MODELS = zoo.list_models(task="language_model")
+models = pytest.mark.parametrize("name", MODELS)
+WORDS = 30
+
+# Spec, section G: exact parameters and the paper's test perplexity, by recipe.
+TABLE_1 = {
+    "godin2017_stacked_200x2_medium": (4_651_600, 100.4),
+    "godin2017_stacked_200x2": (4_651_600, 100.9),
+    "godin2017_stacked_200x3": (4_972_400, 108.8),
+    "godin2017_stacked_350x2": (8_972_800, 87.9),
+    "zaremba2014_medium": (19_775_200, 82.7),
+    "zaremba2014_large": (66_022_000, 78.4),
+    "godin2017_dense_200x2": (8_811_600, 80.4),
+    "godin2017_dense_200x3": (11_452_400, 78.5),
+    "godin2017_dense_200x4": (14_253_200, 76.8),
+    "godin2017_dense_200x5": (17_214_000, 76.9),
+    "godin2017_dense_650x2": (23_125_200, 78.9),
+    "godin2017_dense_650x2_variational": (23_125_200, 78.3),
+}
+
+
+def tiny(name, **options):
+    arguments = {"vocab_size": WORDS, "num_layers": 2, "units": 6, "embedding_dim": 6, "dropout": 0.0}
+    return zoo.build(name, **{**arguments, **options})
+
+
+def text(batch=3, steps=30, seed=0):
+    return np.random.default_rng(seed).integers(0, WORDS, (batch, steps + 1)).astype(np.int32)
+
+
+def windows(ids, size):
+    """Windows of a text as fit wants them; the first starts from zeros."""
+
+    def generate():
+        for start in range(0, ids.shape[1] - 1, size):
+            x = {"token_ids": ids[:, start : start + size], "is_first": np.full(len(ids), start == 0)}
+            yield x, ids[:, start + 1 : start + size + 1]
+
+    spec = tf.TensorSpec((len(ids), size), tf.int32)
+    first = tf.TensorSpec((len(ids),), tf.bool)
+    dataset = tf.data.Dataset.from_generator(generate, output_signature=({"token_ids": spec, "is_first": first}, spec))
+    return dataset.apply(tf.data.experimental.assert_cardinality((ids.shape[1] - 1) // size))
+
+
+def perplexity_by_hand(model, ids):
+    """From the logits of the whole text at once, in float64."""
+    logits = model(ids[:, :-1]).numpy().astype(np.float64)
+    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return np.exp(-np.take_along_axis(log_p, ids[:, 1:, None], axis=2).mean())
+
+
+@pytest.mark.parametrize("recipe", TABLE_1)
+def test_every_row_of_the_papers_table_has_its_parameters(recipe):
+    parameters, perplexity = TABLE_1[recipe]
+    found = zoo.get_recipe(recipe)
+    (name,) = found.models
+    arguments = found.arguments_for(name)
+    e = arguments.get("embedding_dim") or (200 if name == "dense_lstm_lm" else arguments["units"])
+    width = e + arguments["num_layers"] * arguments["units"] if name == "dense_lstm_lm" else arguments["units"]
+    in_all = 10_000 * e + zoo.count_encoder_parameters(name, recipe=recipe) + 10_000 * (width + 1)
+    assert in_all == parameters
+    assert found.expected == {"ptb": perplexity}
+
+
+def test_a_built_model_counts_as_its_row():
+    model = zoo.build("dense_lstm_lm", recipe="godin2017_dense_200x2", vocab_size=10_000)
+    assert model.count_params() == 8_811_600
+    assert zoo.count_encoder_parameters(model) == zoo.count_encoder_parameters("dense_lstm_lm", num_layers=2, units=200)
+
+
+@models
+@pytest.mark.parametrize("cell", ["lstm", "gru", "simple_rnn"])
+def test_the_closed_formula_counts_what_the_built_model_has(name, cell):
+    arguments = {"num_layers": 3, "units": 6, "embedding_dim": 6, "cell": cell}
+    model = tiny(name, **arguments)
+    for biases in (True, False):
+        by_formula = zoo.count_encoder_parameters(name, biases=biases, **arguments)
+        assert by_formula == zoo.count_encoder_parameters(model, biases=biases)
+
+
+@models
+def test_windows_with_carried_state_give_what_the_whole_text_gives_and_rows_stay_apart(name):
+    model, ids = tiny(name), text()
+    for size in (10, 5):
+        parts = [model(x).numpy() for x, _ in windows(ids, size)]
+        np.testing.assert_allclose(np.concatenate(parts, axis=1), model(ids[:, :-1]), atol=1e-5)
+    for row in ids:
+        np.testing.assert_allclose(
+            model(row[None, :-1])[0], model(ids[:, :-1])[list(map(tuple, ids)).index(tuple(row))], atol=1e-5
+        )
+
+
+@models
+def test_fit_trains_every_weight_and_evaluate_gives_the_perplexity_of_the_whole_text(name):
+    keras.utils.set_random_seed(1)
+    model, ids = tiny(name), text()
+    before = {w.path: w.numpy() for w in model.weights}
+    history = model.fit(windows(ids, 5), validation_data=windows(ids, 10), epochs=2, verbose=0, shuffle=False).history
+    assert {w.path for w in model.weights if np.array_equal(before[w.path], w.numpy())} == set()
+    expected = perplexity_by_hand(model, ids)
+    assert history["val_perplexity"][-1] == pytest.approx(expected, rel=1e-4)
+    assert model.evaluate(windows(ids, 6), verbose=0, return_dict=True)["perplexity"] == pytest.approx(
+        expected, rel=1e-4
+    )
+
+
+def test_training_state_never_leaks_into_evaluation_nor_evaluation_into_training():
+    model, ids = tiny("dense_lstm_lm", learning_rate=1e-9), text()
+    (first, _), (second, _), *_ = windows(ids, 5)
+    model(first, training=True)
+    in_training = [v.numpy() for v in model.carried_states(True, 3)]
+    assert all(np.abs(v).max() > 0 for v in in_training)
+    found = model(second, training=False)  # evaluation has carried nothing yet: it starts from zeros
+    np.testing.assert_allclose(found, model(ids[:, 5:10]), atol=1e-6)
+    for now, then in zip(model.carried_states(True, 3), in_training, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_a_row_starts_from_zeros_where_it_is_first_and_only_there():
+    model, ids = tiny("dense_lstm_lm"), text()
+    model({"token_ids": tf.constant(ids[:, :5]), "is_first": tf.constant([True] * 3)})
+    found = model({"token_ids": tf.constant(ids[:, 5:10]), "is_first": tf.constant([False, True, False])}).numpy()
+    np.testing.assert_allclose(found[1], model(ids[1:2, 5:10])[0], atol=1e-6)
+    np.testing.assert_allclose(found[0], model(ids[:1, :10])[0, 5:], atol=1e-5)
+    assert np.abs(found[0] - model(ids[:1, 5:10])[0]).max() > 1e-5
+
+
+def test_a_batch_of_unknown_size_can_carry_no_state():
+    model = tiny("dense_lstm_lm")
+    call = tf.function(
+        lambda ids, first: model({"token_ids": ids, "is_first": first}),
+        input_signature=[tf.TensorSpec((None, 5), tf.int32), tf.TensorSpec((None,), tf.bool)],
+    )
+    with pytest.raises(ValueError, match="batch size that is known"):
+        call.get_concrete_function()
+
+
+def test_the_loss_is_the_steps_times_the_mean_of_the_tokens_and_padding_does_not_count():
+    rng = np.random.default_rng(0)
+    logits, targets = rng.normal(size=(4, 35, WORDS)).astype(np.float32), rng.integers(0, WORDS, (4, 35))
+    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    nll = -np.take_along_axis(log_p, targets[:, :, None], axis=2)[:, :, 0]
+    assert float(WindowLoss()(targets, logits)) == pytest.approx(35 * nll.mean(), rel=1e-5)
+    targets[1, 20:] = -1
+    assert float(WindowLoss()(targets, logits)) == pytest.approx(nll[targets >= 0].sum() / 4, rel=1e-5)
+    metric = Perplexity()
+    metric.update_state(targets[:2], logits[:2])
+    metric.update_state(targets[2:], logits[2:])
+    assert float(metric.result()) == pytest.approx(np.exp(nll[targets >= 0].mean()), rel=1e-5)
+    assert np.exp(nll[targets >= 0].mean()) != pytest.approx(np.mean([np.exp(x.mean()) for x in nll]), rel=1e-3)
+
+
+def test_everything_starts_from_the_same_range_and_one_norm_clips_all_gradients():
+    model = zoo.build("dense_lstm_lm", vocab_size=WORDS, init_range=0.04)
+    for weight in model.weights:
+        assert 0.03 < np.abs(weight.numpy()).max() <= 0.04, weight.path
+    assert model.optimizer.global_clipnorm == 3.0
+    assert model.optimizer.clipnorm is None
+    assert float(model.optimizer.learning_rate) == 1.0
+    before = [w.numpy() for w in model.trainable_variables]
+    model.fit(windows(text(), 30), verbose=0, shuffle=False)
+    moved = np.sqrt(sum(((w.numpy() - b) ** 2).sum() for w, b in zip(model.trainable_variables, before, strict=True)))
+    assert moved <= 3.0 * 1.001
+
+
+def test_schedules_are_those_of_the_papers():
+    godin = zoo.get_recipe("godin2017_dense_200x2")
+    assert [godin.learning_rate_factor(k) for k in range(1, 9)] == pytest.approx([1] * 6 + [0.95, 0.9025])
+    assert (godin.batch_size, godin.num_steps, godin.epochs) == (20, 35, 100)
+    medium, large = zoo.get_recipe("zaremba2014_medium"), zoo.get_recipe("zaremba2014_large")
+    assert medium.learning_rate_factor(8) == pytest.approx(1 / 1.2**2)
+    assert (medium.epochs, medium.models["stacked_lstm_lm"]["clip_norm"]) == (39, 5.0)
+    assert large.learning_rate_factor(14) == 1
+    assert large.learning_rate_factor(15) == pytest.approx(1 / 1.15)
+    assert large.models["stacked_lstm_lm"]["init_range"] == 0.04
+
+
+@models
+def test_a_model_saves_and_loads_and_its_carried_state_is_no_weight(name, tmp_path):
+    model, ids = tiny(name), text()
+    for x, _ in windows(ids, 5):
+        model(x)
+    model.save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
+    assert len(again.weights) == len(model.weights) == 3 + 3 * 2
+    assert zoo.describe(model).kernels["stack (RecurrentStack)"].startswith("compiled in training")
+
+
+def test_in_half_precision_logits_and_states_stay_in_float32():
+    model, ids = tiny("dense_lstm_lm", dtype="mixed_bfloat16"), text()
+    logits, *states = model.core([tf.constant(ids), *model.zero_states(3)])
+    assert {x.dtype.name for x in (logits, *states)} == {"float32"}
+    full = tiny("dense_lstm_lm")
+    full.set_weights(model.get_weights())
+    np.testing.assert_allclose(logits, full(ids), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocab_size": 1}, "vocab_size must be"),
+        ({"num_layers": 0}, "num_layers must be"),
+        ({"dropout": 1}, "dropout must be"),
+        ({"cell": "lstn"}, "Did you mean 'lstm'"),
+        ({"clip_norm": 0}, "clip_norm must be"),
+        ({"init_range": -1}, "init_range must be"),
+        ({"unitz": 1}, "Did you mean 'units'"),
+    ],
+)
+def test_bad_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        tiny("dense_lstm_lm", **options)
+
+
+def test_a_residual_model_needs_words_as_wide_as_its_layers():
+    with pytest.raises(ValueError, match="as many features as units = 6; received 5"):
+        tiny("residual_lstm_lm", embedding_dim=5)
+
+
+def test_train_says_that_it_trains_classifiers():
+    with pytest.raises(ValueError, match=r"dense_lstm_lm is a language_model: build\(\) it and fit\(\) it on windows"):
+        zoo.train("dense_lstm_lm", "demo", "runs/none")
