@@ -23,3 +23,12 @@ def golden() -> Path:
     if not folder.is_dir():
         pytest.skip("there are no golden vectors beside the project: shared/spec/golden")
     return folder
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """A trained bundle and its folder; no test changes them."""
+    from tests.training_harness import train
+
+    folder = tmp_path_factory.mktemp("runs") / "demo"
+    return train(folder), folder

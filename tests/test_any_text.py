@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import dense_lstm_zoo as zoo
-from tests.test_training import train
+from tests.training_harness import train
 
 pytestmark = pytest.mark.slow
 

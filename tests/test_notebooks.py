@@ -1,5 +1,6 @@
 """Every notebook runs from top to bottom in a fresh kernel, and is committed with what it showed."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,5 @@ def test_notebooks_are_committed_with_their_outputs_and_name_no_path_of_a_machin
     for path in NOTEBOOKS:
         text = path.read_text(encoding="utf-8")
         assert '"image/png"' in text
-        assert "/home/" not in text
-        assert "/work/" not in text
-        assert "/tmp/" not in text
+        assert not re.search(r"/(home|root|tmp|work|Users)/", text)
         assert '"output_type": "error"' not in text

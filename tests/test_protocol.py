@@ -9,7 +9,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training import protocol
 from tests.test_resume import interrupt
-from tests.test_training import TINY, small_demo
+from tests.training_harness import TINY, small_demo
 
 SETTINGS = {"epochs": 2, "batch_size": 50, "progress": False, **TINY}
 

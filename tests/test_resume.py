@@ -18,7 +18,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training.callbacks import DivergenceError, EpochSeconds
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.test_training import small_demo, train
+from tests.training_harness import small_demo, train
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_a_full_disk_leaves_the_previous_bundle_and_checkpoint_whole(tmp_path):
 SCRIPT = """
 import sys
 from pathlib import Path
-from tests.test_training import train
+from tests.training_harness import train
 train(Path(sys.argv[1]), epochs=4, progress=True)
 """
 

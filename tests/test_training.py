@@ -1,44 +1,15 @@
-"""From raw text to a bundle: training, the folder it leaves, prediction, and what is refused."""
+"""Training from raw text: what a run leaves, what is repeated exactly, and what is refused."""
 
-import dataclasses
 import json
 import shutil
 
-import keras
 import numpy as np
 import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.data.vocabulary import count_words
-from dense_lstm_zoo.layers.recurrence import kernels
-from tests import model_harness as harness
-
-TINY = {**harness.tiny_arguments("dc_bilstm")}
-for from_data in ("vocab_size", "num_classes", "num_frozen_words"):
-    del TINY[from_data]
-
-
-def small_demo() -> Corpus:
-    demo = zoo.load_corpus("demo")
-    cut = {
-        part: Split(s.texts[:n], s.labels[:n])
-        for part, s, n in (("train", demo.train, 300), ("dev", demo.dev, 60), ("test", demo.test, 70))
-    }
-    return dataclasses.replace(demo, **cut)
-
-
-def train(run_dir, **arguments):
-    settings = {"epochs": 3, "patience": 3, "batch_size": 50, "progress": False, "seed": 5, **TINY}
-    return zoo.train("dc_bilstm", arguments.pop("dataset", small_demo()), run_dir, **settings | arguments)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A trained bundle and its folder."""
-    folder = tmp_path_factory.mktemp("runs") / "demo"
-    return train(folder), folder
+from tests.training_harness import TINY, small_demo, train
 
 
 def test_a_run_leaves_a_whole_bundle(run):
@@ -73,52 +44,6 @@ def test_history_has_a_row_an_epoch_and_metrics_are_those_of_the_best(run):
     assert set(history) == {"epoch", "loss", "accuracy", "val_loss", "val_accuracy", "seconds"}
     assert bundle.metrics["dev_accuracy"] == pytest.approx(history["val_accuracy"].max(), abs=1e-6)
     assert bundle.metrics["best_epoch"] == history["epoch"][history["val_accuracy"].idxmax()]
-
-
-def test_the_loaded_bundle_predicts_what_the_trained_one_did(run):
-    bundle, folder = run
-    again = zoo.load(folder)
-    texts = ["The soup was not bland!", "", "qwerty zxcv", "   ", "😀", "a " * 500]
-    assert again.predict(texts) == bundle.predict(texts)
-    assert again.metrics == bundle.metrics
-    pd.testing.assert_frame_equal(again.history, bundle.history, check_exact=False)
-    assert "dc_bilstm, demo: " in repr(again)
-
-
-def test_predictions_hold_label_and_probabilities_in_order(run):
-    bundle, _ = run
-    texts = zoo.load_corpus("demo").test.texts[:40]
-    for text, found in zip(texts, bundle.predict(texts), strict=True):
-        assert found.text == text
-        assert sum(found.probabilities.values()) == pytest.approx(1, abs=1e-6)
-        assert found.label == max(found.probabilities, key=found.probabilities.get)
-        assert found.probability == found.probabilities[found.label]
-        assert bundle.predict([text])[0].probability == pytest.approx(found.probability, abs=1e-5)
-    assert bundle.predict([]) == []
-    assert next(bundle.predict_stream(iter(texts))).text == texts[0]
-
-
-def test_predict_refuses_one_string_and_things_that_are_none(run):
-    bundle, _ = run
-    with pytest.raises(TypeError, match=r"received one string. Write \['one text'\]"):
-        bundle.predict("one text")
-    with pytest.raises(TypeError, match=r"received 3 \(int\)"):
-        bundle.predict(["a", 3])
-
-
-def test_evaluate_scores_labelled_texts_and_refuses_foreign_labels(run):
-    bundle, _ = run
-    test = small_demo().test
-    scores = bundle.evaluate(test)
-    labels = [found.label for found in bundle.predict(test.texts)]
-    names = zoo.load_corpus("demo").label_names
-    expected = np.mean([names[y] == label for y, label in zip(test.labels, labels, strict=True)])
-    assert scores["accuracy"] == pytest.approx(expected) == pytest.approx(bundle.metrics["test_accuracy"])
-    assert bundle.evaluate(Split(["x"], [1]), ["positive", "negative"])["texts"] == 1
-    with pytest.raises(ValueError, match=r"Unknown label 'positve'. Did you mean 'positive'"):
-        bundle.evaluate(Split(["x"], [0]), ["positve"])
-    with pytest.raises(ValueError, match="at least one text"):
-        bundle.evaluate(Split([], []))
 
 
 def test_the_same_seed_trains_the_same_weights_and_another_other_ones(run, tmp_path):
@@ -190,108 +115,6 @@ def test_a_run_directory_under_a_file_is_refused(tmp_path):
         train(tmp_path / "file")
     with pytest.raises(NotADirectoryError, match="is a file"):
         train(tmp_path / "file" / "run")
-
-
-def test_damaged_bundles_are_refused_by_name(run, tmp_path):
-    _, folder = run
-
-    def damaged(name, change):
-        copy = tmp_path / "copy"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(folder, copy)
-        change(copy / name)
-        return copy
-
-    def flip(file, position):
-        content = bytearray(file.read_bytes())
-        content[position] ^= 1
-        file.write_bytes(content)
-
-    files = [file.name for file in folder.iterdir()]
-    rng = np.random.default_rng(0)
-    for name in files:
-        size = (folder / name).stat().st_size
-        for position in (0, size - 1, *rng.integers(0, size, 5)):
-            with pytest.raises(zoo.BundleError, match=name):
-                zoo.load(damaged(name, lambda file, position=position: flip(file, position)))
-        with pytest.raises(zoo.BundleError, match=name):
-            zoo.load(damaged(name, lambda file: file.unlink()))
-        with pytest.raises(zoo.BundleError, match=name):
-            zoo.load(damaged(name, lambda file: file.write_bytes(file.read_bytes()[:-1])))
-    with pytest.raises(zoo.BundleError, match="format 99"):
-        zoo.load(damaged("manifest.json", lambda f: f.write_text(f.read_text().replace('"format": 2', '"format": 99'))))
-    with pytest.raises(FileNotFoundError, match="is no folder"):
-        zoo.load(tmp_path / "nothing")
-    with pytest.raises(zoo.BundleError, match=r"no manifest\.json"):
-        zoo.load(tmp_path)
-
-
-def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tmp_path, monkeypatch):
-    bundle, _ = run
-    config = {**bundle.config, "arguments": {**bundle.config["arguments"], "kernel": "cudnn"}}
-    dataclasses.replace(bundle, config=config).save(tmp_path / "run")
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
-    with pytest.warns(UserWarning, match="asks for kernel='cudnn'; the portable one runs: TensorFlow sees no GPU"):
-        again = zoo.load(tmp_path / "run")
-    texts = ["The soup was bland.", ""]
-    expected = [found.probability for found in bundle.predict(texts)]
-    assert [found.probability for found in again.predict(texts)] == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_bundle_of_a_later_version_is_refused_with_what_it_needs(run, tmp_path):
-    bundle, _ = run
-    config = {**bundle.config, "model": "dc_bilstm_2"}
-    dataclasses.replace(bundle, config=config).save(tmp_path / "run")
-    with pytest.raises(zoo.BundleError, match=r"config\.json .*Unknown model 'dc_bilstm_2'.*dense-lstm-zoo 0\.1\.0"):
-        zoo.load(tmp_path / "run")
-
-
-TEXTS = [
-    "",
-    " \t\n",
-    "😀 👩‍👩‍👧",
-    "\ud800 half a pair",
-    b"caf\xe9 \xff\xfe",
-    "\0",
-    "ﬁne ①",
-    "soup " * 3000,
-    "ツ" * 5000,
-]
-
-
-def test_any_text_is_predicted_and_alone_as_among_others(run):
-    bundle, _ = run
-    together = bundle.predict(TEXTS)
-    for text, found in zip(TEXTS, together, strict=True):
-        assert found.text == text
-        assert found.probability == pytest.approx(bundle.predict([text])[0].probability, abs=1e-5)
-        assert sum(found.probabilities.values()) == pytest.approx(1)
-
-
-def test_very_long_texts_do_not_meet_in_one_batch(run, monkeypatch):
-    bundle, _ = run
-    texts = ["bland soup " * 5000] * 9 + ["soup"]
-    shapes = []
-    model = bundle._logits_of
-    monkeypatch.setitem(vars(bundle), "_logits_of", lambda ids: shapes.append(ids.shape) or model(ids))
-    bundle.predict(texts)
-    assert sum(batch for batch, _ in shapes) == 10
-    assert max(batch * time for batch, time in shapes) <= 65_536
-
-
-def test_a_save_that_fails_leaves_the_old_bundle_whole(run, tmp_path, monkeypatch):
-    bundle, folder = run
-    shutil.copytree(folder, tmp_path / "run")
-
-    def no_space(*args, **kwargs):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(keras.Model, "save_weights", no_space)
-    with pytest.raises(OSError, match="No space left"):
-        bundle.save(tmp_path / "run", overwrite=True)
-    monkeypatch.undo()
-    assert [f.name for f in tmp_path.iterdir()] == ["run"]
-    assert zoo.load(tmp_path / "run").metrics == bundle.metrics
 
 
 def test_learning_rates_decay_by_epoch_and_word_vectors_have_their_own(tmp_path):

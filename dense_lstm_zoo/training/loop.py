@@ -201,12 +201,13 @@ def _fit(
     )
     assert corpus.dev is not None  # split_dev made one
     dev = evaluation_batches(encode(corpus.dev.texts), corpus.dev.labels)
-    callbacks = [batches, EpochSeconds(), FiniteLoss(), checkpoint]
+    callbacks = [batches, EpochSeconds(), FiniteLoss()]
     if training["learning_rate_decay"] != 1:
         rate = bundle.config["arguments"]["learning_rate"]
         callbacks.append(
             keras.callbacks.LearningRateScheduler(lambda epoch: rate * training["learning_rate_decay"] ** epoch)
         )
+    callbacks.append(checkpoint)  # after those that add to the epoch's row
     if log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(log_dir, write_graph=False))
     checkpoint.resume(bundle.model)

@@ -1,0 +1,291 @@
+"""Recurrent layers over one another, wired densely or otherwise, state in and state out (Godin et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.lstm import LSTM
+from dense_lstm_zoo.layers.recurrence import kernels
+
+WIRINGS = ("dense", "stacked", "skip", "residual")
+CELLS = ("lstm", "gru", "simple_rnn")
+# (layer, what it reads, its start) -> its outputs over time, its final states
+Run = Callable[[int, list[Any], list[Any] | None], tuple[Any, list[Any]]]
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class RecurrentStack(keras.layers.Layer):
+    """Recurrent layers over one another, state in and state out, wired as Godin et al. 2017 compare.
+
+    With h_0 = e, the input, layer l = 1..L reads
+        - ``dense`` (Eq 10): [e; h_1; ...; h_{l-1}], and what the layer returns is [e; h_1; ...; h_L];
+        - ``stacked`` (Eqs 6-7): h_{l-1};
+        - ``skip`` (Eq 8): [h_{l-1}; h_{l-2}], layer 1 the input alone;
+        - ``residual`` (Eq 9): h_{l-1} + h_{l-2}, layer 1 the input alone;
+    and all but ``dense`` return h_L.
+
+    Args:
+        num_layers: Depth L.
+        units: Width h of every layer.
+        wiring: ``"dense"``, ``"stacked"``, ``"skip"`` or ``"residual"``.
+        cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``; the LSTM runs on the project's kernels, the others on Keras'.
+        dropout: Rate on the input and on every layer's output, on the way up only: a new mask each step (G11).
+        variational_dropout: One mask for all steps of a call in its place (G7).
+        recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call (G7). The LSTM's loop is then
+            the portable one in training.
+        dropout_sharing: ``"per_output"``, one mask an output that all its readers share, or ``"per_reader"`` (G2).
+        return_state: Return the final states as well.
+        return_all_layers: Return the outputs of every layer in a list, without dropout, in place of the top.
+        kernel_initializer: Initialiser of the input kernels.
+        recurrent_initializer: Initialiser of the recurrent kernels.
+        bias_initializer: Initialiser of the biases.
+        unit_forget_bias: Whether the LSTM's forget gates start with a bias of 1 instead.
+        kernel: Which loop over time an LSTM runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed of the dropout masks.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (batch, time, features); ``residual`` needs as many features as units.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        initial_state: A list with h and c (h alone for other cells) of each layer, bottom to top, (batch, units) each;
+            zeros by default.
+        training: Whether to drop out.
+
+    Returns:
+        (batch, time, features + L units) with ``dense``, else (batch, time, units); zeros past the lengths. With
+        ``return_state`` a list of it and the final states, in the order of ``initial_state``.
+
+    Raises:
+        ValueError: A value out of range, or a width that ``residual`` cannot add.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = RecurrentStack(2, 4, wiring="dense", return_state=True)
+        >>> y, *state = layer(np.ones((3, 5, 6), "float32"))
+        >>> y.shape, len(state), layer(np.ones((3, 5, 6), "float32"), initial_state=state)[0].shape
+        (TensorShape([3, 5, 14]), 4, TensorShape([3, 5, 14]))
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        units: int,
+        *,
+        wiring: str = "stacked",
+        cell: str = "lstm",
+        dropout: float = 0.0,
+        variational_dropout: bool = False,
+        recurrent_dropout: float = 0.0,
+        dropout_sharing: str = "per_output",
+        return_state: bool = False,
+        return_all_layers: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
+        kernel: str = "auto",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.num_layers = checks.integer("num_layers", num_layers)
+        self.units = checks.integer("units", units)
+        self.wiring = checks.one_of("wiring", wiring, WIRINGS)
+        self.cell = checks.one_of("cell", cell, CELLS)
+        self.dropout = checks.fraction("dropout", dropout)
+        self.variational_dropout = variational_dropout
+        self.recurrent_dropout = checks.fraction("recurrent_dropout", recurrent_dropout)
+        self.dropout_sharing = checks.one_of("dropout_sharing", dropout_sharing, ("per_output", "per_reader"))
+        self.return_state = return_state
+        self.return_all_layers = return_all_layers
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.unit_forget_bias = unit_forget_bias
+        self.kernel = kernels.check(kernel)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+        self.layers = [self._cell(i) for i in range(self.num_layers)]
+
+    @property
+    def states_per_layer(self) -> int:
+        """2 for an LSTM (h, c), else 1 (h)."""
+        return 2 if self.cell == "lstm" else 1
+
+    def _cell(self, i: int) -> keras.layers.Layer:
+        # An initialiser gives the same numbers each time it is called: each weight gets a clone of its own.
+        common = {
+            "kernel_initializer": self.kernel_initializer.clone(),
+            "recurrent_initializer": self.recurrent_initializer.clone(),
+            "bias_initializer": self.bias_initializer.clone(),
+            "return_state": True,
+            "dtype": self.dtype_policy,
+            "name": f"{self.cell}_{i + 1}",
+        }
+        if self.cell == "lstm":
+            return LSTM(self.units, unit_forget_bias=self.unit_forget_bias, kernel=self.kernel, **common)
+        layer = keras.layers.GRU if self.cell == "gru" else keras.layers.SimpleRNN
+        seed = None if self.seed is None else self.seed + i + 1
+        return layer(self.units, return_sequences=True, recurrent_dropout=self.recurrent_dropout, seed=seed, **common)
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        if len(inputs_shape) != 3 or inputs_shape[-1] is None:
+            raise ValueError(
+                f"{type(self).__name__} takes inputs of shape (batch, time, features) with a known number of "
+                f"features; received shape {tuple(inputs_shape)}."
+            )
+        if self.wiring == "residual" and self.num_layers > 1 and inputs_shape[-1] != self.units:
+            raise ValueError(
+                f"wiring='residual' adds layers to the input and needs as many features as units = {self.units}; "
+                f"received {inputs_shape[-1]}."
+            )
+        widths = [inputs_shape[-1]]
+        for layer in self.layers:
+            read = [(*inputs_shape[:2], width) for width in self._read(widths, sum_of=lambda parts: parts[0])]
+            layer.build((*inputs_shape[:2], sum(shape[-1] for shape in read)))
+            widths.append(self.units)
+        self.output_width = sum(widths) if self.wiring == "dense" else self.units
+
+    def _read(self, below: list[Any], sum_of: Callable[[list[Any]], Any]) -> list[Any]:
+        """Return what the next layer reads, as parts that stand side by side, of the input and the layers below."""
+        if self.wiring == "dense":
+            return below
+        if self.wiring == "stacked" or len(below) == 1:
+            return below[-1:]
+        return below[-2:][::-1] if self.wiring == "skip" else [sum_of(below[-2:])]
+
+    def call(
+        self,
+        inputs: Any,
+        lengths: Any = None,
+        mask: Any = None,
+        initial_state: Any = None,
+        training: bool | None = None,
+    ) -> Any:
+        """Run every layer; see the class for the arguments."""
+        padded = lengths is not None or mask is not None
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        start = self._start(initial_state)
+        if self.cell == "lstm":
+            dropping = training and self.recurrent_dropout
+            kernel = "portable" if dropping else self.kernel
+
+            def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+                def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
+                    held = self._recurrent_mask(read[0]) if dropping else None
+                    (states,), (h,), (c,) = self.layers[i].run(read, lengths, kernel, start, True, held)
+                    return states, [h, c]
+
+                return self._wire(inputs, run, start, training, time_axis=0)
+
+            results = recurrence.over_time(stack, inputs, lengths, kernel, training)
+        else:
+            real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1])[:, :, 0])
+
+            def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
+                outputs, *states = self.layers[i](
+                    ops.concatenate(read, axis=-1), mask=real, initial_state=start, training=training
+                )
+                return outputs, states
+
+            results = self._wire(inputs, run, start, training, time_axis=1)
+        sequences = results[: len(results) - self.num_layers * self.states_per_layer]
+        if padded:
+            real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
+            sequences = [ops.where(real, x, ops.zeros_like(x)) for x in sequences]
+        states = results[len(sequences) :] if self.return_state else []
+        return [*sequences, *states] if len(sequences) + len(states) > 1 else sequences[0]
+
+    def _wire(
+        self, inputs: Any, run: Run, start: list[list[Any] | None], training: bool | None, time_axis: int
+    ) -> list[Any]:
+        """Return the sequences that the layer returns, and behind them the final states of all layers."""
+
+        def drop(x: Any) -> Any:
+            if not (training and self.dropout):
+                return x
+            shape = list(ops.shape(x))
+            if self.variational_dropout:
+                shape[time_axis] = 1
+            return keras.random.dropout(x, self.dropout, noise_shape=shape, seed=self.seed_generator)
+
+        shared = self.dropout_sharing == "per_output"
+
+        def read_from(outputs: list[Any]) -> list[Any]:
+            parts = self._read(outputs, sum_of=lambda parts: parts[0] + parts[1])
+            return parts if shared else [drop(part) for part in parts]
+
+        below = [drop(inputs) if shared else inputs]
+        outputs, states = [], []
+        for i in range(self.num_layers):
+            output, final = run(i, read_from(below), start[i])
+            below.append(drop(output) if shared else output)
+            outputs.append(output)
+            states += final
+        if self.return_all_layers:
+            return [*outputs, *states]
+        top = below if self.wiring == "dense" else below[-1:]
+        return [ops.concatenate(top if shared else [drop(part) for part in top], axis=-1), *states]
+
+    def _recurrent_mask(self, read: Any) -> Any:
+        """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), for all steps alike."""
+        ones = ops.ones((ops.shape(read)[1], self.units), "float32")
+        return keras.random.dropout(ones, self.recurrent_dropout, seed=self.seed_generator)
+
+    def _start(self, initial_state: Any) -> list[list[Any] | None]:
+        if initial_state is None:
+            return [None] * self.num_layers
+        states, each = list(initial_state), self.states_per_layer
+        if len(states) != each * self.num_layers:
+            raise ValueError(
+                f"initial_state needs {each} tensors of each of {self.num_layers} layers; received {len(states)}."
+            )
+        return [states[i : i + each] for i in range(0, len(states), each)]
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Pass the mask on with the sequences, drop it with the states."""
+        sequences = self.num_layers if self.return_all_layers else 1
+        states = self.num_layers * self.states_per_layer if self.return_state else 0
+        return mask if sequences + states == 1 else [mask] * sequences + [None] * states
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return the shapes of the sequences and the states."""
+        width = self.units if self.return_all_layers else self.output_width
+        shapes = [(*inputs_shape[:2], width)] * (self.num_layers if self.return_all_layers else 1)
+        if self.return_state:
+            shapes += [(inputs_shape[0], self.units)] * (self.num_layers * self.states_per_layer)
+        return shapes if len(shapes) > 1 else shapes[0]
+
+    def explain_kernel(self) -> str:
+        """Return which loop over time runs, and why."""
+        if self.cell != "lstm":
+            return f"keras: a {self.cell} has no kernel here"
+        by_rule = kernels.explain(self.kernel)
+        return f"portable in training: recurrent dropout; otherwise {by_rule}" if self.recurrent_dropout else by_rule
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        plain = (
+            *("num_layers", "units", "wiring", "cell", "dropout", "variational_dropout", "recurrent_dropout"),
+            *("dropout_sharing", "return_state", "return_all_layers", "unit_forget_bias", "kernel", "seed"),
+        )
+        initializers = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
+        return {
+            **super().get_config(),
+            **{name: getattr(self, name) for name in plain},
+            **{name: keras.initializers.serialize(getattr(self, name)) for name in initializers},
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> RecurrentStack:
+        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
+        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -1,0 +1,24 @@
+"""A tiny run on the demo corpus, for tests of training and of what it leaves."""
+
+import dataclasses
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.data.corpus import Corpus, Split
+from tests import model_harness as harness
+
+FROM_DATA = ("vocab_size", "num_classes", "num_frozen_words")
+TINY = {name: value for name, value in harness.tiny_arguments("dc_bilstm").items() if name not in FROM_DATA}
+
+
+def small_demo() -> Corpus:
+    demo = zoo.load_corpus("demo")
+    cut = {
+        part: Split(s.texts[:n], s.labels[:n])
+        for part, s, n in (("train", demo.train, 300), ("dev", demo.dev, 60), ("test", demo.test, 70))
+    }
+    return dataclasses.replace(demo, **cut)
+
+
+def train(run_dir, **arguments):
+    settings = {"epochs": 3, "patience": 3, "batch_size": 50, "progress": False, "seed": 5, **TINY}
+    return zoo.train("dc_bilstm", arguments.pop("dataset", small_demo()), run_dir, **settings | arguments)
