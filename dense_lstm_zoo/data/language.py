@@ -1,0 +1,271 @@
+"""Corpora for language models: running text in files or in memory, read line by line as often as needed.
+
+Tokens are what white space separates (who wants other tokens tokenises first). A line's end is the token ``<eos>``.
+Blank lines are skipped: an ``<eos>`` after no words would only teach a model about the layout of a file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from dense_lstm_zoo import checks, files
+
+EOS, UNKNOWN = "<eos>", "<unk>"
+
+_BLOCK = 1 << 16
+_LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens fill 15 times its size
+_TOKEN = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The lines of a text file that are not blank, without surrounding white space; the file is never held whole.
+
+    Iterate over it as often as you like. Memory is that of the longest line.
+
+    Args:
+        path: A text file, plain or compressed with gzip (told by its content, whatever its name).
+        encoding: How the text is encoded. Only a line feed, with or without a carriage return, ends a line.
+        start: How many lines to leave out at the beginning, not counting blank ones.
+        stop: The line before which to stop, counted from 0 and from the file's beginning; None: at the end.
+
+    Raises:
+        FileNotFoundError: No such file; the message names similar ones beside it.
+        ValueError: A folder, an unknown encoding; on iteration: bytes that are not in the encoding, damaged gzip.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "text.txt")
+        ...     _ = path.write_text("one line\\n\\nanother line\\n")
+        ...     text = TextFile(path)
+        ...     list(text), list(text), text.num_lines, text.num_tokens
+        (['one line', 'another line'], ['one line', 'another line'], 2, 6)
+    """
+
+    path: Path
+    encoding: str = "utf-8"
+    start: int = 0
+    stop: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", files.existing_file(self.path))
+        checks.integer("start", self.start, minimum=0)
+        if self.stop is not None:
+            checks.integer("stop", self.stop, minimum=0)
+        try:
+            "".encode(self.encoding)
+        except (LookupError, TypeError):
+            raise ValueError(
+                f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {self.encoding!r}."
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.islice(self._lines(), self.start, self.stop)
+
+    @property
+    def num_lines(self) -> int:
+        """How many lines are not blank; the first call reads the text."""
+        return self._size[0]
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens there are, with one ``<eos>`` a line; the first call reads the text."""
+        return self._size[1]
+
+    @functools.cached_property
+    def _size(self) -> tuple[int, int]:
+        lines = tokens = 0
+        for line in token_lines(self):
+            lines += 1
+            tokens += 1 + sum(1 for _ in line)
+        return lines, tokens
+
+    @property
+    def _codec(self) -> str:
+        name = codecs.lookup(self.encoding).name
+        return "utf-8-sig" if name == "utf-8" else name  # utf-8 that drops the byte order mark of some editors
+
+    def _lines(self) -> Iterator[str]:
+        try:
+            with self.path.open("rb") as file, io.TextIOWrapper(_unpacked(file), self._codec, newline="\n") as text:
+                for line in text:
+                    if stripped := line.strip():
+                        yield stripped
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.path}, line {self._undecodable_line()} is not {self.encoding}: byte "
+                f"{error.object[error.start]:#04x} ({error.reason}). Say how the file is encoded, such as "
+                'encoding="latin-1".'
+            ) from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{self.path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+
+    def _undecodable_line(self) -> int:
+        """Return the number of the line, which blocks hide from the reader of lines."""
+        decoder, number = codecs.getincrementaldecoder(self._codec)(), 1
+        with self.path.open("rb") as file:
+            stream = _unpacked(file)
+            try:
+                while block := stream.read(_BLOCK):
+                    number += decoder.decode(block).count("\n")
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError as error:
+                number += error.object[: error.start].decode(self._codec, "ignore").count("\n")
+        return number
+
+
+def _unpacked(file: io.BufferedReader) -> BinaryIO:
+    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file  # type: ignore[return-value]
+
+
+TextSource: TypeAlias = TextFile | Sequence[str]
+"""Lines of text that can be read again and again: in a file, or in memory as a list."""
+
+
+@dataclass(frozen=True)
+class LanguageCorpus:
+    """Running text to train a language model on; ``valid`` and ``test`` are None where there is none.
+
+    Raises:
+        ValueError: A part that can be read only once, such as a generator, or that is one ``str``.
+
+    Example:
+        >>> print(LanguageCorpus("mine", train=["to be or not to be"], valid=["to be"], test=None))
+        mine: 7 train, 3 valid tokens
+    """
+
+    name: str
+    train: TextSource
+    valid: TextSource | None
+    test: TextSource | None
+
+    def __post_init__(self) -> None:
+        for part, source in self._parts.items():
+            if not isinstance(source, TextFile | Sequence) or isinstance(source, str | bytes):
+                raise ValueError(f"{part} must be a TextFile or a list of lines; received {type(source).__name__}.")
+
+    @property
+    def _parts(self) -> dict[str, TextSource]:
+        parts = {"train": self.train, "valid": self.valid, "test": self.test}
+        return {name: source for name, source in parts.items() if source is not None}
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{num_tokens(source):,} {part}" for part, source in self._parts.items())
+        return f"{self.name}: {sizes} tokens"
+
+
+def token_lines(source: Iterable[str]) -> Iterator[Iterable[str]]:
+    """Yield the tokens of each line that is not blank, without ``<eos>``.
+
+    Raises:
+        ValueError: One ``str`` in place of lines, or a line that is not a ``str``.
+
+    Example:
+        >>> [list(tokens) for tokens in token_lines(["to be", " ", "or not"])]
+        [['to', 'be'], ['or', 'not']]
+    """
+    if isinstance(source, str | bytes):
+        raise ValueError(f"Text must come as lines, such as a list of str; received one {type(source).__name__}.")
+    for number, line in enumerate(source, start=1):
+        if not isinstance(line, str):
+            raise ValueError(f"Line {number} of the text must be a str; received {line!r:.80}.")
+        if line and not line.isspace():
+            yield line.split() if len(line) < _LONG_LINE else (match[0] for match in _TOKEN.finditer(line))
+
+
+def num_tokens(source: TextSource) -> int:
+    """Return how many tokens a text has, with one ``<eos>`` a line.
+
+    Example:
+        >>> num_tokens(["to be", "", "or not"])
+        6
+    """
+    if isinstance(source, TextFile):
+        return source.num_tokens
+    return sum(1 + sum(1 for _ in line) for line in token_lines(source))
+
+
+_PTB_TOKENS = {"train": 929_589, "valid": 73_760, "test": 82_430}
+_PTB_TYPES = 10_000
+
+
+def read_ptb(name: str, paths: list[Path]) -> LanguageCorpus:
+    """Read the Penn Treebank as Mikolov et al. 2010 prepared it: one sentence a line, rare words being ``<unk>``.
+
+    Args:
+        name: The corpus' name.
+        paths: ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
+
+    Raises:
+        ValueError: A file that has not the published number of tokens or, for training, of words.
+    """
+    parts = {part: TextFile(path) for part, path in zip(_PTB_TOKENS, paths, strict=True)}
+    for part, expected in _PTB_TOKENS.items():
+        _expect(parts[part].path, "tokens with <eos>", parts[part].num_tokens, expected)
+    words = {EOS}.union(*token_lines(parts["train"]))
+    _expect(parts["train"].path, "different words with <eos>", len(words), _PTB_TYPES)
+    return LanguageCorpus(name, **parts)
+
+
+def _expect(path: Path, what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{path}: found {found:,} {what}, expected {expected:,}; it is not the published file.")
+
+
+def read_text_files(
+    name: str = "text",
+    *,
+    train_file: str | Path,
+    valid_file: str | Path | None = None,
+    test_file: str | Path | None = None,
+    encoding: str = "utf-8",
+) -> LanguageCorpus:
+    """Take text files of your own, with a sentence or a paragraph a line, as a corpus.
+
+    Each file is read through once, so that what is wrong with it shows now; none is held in memory.
+
+    Args:
+        name: The corpus' name.
+        train_file: The text to train on, plain or .gz.
+        valid_file: The text to choose the best epoch on. Without it the last tenth of the lines of ``train_file`` (the
+            blank ones not counted) is held out: in one piece, because neighbouring lines share names and topics.
+        test_file: The text to report the final score on, if there is one.
+        encoding: How the files are encoded.
+
+    Raises:
+        FileNotFoundError: A file does not exist; the message names similar ones beside it.
+        ValueError: A file without text, bytes that are not in the encoding (with file and line), an unknown encoding,
+            damaged gzip, or a training file of one line and no ``valid_file``.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "train.txt")
+        ...     _ = path.write_text("to be or not to be\\n" * 20)
+        ...     print(read_text_files("hamlet", train_file=path))
+        hamlet: 126 train, 14 valid tokens
+    """
+    paths = {"train": train_file, "valid": valid_file, "test": test_file}
+    parts = {part: TextFile(Path(path), encoding) for part, path in paths.items() if path is not None}
+    for text in parts.values():
+        if not text.num_lines:
+            raise ValueError(f"{text.path} is empty: it has no line with text in it.")
+    train = parts["train"]
+    if "valid" not in parts:
+        if train.num_lines < 2:
+            raise ValueError(f"{train.path} has one line, of which none can be held out: name a valid_file.")
+        kept = train.num_lines - max(train.num_lines // 10, 1)
+        parts["train"] = TextFile(train.path, encoding, stop=kept)
+        parts["valid"] = TextFile(train.path, encoding, start=kept)
+    return LanguageCorpus(name, parts["train"], parts["valid"], parts.get("test"))

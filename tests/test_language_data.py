@@ -1,0 +1,445 @@
+"""Text for language models: files read as streams, ids, windows that predict each token from the one before it."""
+
+import gzip
+import random
+import subprocess
+import sys
+import tracemalloc
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dense_lstm_zoo.data import language, windows
+from dense_lstm_zoo.data.language import LanguageCorpus, TextFile, num_tokens, read_ptb, read_text_files
+from dense_lstm_zoo.data.windows import (
+    TrainingWindows,
+    build_language_vocabulary,
+    encode,
+    encode_to_file,
+    evaluation_windows,
+)
+
+WORDS = ("the", "<eos>", "cat", "<unk>", "sat")
+
+
+def written(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def ids_by_hand(lines, words):
+    ids = []
+    for line in lines:
+        tokens = line.split()
+        for token in tokens + ["<eos>"] * bool(tokens):
+            ids.append(words.index(token) if token in words else words.index("<unk>"))
+    return ids
+
+
+def ptb_paths(folder):
+    return [folder / f"ptb.{part}.txt" for part in ("train", "valid", "test")]
+
+
+def test_importing_the_reader_of_text_loads_no_tensorflow():
+    code = "import sys, dense_lstm_zoo.data.language; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_the_real_penn_treebank_has_its_published_counts_and_windows(data_folder):
+    corpus = read_ptb("ptb", ptb_paths(data_folder / "ptb"))
+    assert str(corpus) == "ptb: 929,589 train, 73,760 valid, 82,430 test tokens"
+    words = build_language_vocabulary(corpus.train)
+    assert len(words) == len(set(words)) == 10_000
+    assert words[:5] == ("the", "<unk>", "<eos>", "N", "of")
+    ids = encode(corpus.train, words)
+    assert np.bincount(ids, minlength=10_000)[:3].tolist() == [50_770, 45_020, 42_068]
+    training = TrainingWindows(ids, vocab_size=len(words))
+    assert np.diff(training.starts).tolist() == [46_479] * 19
+    assert len(training) == sum(1 for _ in training) == 1327
+    text = (data_folder / "ptb" / "ptb.train.txt").read_text().replace("\n", " <eos> ").split()
+    inputs, targets = next(iter(training.start_at(1326)))
+    assert [words[i] for i in targets[19]] == text[46_479 * 19 + 46_411 :][:35]
+    assert [words[i] for i in inputs["token_ids"][0]] == text[46_410 : 46_410 + 35]
+    for source, tokens in ((corpus.valid, 73_760), (corpus.test, 82_430)):
+        assert evaluation_windows(encode(source, words)).num_predictions == tokens - 1
+
+
+def test_a_file_that_is_not_the_published_penn_treebank_is_named_with_its_counts(tmp_path, monkeypatch):
+    paths = ptb_paths(tmp_path)
+    for path in paths:
+        written(path, " a b <unk> \n b N \n")
+    monkeypatch.setattr(language, "_PTB_TYPES", 5)
+    monkeypatch.setattr(language, "_PTB_TOKENS", {"train": 7, "valid": 7, "test": 7})
+    assert list(read_ptb("ptb", paths).test) == ["a b <unk>", "b N"]
+    monkeypatch.setattr(language, "_PTB_TYPES", 1_000)
+    with pytest.raises(ValueError, match=r"train\.txt: found 5 different words with <eos>, expected 1,000"):
+        read_ptb("ptb", paths)
+    written(paths[1], "a b\n")
+    with pytest.raises(ValueError, match=r"valid\.txt: found 3 tokens with <eos>, expected 7; it is not the published"):
+        read_ptb("ptb", paths)
+
+
+def test_the_same_lines_come_from_every_way_to_store_them_again_and_again(tmp_path):
+    text = "a café\n\n \t\nb\x85c \u2028 d\n e"
+    ways = {
+        "plain": text.encode(),
+        "end": text.encode() + b"\n\n",
+        "windows": text.replace("\n", "\r\n").encode(),
+        "bom": text.encode("utf-8-sig"),
+        "zipped.gz": gzip.compress(text.encode()),
+        "zipped.txt": gzip.compress(text.encode()),
+    }
+    for name, content in ways.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        source = TextFile(path)
+        assert list(source) == list(source) == ["a café", "b\x85c \u2028 d", "e"]
+        assert (source.num_lines, source.num_tokens) == (3, 2 + 3 + 1 + 3)
+    assert list(TextFile(written(tmp_path / "utf-16", text, "utf-16"), "utf-16")) == list(source)
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "line"),
+    [
+        (b"fine\n\nbad \xff\n", "utf-8", 3),
+        (b"a line\n" * 50_000 + b"caf\xe9\n" * 2, "utf-8", 50_001),
+        (gzip.compress(b"a line\n" * 50_000 + b"caf\xe9\n"), "utf-8", 50_001),
+        ("é\n".encode() * 50_000 + b"\xff", "utf-8", 50_001),
+        (b"fine\ncut \xe2\x82", "utf-8", 2),
+        (b"a line\n" * 50_000 + b"\x81\n", "cp1252", 50_001),
+        ("a line\n".encode("utf-16") + b"\x00\xd8" * 2, "utf-16", 2),
+    ],
+)
+def test_bytes_that_are_not_in_the_encoding_are_named_by_file_and_line(tmp_path, content, encoding, line):
+    path = tmp_path / "train.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"train\.txt, line {line} is not {encoding}: byte 0x"):
+        read_text_files(train_file=path, encoding=encoding)
+
+
+def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
+    good = written(tmp_path / "train.txt", "a b\nc\n")
+    with pytest.raises(FileNotFoundError, match=r"Did you mean 'train\.txt'"):
+        read_text_files(train_file=tmp_path / "trian.txt")
+    with pytest.raises(FileNotFoundError, match=r"test\.txt does not exist"):
+        read_text_files(train_file=good, test_file=tmp_path / "test.txt")
+    with pytest.raises(ValueError, match="is a folder"):
+        read_text_files(train_file=tmp_path)
+    with pytest.raises(ValueError, match="must be a text encoding such as 'utf-8' or 'latin-1'; received 'klingon'"):
+        read_text_files(train_file=good, encoding="klingon")
+    for content in ("", " \n\n\t\n"):
+        empty = written(tmp_path / "empty.txt", content)
+        with pytest.raises(ValueError, match=r"empty\.txt is empty"):
+            read_text_files(train_file=good, valid_file=empty)
+    with pytest.raises(ValueError, match=r"has one line, .* name a valid_file"):
+        read_text_files(train_file=written(tmp_path / "one.txt", "\nonly this\n"))
+    cut = tmp_path / "cut.gz"
+    cut.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])
+    with pytest.raises(ValueError, match=r"cut\.gz is a truncated or damaged gzip file"):
+        read_text_files(train_file=good, valid_file=cut)
+
+
+@pytest.mark.parametrize(("lines", "held_out"), [(2, 1), (9, 1), (10, 1), (39, 3), (40, 4)])
+def test_without_a_validation_file_the_last_tenth_of_the_lines_is_held_out_in_one_piece(tmp_path, lines, held_out):
+    expected = [f"line {i}" for i in range(lines)]
+    path = written(tmp_path / "train.txt", "\n\n\n" + "\n\n".join(expected))
+    corpus = read_text_files("mine", train_file=path)
+    assert list(corpus.train) == expected[: lines - held_out]
+    assert list(corpus.valid) == expected[lines - held_out :]
+    assert str(corpus) == f"mine: {3 * (lines - held_out)} train, {3 * held_out} valid tokens"
+
+
+def test_own_files_are_the_parts_they_were_given_for(tmp_path):
+    parts = {part: written(tmp_path / part, f"the {part} text\n") for part in ("train", "valid", "test")}
+    corpus = read_text_files(train_file=parts["train"], valid_file=str(parts["valid"]), test_file=parts["test"])
+    assert [list(part) for part in (corpus.train, corpus.valid, corpus.test)] == [
+        ["the train text"],
+        ["the valid text"],
+        ["the test text"],
+    ]
+
+
+@pytest.mark.parametrize("source", ["one text", (line for line in ["a"]), b"bytes"])
+def test_a_corpus_refuses_text_that_cannot_be_read_line_by_line_again(source):
+    with pytest.raises(ValueError, match="train must be a TextFile or a list of lines; received"):
+        LanguageCorpus("mine", source, None, None)
+
+
+def test_text_that_is_not_lines_of_str_is_refused():
+    with pytest.raises(ValueError, match="received one str"):
+        encode("the cat sat", WORDS)
+    with pytest.raises(ValueError, match=r"Line 2 of the text must be a str; received b'sat'"):
+        build_language_vocabulary(["the cat", b"sat"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ["b", "<eos>", "a", "d", "c", "<unk>"]),
+        ({"max_size": 5}, ["b", "<eos>", "a", "d", "<unk>"]),
+        ({"max_size": 2}, ["<eos>", "<unk>"]),
+        ({"max_size": 100}, ["b", "<eos>", "a", "d", "c", "<unk>"]),
+        ({"min_count": 2}, ["b", "<eos>", "a", "d", "<unk>"]),
+        ({"min_count": 4}, ["b", "<eos>", "<unk>"]),
+        ({"min_count": 99}, ["<eos>", "<unk>"]),
+    ],
+)
+def test_words_are_ranked_by_count_then_by_first_occurrence_and_cut_to_size(options, expected):
+    lines = ["b a b", " ", "d a d c", "b b"]  # 4 b; 3 <eos>; 2 a, 2 d; 1 c
+    assert build_language_vocabulary(lines, **options) == tuple(expected)
+    assert build_language_vocabulary((line for line in lines), **options) == tuple(expected)
+
+
+def test_the_unknown_word_of_a_text_has_the_place_of_its_count_and_no_cut_removes_it():
+    lines = ["<unk> a <unk> b <unk>", "a"]
+    assert build_language_vocabulary(lines) == ("<unk>", "a", "<eos>", "b")
+    assert build_language_vocabulary(lines, max_size=3) == ("<unk>", "a", "<eos>")
+
+
+def test_a_vocabulary_needs_text_and_sizes_that_can_be():
+    for empty in ([], ["", " "]):
+        with pytest.raises(ValueError, match="no line with text"):
+            build_language_vocabulary(empty)
+    with pytest.raises(ValueError, match="max_size must be an integer of at least 2; received 1"):
+        build_language_vocabulary(["a"], max_size=1)
+    with pytest.raises(ValueError, match="min_count must be an integer of at least 1; received 0"):
+        build_language_vocabulary(["a"], min_count=0)
+
+
+def test_a_text_becomes_one_stream_with_the_end_of_each_line_and_unknown_words():
+    ids = encode(["the cat", "", "a cat sat on", " <unk> <eos>"], WORDS)
+    assert ids.dtype == np.int32
+    assert ids.tolist() == [0, 2, 1, 3, 2, 4, 3, 1, 3, 1, 1]
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=20), st.integers(2, 6))
+@settings(max_examples=50, deadline=None)
+def test_any_text_has_the_ids_of_a_plain_loop(lines, size):
+    if not "".join(lines).strip():
+        lines = [*lines, "x"]
+    words = build_language_vocabulary(lines, max_size=size)
+    assert encode(lines, words).tolist() == ids_by_hand(lines, words)
+    assert num_tokens(lines) == len(ids_by_hand(lines, words))
+
+
+def test_text_and_words_that_give_no_ids_are_refused():
+    with pytest.raises(ValueError, match="no line with text"):
+        encode(["", " "], WORDS)
+    with pytest.raises(ValueError, match=r"must hold <eos> and <unk>; <unk> not among 2"):
+        encode(["a"], ("a", "<eos>"))
+    with pytest.raises(ValueError, match="'b' is there twice"):
+        encode(["a"], ("b", "<eos>", "<unk>", "b"))
+
+
+def test_a_large_file_is_encoded_in_little_more_memory_than_its_ids(tmp_path):
+    generator = random.Random(0)
+    vocabulary = ["<eos>", "<unk>", *("w" + "x" * generator.randint(5, 20) + str(i) for i in range(500))]
+    lines = [" ".join(generator.choices([*vocabulary[2:], "rare"], k=20)) for _ in range(500)]
+    text = "\n".join(lines) + "\n"
+    copies = 30_000_000 // len(text) + 1
+    path = tmp_path / "large.txt"
+    with path.open("w") as file:
+        for _ in range(copies):
+            file.write(text)
+    assert path.stat().st_size > 30_000_000
+    expected = np.array(ids_by_hand(lines, vocabulary))
+
+    tracemalloc.start()
+    ids = encode(TextFile(path), vocabulary)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (ids.reshape(copies, -1) == expected).all()
+    assert ids.nbytes < peak < 1.2 * ids.nbytes
+
+    tracemalloc.start()
+    ids = encode_to_file(TextFile(path, stop=copies // 4 * 500), vocabulary, tmp_path / "ids.npy")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(ids, np.memmap)
+    assert (ids.reshape(copies // 4, -1) == expected).all()
+    assert peak < 0.5 * ids.nbytes
+    assert (np.load(tmp_path / "ids.npy") == ids).all()
+
+
+def test_a_text_that_is_one_long_line_is_never_a_list_of_its_words():
+    line = "the cat sat " * 100_000
+    assert len(line) > language._LONG_LINE
+    tracemalloc.start()
+    ids = encode([line], WORDS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert ids.tolist() == [0, 2, 4] * 100_000 + [1]
+    assert peak < 2 * (len(line) + ids.nbytes)
+
+
+def test_a_file_of_ids_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    def failing():
+        yield "the cat"
+        raise RuntimeError("the disk went away")
+
+    monkeypatch.setattr(windows, "_BLOCK", 2)
+    path = tmp_path / "ids.npy"
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            encode_to_file(failing(), WORDS, path)
+        with pytest.raises(ValueError, match="no line with text"):
+            encode_to_file([], WORDS, path)
+        assert not path.exists()
+    kept = encode_to_file(["the cat", "sat"], WORDS, path)
+    with pytest.raises(RuntimeError):
+        encode_to_file(failing(), WORDS, path)
+    assert kept.tolist() == np.load(path).tolist() == [0, 2, 1, 4, 1]
+    assert [file.name for file in tmp_path.iterdir()] == ["ids.npy"]
+
+
+def test_windows_of_training_by_hand():
+    items = list(TrainingWindows(np.arange(100, 119), batch_size=2, num_steps=4))
+    # Streams of 9 tokens: 100-108 and 109-117; 118 fills none.
+    assert [inputs["token_ids"].tolist() for inputs, _ in items] == [
+        [[100, 101, 102, 103], [109, 110, 111, 112]],
+        [[104, 105, 106, 107], [113, 114, 115, 116]],
+    ]
+    assert [targets.tolist() for _, targets in items] == [
+        [[101, 102, 103, 104], [110, 111, 112, 113]],
+        [[105, 106, 107, 108], [114, 115, 116, 117]],
+    ]
+    assert [inputs["is_first"].tolist() for inputs, _ in items] == [[True, True], [False, False]]
+
+
+sizes = st.tuples(st.integers(1, 400), st.integers(1, 12), st.integers(1, 40))
+
+
+@given(sizes)
+@settings(max_examples=200, deadline=None)
+def test_windows_of_training_are_those_of_a_plain_loop(sizes):
+    extra, batch, steps = sizes
+    ids = np.arange(batch * (steps + 1) + extra - 1)
+    expected = []
+    length = len(ids) // batch
+    at = 0
+    while at + steps < length:
+        rows = [list(range(row * length + at, row * length + at + steps)) for row in range(batch)]
+        expected.append((rows, [[i + 1 for i in row] for row in rows]))
+        at += steps
+    found = TrainingWindows(ids, batch_size=batch, num_steps=steps)
+    assert [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in found] == expected
+    assert len(found) == len(expected) > 0
+    assert found.num_predictions == len(expected) * batch * steps
+
+
+@given(sizes)
+@settings(max_examples=200, deadline=None)
+def test_evaluation_predicts_every_token_but_the_first_once_from_the_token_before_it(sizes):
+    extra, batch, steps = sizes
+    ids = np.arange(batch + extra)  # an id tells its place
+    found = evaluation_windows(ids, batch, steps)
+    items = list(found)
+    assert {targets.shape for _, targets in items} == {(batch, steps)}
+    assert [inputs["is_first"].all() for inputs, _ in items] == [inputs["is_first"].any() for inputs, _ in items]
+    assert [inputs["is_first"].all() for inputs, _ in items] == [True] + [False] * (len(items) - 1)
+    token_ids = np.concatenate([inputs["token_ids"] for inputs, _ in items], axis=1)
+    targets = np.concatenate([targets for _, targets in items], axis=1)
+    counts = targets >= 0
+    assert sorted(targets[counts].tolist()) == list(range(1, len(ids)))
+    assert (token_ids[counts] == targets[counts] - 1).all()
+    assert not token_ids[~counts].any()
+    assert (targets[~counts] == -1).all()
+    for row, inside in zip(targets, counts, strict=True):
+        assert (np.diff(row[inside]) == 1).all()  # the state that a row carries is that of the token before
+        assert not inside[int(inside.sum()) :].any()
+    assert counts.sum(axis=1).max() - counts.sum(axis=1).min() <= 1
+    assert len(items) == len(found) == -(-int(counts.sum(axis=1).max()) // steps)
+    assert found.num_predictions == len(ids) - 1
+
+
+def test_resuming_in_the_middle_of_an_epoch_goes_on_with_the_window_that_would_have_come():
+    for whole in (
+        TrainingWindows(np.arange(1000), batch_size=3, num_steps=7),
+        evaluation_windows(np.arange(1000), 3, 7),
+    ):
+        items = [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in whole]
+        for first in (0, 1, 20, len(whole) - 1):
+            rest = whole.start_at(first)
+            for found in (rest, rest.dataset.as_numpy_iterator()) if first == 20 else (rest,):
+                assert [(inputs["token_ids"].tolist(), targets.tolist()) for inputs, targets in found] == items[first:]
+            assert len(rest) == len(items) - first
+            assert next(iter(rest))[0]["is_first"].tolist() == [first == 0] * 3
+            assert rest.num_predictions == sum(np.sum(np.array(targets) >= 0) for _, targets in items[first:])
+        assert len(whole.start_at(20).dataset) == len(items) - 20
+        assert next(iter(whole.start_at(5).start_at(6)))[1].tolist() == items[11][1]
+        for wrong in (-1, len(whole), 1.5):
+            with pytest.raises(ValueError, match="window must be"):
+                whole.start_at(wrong)
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Bigrams(keras.Model):
+    """The next token given the last; counts how often it is told to start afresh."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = keras.layers.Embedding(10, 10)
+        self.resets = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+    def call(self, inputs):
+        assert inputs["token_ids"].shape == (2, 5)
+        assert inputs["is_first"].shape == (2,)
+        self.resets.assign_add(keras.ops.cast(keras.ops.all(inputs["is_first"]), "float32"))
+        return self.embedding(inputs["token_ids"])
+
+
+def test_keras_fits_and_evaluates_on_windows_of_static_shapes_in_the_same_order_each_epoch():
+    ids = np.arange(203, dtype=np.int32) % 10
+    training = TrainingWindows(ids, batch_size=2, num_steps=5, vocab_size=10)
+    inputs, targets = training.dataset.element_spec
+    assert (inputs["token_ids"].shape, inputs["is_first"].shape, targets.shape) == ((2, 5), (2,), (2, 5))
+    assert {inputs["token_ids"].dtype, targets.dtype} == {tf.int32}
+    assert inputs["is_first"].dtype == tf.bool
+    epochs = [[targets.tolist() for _, targets in training.dataset.as_numpy_iterator()] for _ in range(2)]
+    assert epochs[0] == epochs[1] == [targets.tolist() for _, targets in training]
+    model = Bigrams()
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)
+    model.compile(keras.optimizers.Adam(0.5), loss)
+    history = model.fit(training.dataset, epochs=3, shuffle=False, verbose=0).history
+    assert float(model.resets) == 3
+    assert history["loss"][-1] < 0.1
+    model.fit(training.start_at(4).dataset, shuffle=False, verbose=0)
+    assert float(model.resets) == 3
+    assert model.evaluate(evaluation_windows(ids, 2, 5).dataset, verbose=0) < 0.1
+    assert float(model.resets) == 4
+
+
+@pytest.mark.parametrize("make", [TrainingWindows, evaluation_windows])
+@pytest.mark.parametrize(
+    ("ids", "options", "message"),
+    [
+        (np.arange(5), {}, "streams.* need at least .* tokens; received 5. Accepted: a longer text"),
+        ([], {}, "tokens; received 0"),
+        (np.arange(9.0), {}, r"ids must be integers \(tokens,\); received float64 of shape \(9,\)"),
+        (np.zeros((9, 2), int), {}, r"received int64 of shape \(9, 2\)"),
+        (np.array([True] * 99), {}, "received bool"),
+        (np.arange(99), {"vocab_size": 98}, "ids must be from 0 to 97; received 0 to 98"),
+        (np.arange(-1, 99), {}, r"ids must be from 0 to 2,147,483,647; received -1 to 98"),
+        (np.arange(99) << 30, {}, "ids must be from 0 to 2,147,483,647"),
+        (np.arange(99), {"batch_size": 0}, "batch_size must be an integer of at least 1; received 0"),
+        (np.arange(99), {"num_steps": 0}, "num_steps must be an integer of at least 1; received 0"),
+        (np.arange(99), {"num_steps": 2.0}, "num_steps must be an integer of at least 1; received 2.0"),
+        (np.arange(99), {"vocab_size": 0}, "vocab_size must be an integer of at least 1; received 0"),
+    ],
+)
+def test_ids_and_sizes_that_make_no_windows_are_refused(make, ids, options, message):
+    with pytest.raises(ValueError, match=message):
+        make(ids, **{"batch_size": 5, "num_steps": 3, **options})
+
+
+def test_the_shortest_text_that_makes_windows_is_the_one_the_error_names():
+    assert len(TrainingWindows(np.arange(12), batch_size=3, num_steps=3)) == 1
+    with pytest.raises(ValueError, match="3 streams of 3 steps need at least 12 tokens; received 11"):
+        TrainingWindows(np.arange(11), batch_size=3, num_steps=3)
+    assert evaluation_windows(np.arange(4), 3, 35).num_predictions == 3
+    with pytest.raises(ValueError, match="3 streams need at least 4 tokens; received 3"):
+        evaluation_windows(np.arange(3), 3, 35)
