@@ -125,11 +125,14 @@ def scaling(settings: Settings) -> Iterator[Row]:
     names = {tuple(point.values()): name for name, point in points.items()}
     long = long_turns(settings)
     with Worker("tensorflow") as worker:
-        steps, measured = {}, {}
+        steps, measured, built = {}, {}, set()
         for (depth, units, batch, length), name in names.items():
-            architecture = Architecture(depth, units, 50, 100, kernel=settings.kernel)
-            worker.ask("build", side="ours", architecture=architecture.to_dict(), key=name)
-            shape = {"method": "train", "key": name, "batch": batch, "time": length}
+            key = f"{depth}x{units}"
+            if key not in built:
+                architecture = Architecture(depth, units, 50, 100, kernel=settings.kernel)
+                worker.ask("build", side="ours", architecture=architecture.to_dict(), key=key)
+                built.add(key)
+            shape = {"method": "train", "key": key, "batch": batch, "time": length}
             worker.ask("run", **shape, steps=long.min_steps)
             seconds = worker.ask("run", **shape, steps=settings.min_steps)
             steps[name] = measure.steps_a_turn(seconds, settings.block_seconds, settings.min_steps)
