@@ -113,7 +113,7 @@ def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) ->
         "accuracy_std": "" if result.std is None else round(100 * result.std, 2),
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in runs["test_accuracy"]),
         "dev_accuracy_mean": round(100 * runs["dev_accuracy"].mean(), 2),
-        "paper": PAPER.get(model, {} if model in PAPER else recipe.expected).get(dataset, ""),
+        "paper": (PAPER.get(model) or recipe.expected or zoo.get_recipe("ding2018").expected).get(dataset, ""),
         "encoder_parameters": runs["encoder_parameters"][0],
         "epochs": " ".join(map(str, runs["epochs"])),
         "patience": config["training"]["patience"],

@@ -36,7 +36,7 @@ def test_the_closed_formula_gives_the_papers_counts_for_every_row(recipe):
 
 
 def test_built_models_give_the_papers_counts_for_every_row():
-    assert set(ROWS) == set(zoo.list_recipes(model="dc_bilstm")) - {"xie2019"}
+    assert set(ROWS) == set(zoo.list_recipes(model="dc_bilstm")) - {"xie2019", "fixed_vectors"}
     for recipe, (*_, with_biases, without) in ROWS.items():
         model = zoo.build("dc_bilstm", recipe=recipe, vocab_size=10, num_classes=2)
         assert zoo.count_encoder_parameters(model) == with_biases
@@ -50,6 +50,14 @@ def test_the_baselines_and_the_encoder_of_xie_count_as_published():
     stacked = zoo.count_encoder_parameters("stacked_bilstm", recipe="ding2018")
     assert stacked == 8 * 100 * (300 + 100 + 1) + 7 * 8 * 100 * (200 + 100 + 1)
     assert zoo.count_encoder_parameters("residual_bilstm", recipe="ding2018") == stacked + 300 * 200
+
+
+def test_our_own_recipe_differs_from_the_papers_in_the_word_vectors_alone():
+    ours, papers = zoo.get_recipe("fixed_vectors"), zoo.get_recipe("ding2018")
+    for model in papers.models:
+        assert ours.arguments_for(model) == {**papers.arguments_for(model), "trainable_embeddings": False}
+    assert (ours.batch_size, ours.epochs, ours.patience) == (papers.batch_size, papers.epochs, papers.patience)
+    assert not ours.expected
 
 
 def test_expected_scores_are_those_of_the_papers_tables():
