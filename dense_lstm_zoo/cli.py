@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.bundle import check
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification import ClassificationBundle, Prediction
@@ -42,6 +43,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _import_tensorflow() -> None:
+    """Import TensorFlow without the lines that its C++ code prints before any setting can silence it."""
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        import tensorflow_text  # noqa: F401 - imports TensorFlow
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+
+
 def _list(pattern: str, task: str | None) -> None:
     for name in zoo.list_models(pattern, task=task):
         found = registry.entry(name)
@@ -61,15 +75,17 @@ def _train(model: str, **options: Any) -> None:
     registry.entry(model)  # a misspelt model is told before the data is read
     corpus_options = {name: options.pop(name) for name in ("dataset", *_FILE_OPTIONS)}
     options = {name: value for name, value in options.items() if value is not None}
+    if "recipe" in options:
+        zoo.get_recipe(options["recipe"])
+    corpus = _corpus(**corpus_options)
+    _import_tensorflow()
     if options.keys() & {"seeds", "folds", "only_folds"}:
-        zoo.run_protocol(model, _corpus(**corpus_options), **options)
+        zoo.run_protocol(model, corpus, **options)
     else:
-        zoo.train(model, _corpus(**corpus_options), **options)
+        zoo.train(model, corpus, **options)
 
 
 def _evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
-    from dense_lstm_zoo.bundle import check
-
     trained_on = json.loads((check(bundle) / "config.json").read_text(encoding="utf-8"))["training"]["dataset"]
     corpus = _corpus(dataset or trained_on, **file_options)
     texts = getattr(corpus, split)
@@ -139,6 +155,8 @@ def _bench(only: list[str] | None, quick: bool, device: str, output: str | None)
 
 
 def _load(bundle: str) -> ClassificationBundle:
+    check(bundle)
+    _import_tensorflow()
     return zoo.load(bundle)  # type: ignore[return-value]
 
 
