@@ -1,0 +1,250 @@
+"""A built-in corpus for language models: English-like sentences in which words far apart depend on each other.
+
+Every sentence is derived from a small probabilistic grammar and so is grammatical by construction. It is in lower case,
+with punctuation marks as tokens of their own and one space between tokens. What a model has to carry along:
+
+* number: a verb agrees with its subject across prepositional phrases and relative clauses, which nest two deep: "the
+  kings that the men that a girl near the old bridges knows admire often reign .";
+* gender: "herself", "himself", "itself" and "themselves", with their pronouns and possessives, look back to the subject
+  past people of another gender: "the actor that the women near the river trust must remember himself .";
+* pairs: "either" waits for "or", "neither" for "nor", "both" for "and" and then a plural verb, "not only" for "but
+  also", "if" for "then", and a quotation for its second mark;
+* topic: the first noun sets one of ten topics. A sentence on music keeps to violins and rehearsals up to its full stop
+  and past people, places and verbs that belong to no topic and so give nothing away: "if the tenor that many women
+  beyond the bridge envy keeps his violin only for himself , then he must sing .".
+
+An n-gram model mostly does not see what decides such words. Words are drawn with a long tail, and four of them are kept
+out of train, so that valid and test hold words that no model knows.
+"""
+
+import bisect
+import functools
+import itertools
+import random
+import re
+from collections.abc import Sequence
+
+_SPLIT_TOKENS = {"train": 120_000, "valid": 12_000, "test": 12_000}
+_SEED = 10
+_LENGTH_LIMITS = (5, 35)
+_KEPT_OUT_OF_TRAIN = {"gertrude", "leopold", "sullen", "grudgingly"}
+
+# What the words of a phrase agree in: a feminine, masculine or neuter singular, the plural, or the "i" of a quotation.
+_AGREEMENTS = "fmnpi"
+_SINGULAR = "fmn"
+
+# The alternatives of a symbol, each behind its weight. In them, [symbol] agrees with the phrase that it stands in, and
+# [symbol=p] is plural whatever that phrase is. [symbol+] has an agreement of its own, and so has [symbol#], for things,
+# which have no gender: how often each is drawn follows as cumulative weights. "symbol:fm" is for these two only.
+_FRESH = {"+": ("fmnp", (4, 8, 10, 17)), "#": ("np", (3, 5))}
+_RULES = {
+    "sentence": (
+        "16 [clause] . | 7 [clause] [because] [pronoun] [predicate] . | 4 [because] [clause] , [pronoun] [predicate] ."
+        "| 4 if [clause] , then [pronoun] [predicate] . | 2 if [clause] , then [clause+] ."
+        "| 3 either [clause] or [clause+] . | 3 neither the [agent] [modifiers] nor [possessive] [kin] [simple] ."
+        "| 4 [subject] either [deed] or [deed] . | 4 [subject] neither [simple] nor [simple] ."
+        "| 4 [subject] not only [deed] but also [deed] . | 2 [subject] [say] that [pronoun] [predicate] ."
+        "| 3 both the [agent] [modifiers] and [possessive] [kin+] [predicate=p] ."
+        '| 3 [subject] [say] : " [speech] . " | 3 " [speech] , " [say] [subject] .'
+    ),
+    "speech": "2 [clause+] | 2 i [predicate=i] | 1 if [clause+] , then i [deed=i] | 1 i either [deed=i] or [deed=i]",
+    "clause": "1 [subject] [predicate]",
+    "subject": "3 [det] [agent] [modifiers] | 1 [det] [adj] [agent] [modifiers]",
+    "modifiers": (
+        "6 | 4 [where] | 2 [where] and [where] | 6 that [admirer+] | 3 [where] that [admirer+]"
+        "| 2 that [admire] [other+] | 2 that [admire] [other+] [where]"
+    ),
+    "admirer": "4 [other] [admire] | 4 [described] [where] [admire] | 3 [described] that [inner+] [admire]",
+    "inner": "2 [other] [admire] | 1 [described] [where] [admire]",
+    "other": "1 [described]",
+    "other:fm": "3 [name] | 4 [described]",
+    "described": "3 [det] [person] | 1 [det] [adj] [person]",
+    "where": "1 [prep] [spot#]",
+    "spot": "3 [det] [place] | 1 [det] [adj] [place]",
+    "predicate": "8 [deed] | 3 [deed] and [deed] | 1 [deed] , [deed] and [deed]",
+    "deed": "9 [simple] | 3 [adv] [plain] | 1 [can] [adv] [bare]",
+    "simple": "8 [plain] | 4 [can] [bare] | 2 [want] to [bare] | 1 [seem] [adj]",
+    "plain": (
+        "4 [act] | 3 [act] in the [hall] | 3 [act] [where] | 3 [handle] [object] | 8 [keep] [object]"
+        "| 3 [keep] [object] [where] | 3 [keep] [object] only for [reflexive] | 3 [admire] [reflexive]"
+        "| 3 [admire] [other+] [where] and also [reflexive] | 2 [admire] [other+] [where] more than [reflexive]"
+    ),
+    "object": "3 [item#] | 2 [possessive] [thing#] | 1 [possessive] [adj] [thing#]",
+    "item": "3 [det] [thing] | 1 [det] [adj] [thing]",
+}
+# After "can" or "to", a verb shows no number, but what looks back to the subject still agrees with it.
+_RULES["bare"] = re.sub(r"\[(act|handle|keep|admire)\]", r"[\1=p]", _RULES["plain"])
+
+_NOUNS = {  # feminine | masculine | neuter
+    "person": "woman girl lady aunt|man boy gentleman uncle|family crowd",
+    "kin": "sister daughter mother|brother son father|rival sponsor",
+    "place": "||bridge river tower garden gate market fountain wall",
+}
+_VERBS = {
+    "keep": "keep need find buy hide sell lose bring",
+    "admire": "admire know love trust praise envy remember avoid",
+    "say": "say whisper reply insist",
+    "seem": "seem look remain",
+    "want": "want hope promise",
+}
+_PARTICLES = {
+    "name:f": "mary anna clara julia helen agnes gertrude winifred",
+    "name:m": "john peter thomas martin oliver hugo leopold barnaby",
+    "adv": "often never always rarely usually sometimes secretly gladly proudly grudgingly wearily",
+    "adj": "old young famous quiet clever proud strange elegant gloomy sullen drowsy",
+    "prep": "near behind beside beyond",
+    "because": "because while when until although before",
+    "can": "can must should might may",
+    "det:fmn": "the a this every",
+    "det:p": "the some these many those",
+}
+_PRONOUNS = {
+    "pronoun": "she he it they i",
+    "possessive": "her his its their my",
+    "reflexive": "herself himself itself themselves myself",
+}
+# The most frequent topic first. Its agents; things; halls; verbs that take a thing; verbs that do not.
+_TOPICS = """
+soprano songstress|tenor baritone|orchestra; violin trumpet drum ballad; auditorium bandstand; play tune; sing rehearse
+queen princess|king prince|dynasty; crown throne sceptre jewel; palace castle; inherit guard; reign abdicate
+waitress hostess|waiter host|bistro; soup pie sauce pudding; kitchen pantry; taste stir; cook dine
+witch sorceress|wizard warlock|coven; potion wand cauldron spell; dungeon crypt; enchant conjure; vanish hover
+actress showgirl|actor showman|troupe; costume script mask puppet; theatre playhouse; design unpack; act improvise
+mermaid fisherwoman|merman fisherman|fleet; net anchor oar raft; harbour lagoon; mend haul; swim drift
+schoolgirl headmistress|schoolboy headmaster|academy; essay poem report diary; classroom library; read copy; study cram
+nun abbess|monk abbot|parish; hymn candle psalm relic; chapel abbey; cherish donate; pray kneel
+shepherdess milkmaid|shepherd herdsman|flock; pumpkin turnip cabbage carrot; barn stable; plant harvest; yodel toil
+businesswoman landlady|businessman landlord|company; invoice loan lease bill; office bank; audit approve; invest haggle
+"""
+_OPEN_CLASSES = {"agent", "thing", "hall", "handle", "act", "name", "adv", "adj", *_NOUNS, *_VERBS}
+
+_SYMBOL = re.compile(r"\[(\w+)([+#]?)(?:=(\w))?\]")
+_Part = str | tuple[str, str, str | None]  # a word, or a symbol with its mark and its fixed agreement
+_Table = dict[tuple[str, str], tuple[list[float], list[list[_Part]]]]  # cumulative weights and templates
+
+
+@functools.cache
+def demo_language_splits() -> dict[str, list[str]]:
+    """Return the demo corpus for language models.
+
+    Returns:
+        The sentences of "train", "valid" and "test", about 120,000, 12,000 and 12,000 tokens, with no end marker. They
+        are the same on every platform and Python version, and every call returns the same object.
+
+    Example:
+        >>> splits = demo_language_splits()
+        >>> {name: sum(len(sentence.split()) for sentence in sentences) // 1000 for name, sentences in splits.items()}
+        {'train': 120, 'valid': 12, 'test': 12}
+    """
+    rng = random.Random(_SEED)
+    tables = _topic_tables()
+    topics = _long_tail(len(tables))
+    splits: dict[str, list[str]] = {}
+    for name, missing in _SPLIT_TOKENS.items():
+        splits[name] = []
+        while missing > 0:
+            words = _sentence(rng, tables[_draw(rng, topics)])
+            kept_out = name == "train" and not _KEPT_OUT_OF_TRAIN.isdisjoint(words)
+            if not kept_out and _LENGTH_LIMITS[0] <= len(words) <= _LENGTH_LIMITS[1]:
+                splits[name].append(" ".join(words))
+                missing -= len(words)
+    return splits
+
+
+def _sentence(rng: random.Random, table: _Table) -> list[str]:
+    words: list[str] = []
+    content: list[str] = []
+
+    def expand(symbol: str, agreement: str) -> None:
+        cumulative, templates = table[symbol, agreement]
+        for part in templates[_draw(rng, cumulative)]:
+            if isinstance(part, str):
+                if words and words[-1] == "a" and part[0] in "aeiou":
+                    words[-1] = "an"
+                words.append(part)
+                if symbol in _OPEN_CLASSES:
+                    content.append(part)
+            else:
+                name, mark, fixed = part
+                expand(name, fixed or (fresh(mark) if mark else agreement))
+
+    def fresh(mark: str) -> str:
+        agreements, cumulative = _FRESH[mark]
+        return agreements[_draw(rng, cumulative)]
+
+    expand("sentence", fresh("+"))
+    # "mary , whom mary knows , sings and sings" would be grammatical, but nobody would say it.
+    return words if len(content) == len(set(content)) else []
+
+
+def _topic_tables() -> list[_Table]:
+    common: _Table = {}
+    for key, alternatives in _RULES.items():
+        symbol, _, only = key.partition(":")
+        rules = [alternative.split() for alternative in alternatives.split("|")]
+        weights = list(itertools.accumulate(float(weight) for weight, *_ in rules))
+        templates = [[_part(piece) for piece in template] for _, *template in rules]
+        common |= {(symbol, agreement): (weights, templates) for agreement in only or _AGREEMENTS}
+    for symbol, nouns in _NOUNS.items():
+        _add_nouns(common, symbol, nouns)
+    for symbol, verbs in _VERBS.items():
+        _add_verbs(common, symbol, verbs)
+    for key, particles in _PARTICLES.items():
+        symbol, _, only = key.partition(":")
+        _add(common, symbol, only or _AGREEMENTS, particles.split())
+    for symbol, pronouns in _PRONOUNS.items():
+        for agreement, pronoun in zip(_AGREEMENTS, pronouns.split(), strict=True):
+            _add(common, symbol, agreement, [pronoun])
+
+    tables = []
+    for topic in _TOPICS.strip().splitlines():
+        agents, things, halls, handles, acts = topic.split(";")
+        table = dict(common)
+        _add_nouns(table, "agent", agents)
+        _add_nouns(table, "thing", f"||{things}")
+        _add(table, "hall", _AGREEMENTS, halls.split())
+        _add_verbs(table, "handle", handles)
+        _add_verbs(table, "act", acts)
+        tables.append(table)
+    return tables
+
+
+def _part(piece: str) -> _Part:
+    match = _SYMBOL.fullmatch(piece)
+    return (match[1], match[2], match[3]) if match else piece
+
+
+def _add(table: _Table, symbol: str, agreements: str, words: list[str]) -> None:
+    table |= {(symbol, agreement): (_long_tail(len(words)), [[word] for word in words]) for agreement in agreements}
+
+
+def _add_nouns(table: _Table, symbol: str, nouns: str) -> None:
+    genders = [gender.split() for gender in nouns.split("|")]
+    for agreement, singulars in zip(_SINGULAR, genders, strict=True):
+        _add(table, symbol, agreement, singulars)
+    # The genders in turn, so that what is frequent in the singular is so in the plural.
+    in_turn = [noun for rank in itertools.zip_longest(*genders) for noun in rank if noun]
+    _add(table, symbol, "p", [_with_s(noun) for noun in in_turn])
+
+
+def _add_verbs(table: _Table, symbol: str, verbs: str) -> None:
+    _add(table, symbol, _SINGULAR, [_with_s(verb) for verb in verbs.split()])
+    _add(table, symbol, "pi", verbs.split())
+
+
+def _with_s(word: str) -> str:
+    """Make a noun plural, or put a verb into the third person singular."""
+    if word.endswith("man"):
+        return word[:-3] + "men"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "sh", "ch")) else "s")
+
+
+def _long_tail(num_words: int) -> list[float]:
+    return list(itertools.accumulate(1 / rank for rank in range(1, num_words + 1)))
+
+
+# Built on random() alone: Python promises that its stream never changes, and promises nothing of choices().
+def _draw(rng: random.Random, cumulative: Sequence[float]) -> int:
+    return bisect.bisect(cumulative, rng.random() * cumulative[-1], 0, len(cumulative) - 1)

@@ -1,0 +1,412 @@
+import functools
+import hashlib
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from dense_lstm_zoo.data.demo_language import demo_language_splits
+from tests.kneser_ney import FALLBACK, KneserNey, discounts, perplexity
+
+# Every published number on the demo corpus is about these sentences: a new digest means measuring them all again.
+PINNED_SHA256 = "a56272d18d3ad1f0a5b4eec3c5683375dbaeceea2bcc4d8dc36e480fe533d080"
+# What an interpolated modified Kneser-Ney 5-gram of train reaches on test, the floor for a recurrent language model.
+FIVE_GRAM_TEST_PERPLEXITY = 17.04
+
+DIGEST_PROGRAM = """
+import hashlib, json
+from dense_lstm_zoo.data.demo_language import demo_language_splits
+print(hashlib.sha256(json.dumps(demo_language_splits(), sort_keys=True).encode()).hexdigest())
+"""
+
+
+def word_set(text):
+    return set(text.split())
+
+
+# What follows is a reader's knowledge of English, and does not come from the code under test.
+SINGULAR_DETERMINERS = {"a", "an", "this", "every"}
+PLURAL_DETERMINERS = {"some", "these", "those", "many"}
+DETERMINERS = {"the"} | SINGULAR_DETERMINERS | PLURAL_DETERMINERS
+ADJECTIVES = word_set("old young famous quiet clever proud strange elegant gloomy sullen drowsy")
+ADVERBS = word_set("often never always rarely usually sometimes secretly gladly proudly grudgingly wearily")
+PREPOSITIONS = {"near", "behind", "beside", "beyond"}
+MODALS = {"can", "must", "should", "might", "may"}
+CONJUNCTIONS = {"because", "while", "when", "until", "although", "before"}
+NAMES = word_set(
+    "mary anna clara julia helen agnes gertrude winifred john peter thomas martin oliver hugo leopold barnaby"
+)
+FEMININE = word_set(
+    "soprano songstress queen princess waitress hostess witch sorceress actress showgirl mermaid fisherwoman "
+    "schoolgirl headmistress nun abbess shepherdess milkmaid businesswoman landlady"
+)
+MASCULINE = word_set(
+    "tenor baritone king prince waiter host wizard warlock actor showman merman fisherman schoolboy headmaster monk "
+    "abbot shepherd herdsman businessman landlord"
+)
+NEUTER = word_set("orchestra dynasty bistro coven troupe fleet academy parish flock company")
+REFERRING_WORDS = {
+    "feminine": {"she", "her", "herself"},
+    "masculine": {"he", "his", "himself"},
+    "neuter": {"it", "its", "itself"},
+    "plural": {"they", "their", "themselves"},
+}
+TOPICS = {
+    "music": "soprano sopranos tenor tenors baritone orchestra orchestras violin violins trumpet trumpets drum "
+    "auditorium bandstand play plays tune tunes sing sings rehearse rehearses",
+    "court": "queen queens king kings prince princes dynasty crown crowns throne thrones sceptre palace castle inherit "
+    "guards reign reigns abdicate abdicates",
+    "magic": "witch witches wizard wizards coven covens potion potions wand wands cauldron dungeon enchant enchants "
+    "vanish vanishes hover hovers",
+    "sea": "mermaid mermaids merman mermen fisherman fishermen fleet fleets net nets anchor anchors oar oars harbour "
+    "mend mends swim swims drift drifts",
+}
+
+
+def digest(splits):
+    return hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()
+
+
+@functools.cache
+def tokenised(name):
+    return [sentence.split(" ") for sentence in demo_language_splits()[name]]
+
+
+def all_sentences():
+    return [sentence for name in ("train", "valid", "test") for sentence in tokenised(name)]
+
+
+def is_plural(noun):
+    return noun not in NAMES and (noun.endswith("men") or (noun.endswith("s") and not noun.endswith("ss")))
+
+
+def noun_phrase(words, start):
+    """Where its noun is, and where it ends."""
+    if words[start] in NAMES:
+        return start, start + 1
+    assert words[start] in DETERMINERS, words
+    noun = start + 1
+    while words[noun] in ADJECTIVES:
+        noun += 1
+    if words[start] != "the":
+        assert is_plural(words[noun]) == (words[start] in PLURAL_DETERMINERS), words
+    return noun, noun + 1
+
+
+def subject(words, start, pairs):
+    """Where its noun is, and where it ends; the (noun, verb) of each of its relative clauses are added to pairs."""
+    noun, end = noun_phrase(words, start)
+    while words[end] in PREPOSITIONS or (words[end] == "and" and words[end + 1] in PREPOSITIONS):
+        _, end = noun_phrase(words, end + 1 + (words[end] == "and"))
+    if words[end] == "that" and (words[end + 1] in DETERMINERS or words[end + 1] in NAMES):
+        inner, verb = subject(words, end + 1, pairs)
+        pairs.append((inner, verb))
+        end = verb + 1
+    elif words[end] == "that":
+        pairs.append((noun, end + 1))
+        _, end = noun_phrase(words, end + 2)
+        if words[end] in PREPOSITIONS:
+            _, end = noun_phrase(words, end + 1)
+    return noun, end
+
+
+def subjects_and_verbs(words):
+    """The (noun, verb) of the first clause and of the relative clauses in it; nothing where it has no such subject."""
+    start = 1 if words[0] in {"if", "either", '"', *CONJUNCTIONS} else 0
+    pairs = []
+    if words[start] in DETERMINERS:
+        noun, verb = subject(words, start, pairs)
+        while words[verb] in ADVERBS or words[verb] in {"either", "neither", "not", "only"}:
+            verb += 1
+        if words[verb] not in MODALS:
+            pairs.append((noun, verb))
+    return pairs
+
+
+def disagreements(words):
+    return [
+        (words[noun], words[verb])
+        for noun, verb in subjects_and_verbs(words)
+        if is_plural(words[noun]) == words[verb].endswith("s")
+    ]
+
+
+def gender(noun):
+    return next(
+        name
+        for name, nouns in (
+            ("feminine", FEMININE),
+            ("masculine", MASCULINE),
+            ("neuter", NEUTER),
+            ("plural", {noun} if is_plural(noun) else ()),
+        )
+        if noun in nouns
+    )
+
+
+def referring_words(words):
+    """The first subject and the words that look back to it; nothing where a second subject could be meant."""
+    start = 1 if words[0] in {"if", "neither", *CONJUNCTIONS} else 0
+    second_subject = '"' in words or ("then" in words and words[words.index("then") + 1] in DETERMINERS)
+    if second_subject or words[start] not in DETERMINERS:
+        return None, []
+    noun, end = subject(words, start, [])
+    return noun, [i for i in range(end, len(words)) if words[i] in set().union(*REFERRING_WORDS.values())]
+
+
+def wrong_references(words):
+    noun, places = referring_words(words)
+    return [words[i] for i in places if words[i] not in REFERRING_WORDS[gender(words[noun])]]
+
+
+def share_above(distances, limit):
+    return sum(distance > limit for distance in distances) / len(distances)
+
+
+def pair_distances(words, opening, closing):
+    """How far each opening is from the closing that it waits for; fails where one of the two is missing."""
+    places = [i for i, word in enumerate(words) if word in (opening, closing)]
+    assert [words[i] for i in places] == [opening, closing] * (len(places) // 2), words
+    return [second - first for first, second in zip(places[::2], places[1::2], strict=True)]
+
+
+def test_the_splits_have_about_120000_and_twice_12000_tokens():
+    sizes = {name: sum(len(s.split()) for s in sentences) for name, sentences in demo_language_splits().items()}
+    assert list(sizes) == ["train", "valid", "test"]
+    assert 120_000 <= sizes["train"] < 120_100
+    assert 12_000 <= sizes["valid"] < 12_100
+    assert 12_000 <= sizes["test"] < 12_100
+
+
+def test_the_corpus_is_the_pinned_one_in_a_fresh_process_with_another_hash_seed():
+    assert digest(demo_language_splits()) == PINNED_SHA256
+    environment = {**os.environ, "PYTHONHASHSEED": "4321", "PYTHONPATH": os.pathsep.join(sys.path)}
+    fresh = subprocess.run(
+        [sys.executable, "-c", DIGEST_PROGRAM], env=environment, capture_output=True, text=True, check=True
+    )
+    assert fresh.stdout.strip() == PINNED_SHA256
+
+
+def test_a_second_call_does_no_work():
+    assert demo_language_splits() is demo_language_splits()
+
+
+def test_sentences_are_5_to_35_lower_case_tokens_with_a_full_stop():
+    for words in all_sentences():
+        assert 5 <= len(words) <= 35, words
+        assert all(re.fullmatch(r'[a-z]{1,15}|[.,:"]', word) for word in words), words
+        assert words[-1] == "." or words[-2:] == [".", '"'], words
+        assert words.count(".") == 1, words
+
+
+def test_a_becomes_an_before_a_vowel_only():
+    for sentence in demo_language_splits()["train"]:
+        assert not re.search(r"\ba [aeiou]|\ban [^aeiou]", sentence), sentence
+
+
+def test_the_lengths_are_spread():
+    lengths = Counter(len(words) for words in tokenised("train"))
+    assert set(range(5, 36)) == set(lengths)
+    assert max(lengths.values()) < 0.1 * sum(lengths.values())
+
+
+def test_the_vocabulary_has_250_to_500_types_with_a_long_tail():
+    counts = Counter(word for words in all_sentences() for word in words)
+    assert 250 <= len(counts) <= 500
+    frequencies = sorted(counts.values(), reverse=True)
+    assert sum(frequencies[:20]) > 0.4 * sum(frequencies)
+    assert sum(frequency < 0.0003 * sum(frequencies) for frequency in frequencies) > 0.25 * len(frequencies)
+
+
+def test_some_words_occur_in_train_only_and_a_few_outside_it_only():
+    train, valid, test = (Counter(w for words in tokenised(name) for w in words) for name in ("train", "valid", "test"))
+    assert len(set(train) - set(valid) - set(test)) >= 5
+    assert 2 <= len((set(valid) | set(test)) - set(train)) <= 5
+    for other in (valid, test):
+        unknown = sum(count for word, count in other.items() if word not in train)
+        assert 0.001 < unknown / sum(other.values()) < 0.01
+
+
+def test_hardly_any_sentence_of_valid_or_test_that_is_longer_than_8_tokens_is_known_from_train():
+    # Chance repeats short and frequent sentences only, as each further token takes about 1.9 nats.
+    # Measured: none of 605 in valid, none of 601 in test. The limit lets three through.
+    known = {tuple(words) for words in tokenised("train")}
+    for name in ("valid", "test"):
+        long = [tuple(words) for words in tokenised(name) if len(words) > 8]
+        assert sum(words in known for words in long) <= 0.005 * len(long)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("the kings that the men that a girl near the bridges knows admire often reign .", []),
+        ("the kings that the men that a girl near the bridges know admire often reign .", [("girl", "know")]),
+        ("the kings that the men that a girl near the bridges knows admires often reign .", [("men", "admires")]),
+        ("the king that the men near the bridge admire and . .", [("king", "and")]),
+        ("if the queens near the tower and behind a gate knows mary , then they reign .", [("queens", "knows")]),
+        ("a witch that admires these women near the gates neither hover nor seems old .", [("witch", "hover")]),
+        ("a witch that admire these women should hover .", [("witch", "admire")]),
+    ],
+)
+def test_the_check_of_agreement_finds_what_is_wrong(sentence, wrong):
+    assert disagreements(sentence.split()) == wrong
+
+
+def test_every_verb_agrees_in_number_with_its_subject_however_far_away():
+    checked = [(words, subjects_and_verbs(words)) for words in all_sentences()]
+    assert sum(bool(pairs) for _, pairs in checked) > 0.7 * len(checked)
+    assert [wrong for words, _ in checked for wrong in disagreements(words)] == []
+    distances = [verb - noun for _, pairs in checked for noun, verb in pairs]
+    assert set(range(1, 16)) <= set(distances)
+    assert share_above(distances, 6) > 0.15
+
+
+def test_relative_clauses_nest_two_deep():
+    depths = Counter(len(subjects_and_verbs(words)) for words in tokenised("train"))
+    assert max(depths) == 3
+    assert depths[3] > 0.02 * sum(depths.values())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("the actor that the women near the river trust must remember himself .", []),
+        ("the actor that the women near the river trust must remember herself .", ["herself"]),
+        ("neither the orchestra near a gate nor its rival sells their violin only for itself .", ["their"]),
+        ("because the queens know mary , she reign .", ["she"]),
+    ],
+)
+def test_the_check_of_references_finds_what_is_wrong(sentence, wrong):
+    assert wrong_references(sentence.split()) == wrong
+
+
+def test_every_pronoun_agrees_in_gender_and_number_with_a_subject_however_far_away():
+    checked = [(words, *referring_words(words)) for words in all_sentences()]
+    assert [wrong for words, _, _ in checked for wrong in wrong_references(words)] == []
+    distances = [place - noun for _, noun, places in checked for place in places]
+    assert len(distances) > 5000
+    assert set(range(2, 26)) <= set(distances)
+    assert share_above(distances, 6) > 0.5
+    kinds = Counter(words[place] for words, _, places in checked for place in places)
+    assert set(kinds) == set().union(*REFERRING_WORDS.values())
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("either", "or"), ("neither", "nor"), ("if", "then"), ("not", "but"), ('"', '"')]
+)
+def test_what_comes_in_pairs_is_closed_often_far_away(opening, closing):
+    distances = [distance for words in all_sentences() for distance in pair_distances(words, opening, closing)]
+    assert len(distances) > 300
+    assert len(set(distances)) >= 12
+    assert share_above(distances, 6) > 0.3
+
+
+def test_both_waits_for_a_second_person_and_a_plural_verb():
+    sentences = [words for words in all_sentences() if words[0] == "both"]
+    distances = []
+    for words in sentences:
+        noun, end = subject(words, 1, [])
+        assert words[end] == "and", words
+        assert words[end + 1] in REFERRING_WORDS[gender(words[noun])], words
+        verb = end + 3
+        while words[verb] in ADVERBS:
+            verb += 1
+        assert not words[verb].endswith("s"), words
+        distances.append(end)
+    assert len(distances) > 300
+    assert share_above(distances, 6) > 0.3
+
+
+def test_a_sentence_keeps_to_one_topic_however_long_it_is():
+    topic_of = {word: topic for topic, words in TOPICS.items() for word in words.split()}
+    distances = []
+    for words in all_sentences():
+        places = [i for i, word in enumerate(words) if word in topic_of]
+        assert len({topic_of[words[i]] for i in places}) <= 1, words
+        distances += [second - first for first, second in itertools.pairwise(places)]
+    assert len(distances) > 5000
+    assert share_above(distances, 6) > 0.3
+
+
+def test_the_discounts_are_those_of_chen_and_goodman():
+    # n1, n2, n3, n4 = 10, 4, 2, 1, so that Y = 10 / (10 + 2 * 4) = 5 / 9.
+    counts = [1] * 10 + [2] * 4 + [3] * 2 + [4] + [17]
+    d1, d2, d3 = 1 - 2 * (5 / 9) * 4 / 10, 2 - 3 * (5 / 9) * 2 / 4, 3 - 4 * (5 / 9) * 1 / 2
+    assert discounts(counts) == pytest.approx((0, d1, d2, d3))
+    assert discounts([1, 1, 2]) == FALLBACK
+    assert discounts([1] * 24 + [2] * 6 + [3] * 6 + [4] * 19) == FALLBACK
+
+
+def test_a_bigram_model_of_two_sentences_has_the_probabilities_worked_by_hand():
+    model = KneserNey([["a", "b"], ["a", "c"]], order=2)
+    # Seen before a: <s>; before b: a; before c: a; before <eos>: b and c. Each gives up 0.5, or 1 of a count of 2. That
+    # is 2.5 of 5 in all, spread over a, b, c, <eos> and <unk>.
+    unigrams = {"a": 0.5 / 5 + 0.1, "b": 0.5 / 5 + 0.1, "c": 0.5 / 5 + 0.1, "<eos>": 1 / 5 + 0.1, "<unk>": 0.1}
+    assert {word: model.probability(word) for word in model.vocabulary} == pytest.approx(unigrams)
+    assert model.probability("a", ("<s>",)) == pytest.approx((2 - 1) / 2 + 1 / 2 * 0.2)
+    assert model.probability("b", ("a",)) == pytest.approx((1 - 0.5) / 2 + (0.5 + 0.5) / 2 * 0.2)
+    assert model.probability("c", ("b",)) == pytest.approx(0.5 * 0.2)
+    assert model.probability("<eos>", ("<unk>",)) == pytest.approx(0.3)
+    # p(a | <s>) p(b | a) p(<eos> | b), and p(<unk> | <s>) p(<eos> | <unk>)
+    train = [["a", "b"], ["a", "c"]]
+    assert perplexity(train, [["a", "b"]], order=2) == pytest.approx((0.6 * 0.35 * 0.65) ** (-1 / 3))
+    assert perplexity(train, [["z"]], order=2) == pytest.approx((0.05 * 0.3) ** (-1 / 2))
+    assert perplexity(train, [["a", "b"], ["z"]], order=2) == pytest.approx(
+        (0.6 * 0.35 * 0.65 * 0.05 * 0.3) ** (-1 / 5)
+    )
+
+
+def test_a_trigram_model_counts_sentence_starts_plainly_and_other_bigrams_by_what_they_follow():
+    model = KneserNey([["a"], ["a"], ["b"], ["c", "a"]], order=3)
+    # The unigrams a, b, c, <eos> follow 2, 1, 1 and 2 words: 3 of 6 are given up, over a, b, c, <eos> and <unk>.
+    p_a, p_end = 1 / 6 + 0.1, 1 / 6 + 0.1
+    assert model.probability("a") == pytest.approx(p_a)
+    # "<s> a" is counted twice, "<s> b" and "<s> c" once: 1, 0.5 and 0.5 of 4 are given up.
+    after_begin = (2 - 1) / 4 + 2 / 4 * p_a
+    assert model.probability("a", ("<s>",)) == pytest.approx(after_begin)
+    # "a <eos>" occurs three times and after two words, <s> and c; "<s> a <eos>" twice.
+    after_a = (2 - 1) / 2 + 1 / 2 * p_end
+    assert model.probability("<eos>", ("a",)) == pytest.approx(after_a)
+    assert model.probability("<eos>", ("<s>", "a")) == pytest.approx((2 - 1) / 2 + 1 / 2 * after_a)
+    assert model.probability("<eos>", ("b", "a")) == pytest.approx(after_a)
+
+
+@functools.cache
+def five_gram():
+    return KneserNey(tokenised("train"))
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "",
+        "<s>",
+        "<s> the",
+        "the old",
+        "that the women near",
+        "old the . near",
+        "<s> <unk> the",
+        "only for",
+        "queen <unk>",
+    ],
+)
+def test_probabilities_sum_to_1_after_contexts_seen_and_unseen(context):
+    model = five_gram()
+    probabilities = [model.probability(word, tuple(context.split())) for word in model.vocabulary]
+    assert all(probability > 0 for probability in probabilities)
+    assert sum(probabilities) == pytest.approx(1)
+
+
+def test_a_5_gram_model_of_train_has_the_stated_perplexity_on_test():
+    assert perplexity(tokenised("train"), tokenised("test")) == pytest.approx(FIVE_GRAM_TEST_PERPLEXITY, rel=0.02)
+
+
+def test_longer_contexts_hardly_help_an_n_gram_model():
+    # Otherwise the corpus would hold nothing for a recurrent model to find.
+    trigram = perplexity(tokenised("train"), tokenised("test"), order=3)
+    assert trigram < 1.02 * FIVE_GRAM_TEST_PERPLEXITY
