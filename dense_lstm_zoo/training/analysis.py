@@ -32,7 +32,7 @@ def analyse(
     Example:
         >>> found = analyse(["a", "b"], np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]]), ["down", "up"])
         >>> found["confusion"], found["wrong"][0]["text"], round(found["calibration_error"], 2)
-        ([[1, 0], [1, 0]], 'b', 0.35)
+        ([[1, 0], [1, 0]], 'b', 0.45)
     """
     predicted, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
     right = predicted == labels
