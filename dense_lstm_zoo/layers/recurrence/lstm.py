@@ -52,7 +52,10 @@ def lstm(
     if kernel == "cudnn":
         ran = kernels.run_on_inputs(join(inputs), lengths, directions, start)
     else:
-        # One product for all steps; only the small recurrent product is left inside the loop.
+        # One product for all steps; only the small recurrent product is left inside the loop. Both directions read the
+        # same: it is joined once.
+        if len(inputs) > 2:
+            inputs = [inputs[0], join(inputs[1:])]
         projected = [ops.cast(project(inputs, d.kernel) + d.bias, state_dtype) for d in directions]
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         run = kernels.select(kernel)
