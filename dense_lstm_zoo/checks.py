@@ -57,6 +57,16 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
     return float(value)
 
 
+def num_features(layer: object, shape: tuple[int | None, ...]) -> int:
+    """Return the width of what a layer over time is built for, (batch, time, features), else raise ``ValueError``."""
+    if len(shape) != 3 or shape[-1] is None:
+        raise ValueError(
+            f"{type(layer).__name__} takes inputs of shape (batch, time, features) with a known number of "
+            f"features; received shape {tuple(shape)}."
+        )
+    return shape[-1]
+
+
 def difference(found: Any, asked: Any, name: str = "") -> str:
     """Say which settings differ.
 

@@ -92,12 +92,7 @@ class DenseBiLSTM(keras.layers.Layer):
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
-        if len(inputs_shape) != 3 or inputs_shape[-1] is None:
-            raise ValueError(
-                "DenseBiLSTM takes inputs of shape (batch, time, features) with a known number of features; "
-                f"received shape {tuple(inputs_shape)}."
-            )
-        width = inputs_shape[-1]
+        width = checks.num_features(self, inputs_shape)
         for layer in self.layers:
             layer.build((*inputs_shape[:2], width))
             width += layer.output_units

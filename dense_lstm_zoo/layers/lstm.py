@@ -91,12 +91,8 @@ class LSTM(keras.layers.Layer):
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
-        if len(inputs_shape) != 3 or inputs_shape[-1] is None:
-            raise ValueError(
-                f"{type(self).__name__} takes inputs of shape (batch, time, features) with a known number of "
-                f"features; received shape {tuple(inputs_shape)}."
-            )
-        self._directions = [self._add_direction(name, inputs_shape[-1]) for name in self.direction_names]
+        features = checks.num_features(self, inputs_shape)
+        self._directions = [self._add_direction(name, features) for name in self.direction_names]
 
     def _add_direction(self, direction: str, input_dim: int) -> list[Any]:
         prefix = f"{direction}_" if len(self.direction_names) > 1 else ""

@@ -138,17 +138,13 @@ class RecurrentStack(keras.layers.Layer):
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
-        if len(inputs_shape) != 3 or inputs_shape[-1] is None:
-            raise ValueError(
-                f"{type(self).__name__} takes inputs of shape (batch, time, features) with a known number of "
-                f"features; received shape {tuple(inputs_shape)}."
-            )
-        if self.wiring == "residual" and self.num_layers > 1 and inputs_shape[-1] != self.units:
+        features = checks.num_features(self, inputs_shape)
+        if self.wiring == "residual" and self.num_layers > 1 and features != self.units:
             raise ValueError(
                 f"wiring='residual' adds layers to the input and needs as many features as units = {self.units}; "
-                f"received {inputs_shape[-1]}."
+                f"received {features}."
             )
-        widths = [inputs_shape[-1]]
+        widths = [features]
         for layer in self.layers:
             read = [(*inputs_shape[:2], width) for width in self._read(widths, sum_of=lambda parts: parts[0])]
             layer.build((*inputs_shape[:2], sum(shape[-1] for shape in read)))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.models.language_model import LanguageModel
 
 _GATES = {"lstm": 4, "gru": 3, "simple_rnn": 1}
-_STATES = {"lstm": 2, "gru": 1, "simple_rnn": 1}
 
 
 def language_model(
@@ -76,11 +75,6 @@ def language_model(
 
     uniform = keras.initializers.RandomUniform(-init_range, init_range)
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
-    start = [
-        keras.Input((units,), name=f"state_{layer}_{part}")
-        for layer in range(1, num_layers + 1)
-        for part in "hc"[: _STATES[cell]]
-    ]
     embedding = keras.layers.Embedding(
         vocab_size, embedding_dim, embeddings_initializer=uniform.clone(), dtype=dtype, name="embedding"
     )
@@ -102,6 +96,11 @@ def language_model(
         dtype=dtype,
         name="stack",
     )
+    start = [
+        keras.Input((units,), name=f"state_{layer}_{part}")
+        for layer in range(1, num_layers + 1)
+        for part in "hc"[: stack.states_per_layer]
+    ]
     read, *states = stack(embedding(token_ids), initial_state=start)
     logits = keras.layers.Dense(
         vocab_size, kernel_initializer=uniform.clone(), bias_initializer=uniform.clone(), dtype=dtype, name="logits"
