@@ -46,6 +46,7 @@ setup(
             "pytest>=8.3",
             "hypothesis>=6.130",
             "scikit-learn>=1.5",
+            "seqeval>=1.2.2",  # spans counted by another hand than ours
         ],
     },
     entry_points={"console_scripts": ["dense-lstm-zoo = dense_lstm_zoo.cli:main"]},

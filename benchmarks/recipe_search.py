@@ -17,7 +17,7 @@ from pathlib import Path
 
 import dense_lstm_zoo as zoo
 from benchmarks import tables
-from benchmarks.classification import parse_settings, read_versions, vector_file
+from benchmarks.protocols import parse_settings, read_versions, vector_file
 from dense_lstm_zoo.data.corpus import cross_validation_fold
 
 RESULTS = tables.ROOT / "results" / "recipe_search.csv"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from dense_lstm_zoo import files
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 CLASSIFICATION = ROOT / "results" / "classification.csv"
+LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
+TAGGING = ROOT / "results" / "tagging.csv"
 
 
 def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
@@ -32,20 +35,71 @@ def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
 
 def classification() -> str:
     """Return the table of test accuracies."""
-    rows = pd.read_csv(CLASSIFICATION, dtype=str, keep_default_na=False)
-    lines = [
-        "| corpus | model | settings | encoder parameters | test accuracy | dev accuracy | protocol | epochs | paper |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows.sort_values(["dataset", "recipe", "settings"], kind="stable").itertuples():
-        spread = f" ± {row.accuracy_std}" if row.accuracy_std else ""
-        lines.append(
-            f"| {row.dataset} | `{row.model}` | `{row.recipe}` {row.settings} | {int(row.encoder_parameters):,} "
-            f"| {row.accuracy_mean}{spread} | {row.dev_accuracy_mean} | {row.protocol} "
-            f"| {row.epochs} (patience {row.patience}) | {row.paper} |"
-        )
-    commands = "\n".join(dict.fromkeys(row.command for row in rows.itertuples()))
+    columns = (
+        "corpus",
+        "model",
+        "settings",
+        "encoder parameters",
+        "test accuracy",
+        "dev accuracy",
+        "protocol",
+        "epochs",
+    )
+    return _table(
+        CLASSIFICATION,
+        ["dataset", "recipe", "settings"],
+        (*columns, "paper"),
+        lambda row: (
+            *(row.dataset, f"`{row.model}`", f"`{row.recipe}` {row.settings}", f"{int(row.encoder_parameters):,}"),
+            *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
+            *(f"{row.epochs} (patience {row.patience})", row.paper),
+        ),
+    )
+
+
+def language_model() -> str:
+    """Return the table of perplexities."""
+    columns = ("corpus", "model", "recipe", "parameters", "test perplexity", "dev perplexity", "protocol", "best epoch")
+    return _table(
+        LANGUAGE_MODEL,
+        ["dataset", "recipe", "settings"],
+        (*columns, "paper"),
+        lambda row: (
+            *(row.dataset, f"`{row.model}`", f"`{row.recipe}` {row.settings}", f"{int(row.parameters):,}"),
+            _with_spread(row.test_perplexity_mean, row.test_perplexity_std),
+            *(row.dev_perplexity_mean, row.protocol),
+            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
+        ),
+    )
+
+
+def tagging() -> str:
+    """Return the table of taggers' scores."""
+    columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
+    return _table(
+        TAGGING,
+        ["dataset", "model", "recipe"],
+        (*columns, "best epoch"),
+        lambda row: (
+            *(row.dataset, f"`{row.model}`", f"{row.recipe} {row.settings}", f"{int(row.encoder_parameters):,}"),
+            *(_with_spread(row.accuracy_mean, row.accuracy_std), _with_spread(row.f1_mean, row.f1_std)),
+            *(row.dev_accuracy_mean, row.protocol),
+            f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
+        ),
+    )
+
+
+def _table(path: Path, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]) -> str:
+    """Return the rows of a CSV file as a table, and behind it the commands that made them and the last versions."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines += [f"| {' | '.join(cells(row))} |" for row in rows.sort_values(order, kind="stable").itertuples()]
+    commands = "\n".join(dict.fromkeys(rows["command"]))
     return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {rows['versions'].iloc[-1]}."])
+
+
+def _with_spread(mean: str, std: str) -> str:
+    return f"{mean} ± {std}" if std else mean
 
 
 def speed() -> str:
@@ -55,7 +109,7 @@ def speed() -> str:
     return table()
 
 
-TABLES = {"classification": classification, "speed": speed}
+TABLES = {"classification": classification, "language_model": language_model, "tagging": tagging, "speed": speed}
 
 
 def render(text: str) -> str:

@@ -6,6 +6,7 @@ import abc
 import hashlib
 import importlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
     import keras
     import pandas as pd
 
+    from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
+    from dense_lstm_zoo.data.tagging_vocabulary import TaggingVocabulary
     from dense_lstm_zoo.data.vocabulary import Vocabulary
 
 FORMAT = 2
-_TASKS = {"classification": ("dense_lstm_zoo.classification", "ClassificationBundle")}
+_TASKS = {
+    "classification": ("dense_lstm_zoo.classification", "ClassificationBundle"),
+    "language_model": ("dense_lstm_zoo.language_modelling", "LanguageModelBundle"),
+    "tagging": ("dense_lstm_zoo.tagging", "TaggingBundle"),
+}
 
 
 class BundleError(ValueError):
@@ -34,21 +41,35 @@ class Bundle(abc.ABC):
         model: The model, rebuilt from ``config``.
         config: The model's name, every resolved argument, how it was trained, versions.
         vocabulary: The words it knows.
-        labels: Names of the classes, in the order of the logits.
+        labels: Names of the classes, in the order of the logits; empty where there are none.
         metrics: Test and dev scores, parameters, seconds.
-        history: One row an epoch: losses, accuracies, seconds.
+        history: One row an epoch: losses, scores, seconds.
         evaluation: Where it errs, of the test texts (dev texts without them); empty if it was never scored.
     """
 
     model: keras.Model
     config: dict[str, Any]
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary | LanguageVocabulary | TaggingVocabulary
     labels: list[str]
     metrics: dict[str, Any]
     history: pd.DataFrame
     evaluation: dict[str, Any] = field(default_factory=dict)
 
-    task: ClassVar[str]
+    measure: ClassVar[str]  # what an epoch is judged by
+    higher_is_better: ClassVar[bool]
+    read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
+
+    @property
+    def network(self) -> keras.Model:
+        """The model without what training alone needs: a language model's network, state in and state out."""
+        return registry.network(self.model)
+
+    @property
+    def _weights(self) -> keras.Model:
+        """The network as a model that was never compiled: Adam's moments would triple the file."""
+        import keras
+
+        return keras.Model(self.network.inputs, self.network.outputs)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the bundle to the folder ``path``, whole or not at all; return the path.
@@ -66,18 +87,22 @@ class Bundle(abc.ABC):
             (folder / "evaluation.json").write_text(files.to_json(self.evaluation), encoding="utf-8")
             self.history.to_csv(folder / "history.csv", index=False)
             self.vocabulary.write(folder / "vocabulary.txt")
-            _without_optimizer(self.model).save_weights(folder / "model.weights.h5")
+            self._weights.save_weights(folder / "model.weights.h5")
             report.write(self, folder)
             (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
         return path
 
     @abc.abstractmethod
-    def predict(self, texts: Any) -> Any:
-        """Predict raw texts; each task has its own kind of prediction."""
+    def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return the scores of a split, and what its report tells."""
+
+    @abc.abstractmethod
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a SavedModel that takes raw strings and needs no Python."""
 
     def __repr__(self) -> str:
         """Return the model, what it was trained on and its scores."""
-        scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith(("accuracy", "loss")))
+        scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith((self.measure, "loss")))
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
 
@@ -135,8 +160,6 @@ def load(path: str | Path) -> Bundle:
     path = check(path)
     import pandas as pd
 
-    from dense_lstm_zoo.data.vocabulary import Vocabulary
-
     config, labels, metrics, evaluation = (
         json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("config", "labels", "metrics", "evaluation")
@@ -145,6 +168,7 @@ def load(path: str | Path) -> Bundle:
 
     try:
         module, cls = _TASKS[config["task"]]
+        bundle_class = getattr(importlib.import_module(module), cls)
         kernel = kernels.check_saved(config["arguments"]["kernel"])
         model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
     except (ValueError, KeyError) as error:
@@ -153,12 +177,11 @@ def load(path: str | Path) -> Bundle:
             f"{path / 'config.json'} holds what this version does not know: {error} It was made with "
             f"dense-lstm-zoo {made_with}."
         ) from error
-    _without_optimizer(model).load_weights(path / "model.weights.h5")
-    vocabulary = Vocabulary.read(path / "vocabulary.txt", **config["text"])
+    vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
     history = pd.read_csv(path / "history.csv")
-    return getattr(importlib.import_module(module), cls)(
-        model, config, vocabulary, labels, metrics, history, evaluation
-    )
+    bundle = bundle_class(model, config, vocabulary, labels, metrics, history, evaluation)
+    bundle._weights.load_weights(path / "model.weights.h5")
+    return bundle
 
 
 def _manifest(folder: Path) -> str:
@@ -170,10 +193,3 @@ def _manifest(folder: Path) -> str:
 
 def _sealed(body: str) -> str:
     return f"{body}\nsha256 of the above: {hashlib.sha256(body.encode()).hexdigest()}\n"
-
-
-def _without_optimizer(model: keras.Model) -> keras.Model:
-    """Return the same layers as a model that was never compiled: Adam's moments would triple the file."""
-    import keras
-
-    return keras.Model(model.inputs, model.outputs)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -65,6 +66,32 @@ def num_features(layer: object, shape: tuple[int | None, ...]) -> int:
             f"features; received shape {tuple(shape)}."
         )
     return shape[-1]
+
+
+def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[list[Any]]:
+    """Yield items in lists of ``size``, as they come.
+
+    Raises:
+        TypeError: A single string in place of a sequence of them.
+    """
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"{what} must be a list of strings; received one string. Write [{items[:40]!r}].")
+    items = iter(items)
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk
+
+
+def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Yield texts, checked, in lists of ``size``, as they come.
+
+    Raises:
+        TypeError: A single string in place of a sequence, or an item that is no string.
+    """
+    for chunk in chunks(texts, size):
+        for text in chunk:
+            if not isinstance(text, (str, bytes)):
+                raise TypeError(f"texts must hold strings; received {text!r} ({type(text).__name__}).")
+        yield chunk
 
 
 def difference(found: Any, asked: Any, name: str = "") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,12 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.data.vocabulary import TextToIds, Vocabulary
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
     from dense_lstm_zoo.data.corpus import Split
-    from dense_lstm_zoo.data.vocabulary import TextToIds
 
 _CHUNK = 4096  # texts held at a time by predict_stream
 
@@ -37,7 +36,11 @@ class Prediction:
 class ClassificationBundle(Bundle):
     """A trained sentence classifier."""
 
-    task: ClassVar[str] = "classification"
+    vocabulary: Vocabulary
+
+    read_vocabulary: ClassVar[Callable[..., Vocabulary]] = Vocabulary.read
+    measure: ClassVar[str] = "accuracy"
+    higher_is_better: ClassVar[bool] = True
 
     @functools.cached_property
     def text_to_ids(self) -> TextToIds:
@@ -69,13 +72,7 @@ class ClassificationBundle(Bundle):
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction a text, in order."""
-        if isinstance(texts, (str, bytes)):
-            raise TypeError(f"texts must be a list of strings; received one string. Write [{texts[:40]!r}].")
-        texts = iter(texts)
-        while chunk := list(itertools.islice(texts, _CHUNK)):
-            for text in chunk:
-                if not isinstance(text, (str, bytes)):
-                    raise TypeError(f"texts must hold strings; received {text!r} ({type(text).__name__}).")
+        for chunk in checks.text_chunks(texts, _CHUNK):
             for text, row in zip(chunk, self.probabilities(chunk), strict=True):
                 best = int(np.argmax(row))
                 by_label = dict(zip(self.labels, row.tolist(), strict=True))
@@ -105,13 +102,13 @@ class ClassificationBundle(Bundle):
         Raises:
             ValueError: No texts, or a label the model does not know.
         """
-        return self.score(split, label_names)[0]
+        return self.assess(split, label_names)[0]
 
     def analyse(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, Any]:
         """Tell where the model errs on labelled texts; see ``training.analysis.analyse``. Arguments as ``evaluate``."""
-        return self.score(split, label_names)[1]
+        return self.assess(split, label_names)[1]
 
-    def score(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[dict[str, float], dict[str, Any]]:
+    def assess(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[dict[str, float], dict[str, Any]]:
         """Return what ``evaluate`` and ``analyse`` return, for one pass over the texts."""
         from dense_lstm_zoo.training.analysis import analyse
 

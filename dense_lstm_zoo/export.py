@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,17 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.scoring import log_probabilities
+from dense_lstm_zoo.tagging import tag
 
 if TYPE_CHECKING:
+    from dense_lstm_zoo.bundle import Bundle
     from dense_lstm_zoo.classification import ClassificationBundle
+    from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
+    from dense_lstm_zoo.language_modelling import LanguageModelBundle
+    from dense_lstm_zoo.tagging import TaggingBundle
 
+Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by name: function, specs of its inputs
 # Ops of the exported graphs that tensorflow_text brings; everything else is TensorFlow's own.
 TEXT_OPS = ("CaseFoldUTF8", "NormalizeUTF8")
 
@@ -52,19 +60,116 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
             "labels": tf.tile(names[None, :], [tf.shape(probabilities)[0], 1]),
         }
 
+    text = tf.TensorSpec((None,), tf.string, name="text")
+    token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
+    endpoints: Endpoints = {
+        "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
+        "token_ids": (classify, [token_ids]),
+    }
+    return _write(path, overwrite, [model, text_to_ids], endpoints)
+
+
+def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a language model as a SavedModel, whole or not at all; return its path.
+
+    Signatures, for any batch size and length:
+        - ``score``, which is also ``serving_default``: ``text`` (batch,) strings to ``log_probability``,
+          ``perplexity`` and ``tokens`` (batch,), as ``LanguageModelBundle.score`` gives them.
+        - ``step``, for streaming: ``token_ids`` (batch, time) int32 and the state of each layer, ``state_1_h``,
+          ``state_1_c``, ... (batch, units), zeros at the start, to ``log_probabilities`` (batch, time, words) of the
+          next word and the states under the same names.
+
+    A word's id is its line, counted from 0, in ``assets.extra/vocabulary.txt``; a text begins with ``<eos>``. As for a
+    classifier, tensorflow_text's ops are listed beside it where they are used.
+
+    Args:
+        bundle: A trained language model.
+        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/ptb/1``.
+        overwrite: Whether to replace what is there.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False.
+    """
+    path = files.check_new_folder(path, overwrite)
+    core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
+
+    def score(text: Any) -> dict[str, Any]:
+        ids = sentence_to_ids(text)
+        tokens = tf.cast(ids.row_lengths() - 1, tf.int32)
+        total = tf.reduce_sum(log_probabilities(core, ids.to_tensor(shape=(None, None)), tokens), axis=1)
+        perplexity = tf.exp(-total / tf.cast(tokens, tf.float32))
+        return {"log_probability": total, "perplexity": perplexity, "tokens": tokens}
+
+    def step(token_ids: Any, *states: Any) -> dict[str, Any]:
+        logits, *states = core([token_ids, *states], training=False)
+        named = dict(zip(names, states, strict=True))
+        return {"log_probabilities": tf.nn.log_softmax(logits), **named}
+
+    names = [state.name for state in core.inputs[1:]]
+    text = tf.TensorSpec((None,), tf.string, name="text")
+    states = [tf.TensorSpec(state.shape, tf.float32, name=state.name) for state in core.inputs[1:]]
+    endpoints: Endpoints = {
+        "serving_default": (score, [text]),
+        "score": (score, [text]),
+        "step": (step, [tf.TensorSpec((None, None), tf.int32, name="token_ids"), *states]),
+    }
+    return _write(path, overwrite, [core, sentence_to_ids], endpoints, bundle.vocabulary)
+
+
+def export_tagger(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a tagger as a SavedModel, whole or not at all; return its path.
+
+    Signatures, for any number of sentences, also 0:
+        - ``serving_default``: ``text`` (batch,) strings, split into tokens as in the Penn Treebank, to ``tokens``,
+          ``tags`` and ``probabilities`` of all sentences one after the other, and ``row_lengths`` (batch,), how many
+          tokens each sentence has.
+        - ``tokens``: ``tokens`` of all sentences one after the other and ``row_lengths`` to the same.
+
+    Args:
+        bundle: A trained tagger.
+        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/tagger/1``.
+        overwrite: Whether to replace what is there.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False.
+    """
+    path = files.check_new_folder(path, overwrite)
+    model, tokenizer, tokens_to_ids = portable_copy(bundle), bundle.tokenizer, bundle.tokens_to_ids
+    network, crf, names = registry.network(model), getattr(model, "crf", None), tf.constant(bundle.labels)
+
+    def tag_tokens(tokens: tf.RaggedTensor) -> dict[str, Any]:
+        tags, shares = tag(network, crf, tokens_to_ids.padded(tokens))
+        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(tags)[1])
+        return {
+            "tokens": tokens.flat_values,
+            "tags": tf.gather(names, tf.boolean_mask(tags, real)),
+            "probabilities": tf.boolean_mask(shares, real),
+            "row_lengths": tokens.row_lengths(),
+        }
+
+    def tag_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
+        return tag_tokens(tf.RaggedTensor.from_row_lengths(tokens, row_lengths))
+
+    text, tokens = (tf.TensorSpec((None,), tf.string, name=name) for name in ("text", "tokens"))
+    endpoints: Endpoints = {
+        "serving_default": (lambda text: tag_tokens(tokenizer(text)), [text]),
+        "tokens": (tag_lists, [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]),
+    }
+    return _write(path, overwrite, [model, tokenizer, tokens_to_ids], endpoints)
+
+
+def _write(
+    path: Path,
+    overwrite: bool,
+    parts: list[keras.Layer],
+    endpoints: Endpoints,
+    vocabulary: LanguageVocabulary | None = None,
+) -> Path:
     archive = keras.export.ExportArchive()
-    archive.track(model)
-    archive.track(text_to_ids)
-    archive.add_endpoint(
-        name="serving_default",
-        fn=lambda text: classify(text_to_ids.padded(text)),
-        input_signature=[tf.TensorSpec((None,), tf.string, name="text")],
-    )
-    archive.add_endpoint(
-        name="token_ids",
-        fn=classify,
-        input_signature=[tf.TensorSpec((None, None), tf.int32, name="token_ids")],
-    )
+    for part in parts:
+        archive.track(part)
+    for name, (function, signature) in endpoints.items():
+        archive.add_endpoint(name=name, fn=function, input_signature=signature)
     with files.new_folder(path, overwrite) as folder:
         logger = tf.get_logger()
         level = logger.level
@@ -77,10 +182,12 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
         extra.mkdir()
         used = sorted(graph_ops(folder) & set(TEXT_OPS))
         (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in used))
+        if vocabulary is not None:
+            vocabulary.write(extra / "vocabulary.txt")
     return path
 
 
-def portable_copy(bundle: ClassificationBundle) -> keras.Model:
+def portable_copy(bundle: Bundle) -> keras.Model:
     """Return the bundle's model on the kernel that is core TensorFlow ops alone: no XLA, no cuDNN, any machine."""
     model = registry.build(bundle.config["model"], **{**bundle.config["arguments"], "kernel": "native"})
     model.set_weights(bundle.model.get_weights())

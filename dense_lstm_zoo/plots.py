@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dense_lstm_zoo.tagging import GateActivations
 
-def learning_curve(history: pd.DataFrame, path: Path, title: str) -> None:
-    """Draw loss and accuracy of training and dev set by epoch, the best dev epoch marked.
+
+def learning_curve(history: pd.DataFrame, path: Path, title: str, measure: str = "accuracy") -> None:
+    """Draw loss and score of training and dev set by epoch, the best dev epoch marked.
 
     Args:
-        history: A bundle's history: ``epoch``, ``loss``, ``accuracy``, ``val_loss``, ``val_accuracy``.
+        history: A bundle's history: ``epoch``, ``loss``, ``val_loss``, the measure and ``val_`` with it.
         path: The picture to write; its ending is the format.
         title: The picture's title.
+        measure: ``"accuracy"``, or ``"perplexity"``, which is better where it is lower.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -25,14 +28,17 @@ def learning_curve(history: pd.DataFrame, path: Path, title: str) -> None:
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     FigureCanvasAgg(figure)
-    for axes, measure in zip(figure.subplots(1, 2), ("loss", "accuracy"), strict=True):
-        axes.plot(history["epoch"], history[measure], label="training", marker=".")
-        axes.plot(history["epoch"], history[f"val_{measure}"], label="dev", marker=".")
-        axes.set(xlabel="epoch", ylabel=measure)
+    for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
+        axes.plot(history["epoch"], history[name], label="training", marker=".")
+        axes.plot(history["epoch"], history[f"val_{name}"], label="dev", marker=".")
+        axes.set(xlabel="epoch", ylabel=name)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.grid(alpha=0.3)
-    best = history.loc[history["val_accuracy"].idxmax()]
-    axes.axvline(best["epoch"], color="gray", linestyle=":", label=f"best dev: {best['val_accuracy']:.3f}")
+    scores = history[f"val_{measure}"]
+    if measure == "perplexity":
+        axes.set_yscale("log")  # the first epochs' would hide all that follows
+    best = history.loc[scores.idxmin() if measure == "perplexity" else scores.idxmax()]
+    axes.axvline(best["epoch"], color="gray", linestyle=":", label=f"best dev: {best[f'val_{measure}']:.4g}")
     axes.legend()
     figure.suptitle(title)
     figure.savefig(path, dpi=120)
@@ -74,5 +80,33 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     right.set(xlabel="probability of the predicted label", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1))
     right.set_title(f"expected calibration error {100 * error:.1f} %")
     right.legend()
+    figure.suptitle(title)
+    figure.savefig(path, dpi=120)
+
+
+def gates(found: GateActivations, path: Path, title: str) -> None:
+    """Draw how far the skips' gates are open, a panel a direction: words downwards, layers to the right.
+
+    Args:
+        found: What ``TaggingBundle.gates`` returns.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    size = 1.5 + 0.25 * len(found.tokens), 3.5 + 0.8 * len(found.layers)
+    figure = Figure(figsize=(size[1], size[0]), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 2, sharey=True)
+    for d, (axes, direction) in enumerate(zip(panels, ("forward", "backward"), strict=True)):
+        image = axes.imshow(found.values[:, d].T, cmap="viridis", aspect="auto")
+        axes.set(xlabel="layer", title=direction)
+        axes.set_xticks(range(len(found.layers)), found.layers)
+        axes.set_yticks(range(len(found.tokens)), found.tokens)
+        figure.colorbar(image, ax=axes, label="mean gate" if d else None)
     figure.suptitle(title)
     figure.savefig(path, dpi=120)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 REQUIRED = inspect.Parameter.empty
 # Arguments that training works out from the data: a user sets them only when building a model by hand.
-FROM_DATA = ("vocab_size", "num_classes", "embedding_matrix", "num_frozen_words")
+FROM_DATA = ("vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words")
+# Layers that are no part of the encoder: what comes before it, and what is made of its states.
+_NOT_ENCODER = ("embedding", "window", "affixes", "case", "logits")
 _entries: dict[str, ModelEntry] = {}
 
 
@@ -168,13 +170,13 @@ def count_encoder_parameters(
         return entry(model).encoder_parameters(biases=biases, **resolved)
     if arguments or recipe:
         raise ValueError("count_encoder_parameters takes arguments with a model's name only, not with a built model.")
-    weights = [w for layer in _layers(model) if layer.name not in ("embedding", "logits") for w in layer.weights]
+    weights = [w for layer in network(model).layers if layer.name not in _NOT_ENCODER for w in layer.weights]
     return sum(w.shape.num_elements() for w in weights if biases or not w.name.endswith("bias"))
 
 
-def _layers(model: keras.Model) -> list[keras.layers.Layer]:
-    """Return a model's layers; a language model's are those of the network it holds."""
-    return getattr(model, "core", model).layers
+def network(model: keras.Model) -> keras.Model:
+    """Return the network that a language model or a CRF tagger holds, and any other model itself."""
+    return getattr(model, "core", model)
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,7 @@ def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
         from dense_lstm_zoo.layers.recurrence import kernels
 
         # Elsewhere in Keras a "kernel" is a weight; ours is a name.
-        recurrent = [layer for layer in _layers(name) if isinstance(getattr(layer, "kernel", None), str)]
+        recurrent = [layer for layer in network(name).layers if isinstance(getattr(layer, "kernel", None), str)]
         return KernelDescription(
             {
                 f"{layer.name} ({type(layer).__name__})": layer.explain_kernel()

@@ -39,6 +39,15 @@ def _stack(wiring: str, cell: str) -> Case:
     )
 
 
+def _skips(name: str, skip: str, **options: Any) -> Case:
+    known = {key: options[key] for key in ("interleave", "gate_inputs", "project_input") if key in options}
+    return Case(
+        f"skip_bilstm_{name}",
+        lambda **kw: layers.SkipBiLSTM(4, 3, skip, **{"forget_bias": 1.0, **options, **kw}),
+        lambda x, n, w: reference.skip_bilstm(x, n, w, skip, options.get("skip_distance", 2), **known),
+    )
+
+
 CASES = [
     Case("lstm", lambda **kw: layers.LSTM(4, **kw), lambda x, n, w: reference.lstm(x, n, w)[0]),
     Case(
@@ -74,6 +83,19 @@ CASES = [
     ),
     *(_stack(wiring, cell) for wiring in ("dense", "stacked", "skip", "residual") for cell in ("lstm", "gru")),
     _stack("dense", "simple_rnn"),
+    *(_skips(skip, skip) for skip in ("none", "gates", "internals", "gated_internals", "outputs", "gated_outputs")),
+    _skips("gated_sigmoid_gate_on_skip", "gated_sigmoid", gate_inputs="skip"),
+    _skips("interleaved", "gated_outputs", interleave=True),
+    _skips("input_projected_distance_1", "gated_outputs", project_input=True, skip_distance=1),
+    Case("highway_bilstm", lambda **kw: layers.HighwayBiLSTM(3, 3, **kw), reference.highway_bilstm),
+    *(
+        Case(
+            f"recurrent_highway_{'coupled' if coupled else 'uncoupled'}",
+            lambda coupled=coupled, **kw: layers.BiRecurrentHighway(3, couple_gates=coupled, **kw),
+            lambda x, n, w, coupled=coupled: reference.recurrent_highway(x, n, w, coupled),
+        )
+        for coupled in (False, True)
+    ),
     _pooling("mean"),
     _pooling("max"),
     _pooling("last"),

@@ -112,3 +112,104 @@ def pool(x, lengths, mode, num_directions=1, weights=()):
             scores = np.exp(np.tanh(states @ kernel + bias) @ query)[:, 0]
             pooled[b] = (scores / scores.sum()) @ states
     return pooled
+
+
+def skip_sentence(x, k, kernel, recurrent, bias, skip, skip_kernel=None):
+    """Wu et al. 2016, Eqs 9-15 and Table 2, for one sentence; gates stored as i, f, c, o and, of a gated skip, g."""
+    n = recurrent.shape[0]
+    h, c, states = np.zeros(n), np.zeros(n), []
+    for t, x_t in enumerate(x):
+        z = x_t @ kernel
+        if skip_kernel is not None:
+            z = np.concatenate([z, k[t] @ skip_kernel])
+        z = z + h @ recurrent + bias
+        z_i, z_f, z_s, z_o = (z[j * n : (j + 1) * n] + (k[t] if skip == "gates" else 0) for j in range(4))
+        g = sigmoid(z[4 * n :])
+        c = sigmoid(z_f) * c + sigmoid(z_i) * np.tanh(z_s)
+        if skip in ("internals", "gated_internals"):
+            c = c + (g if "gated" in skip else 1) * k[t]
+        h = sigmoid(z_o) * np.tanh(c)
+        if skip in ("outputs", "gated_outputs", "gated_sigmoid"):
+            h = h + (g if "gated" in skip else 1) * (sigmoid(k[t]) if skip == "gated_sigmoid" else k[t])
+        states.append(h)
+    return np.array(states).reshape(len(x), n)
+
+
+def skip_bilstm(x, lengths, weights, skip, distance=2, interleave=False, gate_inputs="below", project_input=False):
+    """Two stacks of their own, or interleaved; k is the direction's own output ``distance`` layers below."""
+    weights = [w.astype(np.float64) for w in weights]
+    inputs = [weights.pop(-2), weights.pop(-1)] if project_input else None
+    n = weights[1].shape[0]
+    found = np.zeros((len(x), x.shape[1], 2 * n))
+    for b, length in enumerate(lengths):
+        sentence = x[b, :length].astype(np.float64)
+        outputs = [[sentence @ w for w in inputs] if project_input else [None, None]]
+        read, rest = [sentence, sentence], list(weights)
+        while rest:
+            below = len(outputs) - distance
+            k = outputs[below] if skip != "none" and below >= (0 if project_input else 1) else [None, None]
+            states = []
+            for d in (0, 1):
+                own = skip if k[d] is not None else "none"
+                layer = [rest.pop(0) for _ in range(3)]
+                gate = rest.pop(0) if "gated" in own and gate_inputs == "skip" else None
+                turn = slice(None, None, -1 if d else 1)
+                back = None if k[d] is None else k[d][turn]
+                states.append(skip_sentence(read[d][turn], back, *layer, own, gate)[turn])
+            outputs.append(states)
+            read = [np.concatenate(states, axis=1)] * 2 if interleave else states
+        found[b, :length] = np.concatenate(outputs[-1], axis=1)
+    return found
+
+
+def highway_bilstm(x, lengths, weights):
+    """Zhang et al. 2016: the first layer is an LSTM, the others take the c of the layer below through a gate d."""
+    weights = [w.astype(np.float64) for w in weights]
+    n = weights[1].shape[0]
+    found = np.zeros((len(x), x.shape[1], 2 * n))
+    for b, length in enumerate(lengths):
+        read, held, rest = [x[b, :length].astype(np.float64)] * 2, None, list(weights)
+        while rest:
+            states, cells = [], []
+            for d in (0, 1):
+                kernel, recurrent, bias = (rest.pop(0) for _ in range(3))
+                w_c, w_l = (0, 0) if held is None else rest.pop(0)
+                h, c, hs, cs = np.zeros(n), np.zeros(n), [], []
+                order = range(length)[::-1] if d else range(length)
+                for t in order:
+                    z = read[d][t] @ kernel + bias
+                    i, f, s, o = np.split(z[: 4 * n] + h @ recurrent, 4)
+                    skipped = 0 if held is None else sigmoid(z[4 * n :] + w_c * c + w_l * held[d][t]) * held[d][t]
+                    c = sigmoid(f) * c + sigmoid(i) * np.tanh(s) + skipped
+                    h = sigmoid(o) * np.tanh(c)
+                    hs.append(h)
+                    cs.append(c)
+                turn = slice(None, None, -1 if d else 1)
+                states.append(np.array(hs).reshape(length, n)[turn])
+                cells.append(np.array(cs).reshape(length, n)[turn])
+            read, held = states, cells
+        found[b, :length] = np.concatenate(read, axis=1)
+    return found
+
+
+def recurrent_highway(x, lengths, weights, coupled):
+    """Zilly et al. 2016 with an output gate, both directions."""
+    weights = [w.astype(np.float64) for w in weights]
+    n = weights[1].shape[1]
+    found = np.zeros((len(x), x.shape[1], 2 * n))
+    for b, length in enumerate(lengths):
+        for d in (0, 1):
+            kernel, recurrent, bias, output_recurrent, output_bias = weights[5 * d : 5 * d + 5]
+            y = np.zeros(n)
+            for t in range(length)[::-1] if d else range(length):
+                z = x[b, t] @ kernel
+                s = y
+                for layer in range(len(recurrent)):
+                    blocks = np.split(
+                        s @ recurrent[layer] + bias[layer] + (z[:-n] if layer == 0 else 0), 2 + (not coupled)
+                    )
+                    transform = sigmoid(blocks[1])
+                    s = np.tanh(blocks[0]) * transform + s * (1 - transform if coupled else sigmoid(blocks[2]))
+                y = sigmoid(z[-n:] + output_bias + y @ output_recurrent) * np.tanh(s)
+                found[b, t, d * n : (d + 1) * n] = y
+    return found

@@ -1,5 +1,7 @@
 """The benchmark measures what it says: sides that agree, right statistics, complete rows. Nothing here is timed."""
 
+import contextlib
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -9,20 +11,24 @@ import pandas as pd
 import pytest
 
 from benchmarks import speed
-from dense_lstm_zoo.benchmark import GROUPS, bench, measure, peers, rows
+from dense_lstm_zoo.benchmark import GROUPS, bench, language_sides, measure, peers, rows, runs, worker
 from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
+from dense_lstm_zoo.benchmark.sides import Side
 from dense_lstm_zoo.benchmark.texts import TextSide
-from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Architecture, Settings
+from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Architecture, LanguageArchitecture, Settings
 
 SMALL = Architecture(num_dense_layers=2, dense_units=3, top_units=4, features=5, num_classes=3)
 BATCH, TIME = 4, 6
 # One step of Adam moves every weight by at most its learning rate: agreement must be far closer than that.
 AFTER_A_STEP = 0.02 * peers.LEARNING_RATE
+SMALL_LANGUAGE = LanguageArchitecture(
+    num_layers=2, units=4, embedding_dim=3, vocab_size=30, dropout=0.0, batch=BATCH, time=TIME
+)
 
 
-def random_weights(side: peers.Side) -> list[np.ndarray]:
+def random_weights(side: Side, scale: float = 0.5) -> list[np.ndarray]:
     rng = np.random.default_rng(3)
-    return [rng.normal(scale=0.5, size=w.shape).astype(np.float32) for w in side.weights()]
+    return [rng.normal(scale=scale, size=w.shape).astype(np.float32) for w in side.weights()]
 
 
 @pytest.fixture(scope="module")
@@ -47,25 +53,122 @@ def test_stock_keras_computes_our_logits_and_our_training_step(ours):
 
 
 def test_pytorch_computes_our_logits_and_our_training_step(ours, tmp_path):
+    with torch_worker() as worker:
+        worker.ask("build", side="torch", architecture=SMALL.to_dict())
+        logits, after = torch_step(worker, ours["before"], str(tmp_path / "arrays.npz"))
+    np.testing.assert_allclose(logits, ours["logits"][0], atol=1e-5)
+    for theirs, mine in zip(after, ours["after"], strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=AFTER_A_STEP)
+
+
+def torch_worker() -> Worker:
     try:
-        worker = Worker("torch")
+        return Worker("torch")
     except WorkerError as error:
         if error.kind != "ModuleNotFoundError":
             raise
         pytest.skip(f"PyTorch is not installed here, nor in ${measure.TORCH_FOLDER}")
-    path = str(tmp_path / "arrays.npz")
-    with worker:
-        np.savez(path, *ours["before"])
-        worker.ask("build", side="torch", architecture=SMALL.to_dict())
-        worker.ask("set_weights", path=path)
-        worker.ask("save", method="logits", path=path, batch=BATCH, time=TIME)
-        with np.load(path) as arrays:
-            np.testing.assert_allclose(arrays["arr_0"], ours["logits"][0], atol=1e-5)
-        worker.ask("run", method="first_step", batch=BATCH, time=TIME)
-        worker.ask("save", method="weights", path=path)
-        with np.load(path) as arrays:
-            for name, mine in zip(arrays.files, ours["after"], strict=True):
-                np.testing.assert_allclose(arrays[name], mine, atol=AFTER_A_STEP)
+
+
+def torch_step(worker: Worker, weights: list[np.ndarray], path: str, method: str = "first_step", **arguments: int):
+    """Return the logits of a side with these weights, and its weights after training."""
+    np.savez(path, *weights)
+    worker.ask("set_weights", path=path)
+    worker.ask("save", method="logits", path=path, batch=BATCH, time=TIME)
+    with np.load(path) as arrays:
+        logits = arrays["arr_0"]
+    worker.ask("run", method=method, batch=BATCH, time=TIME, **arguments)
+    worker.ask("save", method="weights", path=path)
+    with np.load(path) as arrays:
+        return logits, [arrays[name] for name in arrays.files]
+
+
+@pytest.fixture(scope="module")
+def our_language_model() -> dict[str, list[np.ndarray]]:
+    """Our weights, their logits, and the weights after two steps, the second from the state that the first ended in."""
+    side = language_sides.OurLanguageModel(SMALL_LANGUAGE)
+    before = random_weights(side, scale=1.0)
+    side.set_weights(before)
+    logits = side.logits(BATCH, TIME)
+    side.train(BATCH, TIME, steps=1)
+    return {"before": before, "logits": [logits], "after": side.weights()}
+
+
+def test_stock_keras_computes_our_language_model_and_its_training_steps(our_language_model):
+    before, after = our_language_model["before"], our_language_model["after"]
+    side = language_sides.StockLanguageModel(SMALL_LANGUAGE)
+    side.set_weights(before)
+    for _ in range(2):  # what was asked for before leaves no state behind
+        np.testing.assert_allclose(side.logits(BATCH, TIME), our_language_model["logits"][0], atol=1e-5)
+    side.train(BATCH, TIME, steps=1)
+    assert_equal_weights(side.weights(), after)
+    # These gradients are longer than the clipping norm (5.6 in the first step): each step moves by the norm.
+    moves = np.concatenate([(mine - start).ravel() for mine, start in zip(after, before, strict=True)])
+    assert language_sides.CLIP_NORM < np.linalg.norm(moves) <= 2 * language_sides.CLIP_NORM
+
+
+def test_pytorch_computes_our_language_model_and_its_training_steps(our_language_model, tmp_path):
+    with torch_worker() as worker:
+        for dropout in (0.0, 0.6):
+            architecture = dataclasses.replace(SMALL_LANGUAGE, dropout=dropout)
+            worker.ask("build_language_model", side="torch", architecture=architecture.to_dict())
+            weights, path = our_language_model["before"], str(tmp_path / "arrays.npz")
+            logits, after = torch_step(worker, weights, path, "train", steps=1)
+            np.testing.assert_allclose(logits, our_language_model["logits"][0], atol=1e-5)
+            if dropout == 0:
+                assert_equal_weights(after, our_language_model["after"])
+            else:
+                assert np.abs(after[-1] - our_language_model["after"][-1]).max() > 0.01
+
+
+def assert_equal_weights(found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
+    for theirs, mine in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=1e-4)
+
+
+def test_both_keras_language_models_drop_out_in_training_alone():
+    architecture = dataclasses.replace(SMALL_LANGUAGE, dropout=0.6)
+    ids, _ = language_sides.random_windows(architecture, BATCH, TIME)
+    for make in (language_sides.OurLanguageModel, language_sides.StockLanguageModel):
+        side = make(architecture)
+        same = [side.model(side.inputs(ids[0], is_first=True), training=True).numpy() for _ in range(2)]
+        assert np.abs(same[0] - same[1]).max() > 0
+        np.testing.assert_array_equal(side.logits(BATCH, TIME), side.logits(BATCH, TIME))
+
+
+class InProcess:
+    """A worker without a process of its own."""
+
+    def __init__(self, name: str):
+        self.name, self.versions = name, {name: "1"}
+
+    def ask(self, do: str, **arguments: object) -> object:
+        key = {} if do == "matmul_gflops" else {"key": self.name}
+        return worker.REQUESTS[do](**key, **arguments)
+
+
+def test_the_language_model_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkeypatch):
+    @contextlib.contextmanager
+    def start_sides(settings: Settings, names: tuple[str, ...]):
+        yield {name: InProcess(name) for name in names if name != "torch"}
+
+    monkeypatch.setattr(runs, "start_sides", start_sides)
+    monkeypatch.setattr(runs, "PEAK_SIZE", 256)
+    settings = Settings.quick(repeats=1, block_seconds=0.001, language_model=SMALL_LANGUAGE)
+    (row,) = GROUPS["language_model"](settings)
+    assert (row["name"], row["batch"], row["peer"], row["unit"]) == ("language_model", BATCH, "keras", "training step")
+    assert min(row[column] for column in ("ours_ms", "peer_ms", "ratio", "peak_gflops")) > 0
+    assert float(row["max_difference"]) < 1e-5
+    assert rows.targets("language_model", LanguageArchitecture().batch, "keras") == {"floor": 1.4, "aim": 1.8}
+
+    copy = language_sides.StockLanguageModel.set_weights
+
+    def mix_up(side: Side, weights: list[np.ndarray]) -> None:
+        copy(side, [*weights[:5], weights[5].T.reshape(weights[5].shape), *weights[6:]])
+
+    monkeypatch.setattr(language_sides.StockLanguageModel, "set_weights", mix_up)
+    with pytest.raises(RuntimeError, match="logits of keras differ from ours"):
+        next(GROUPS["language_model"](settings))
 
 
 def test_both_keras_sides_ignore_what_is_past_the_length():
@@ -170,11 +273,16 @@ def test_spreads_are_quartiles_and_ratios_are_paired():
 
 
 def test_the_work_of_a_step_is_counted_from_the_weights():
-    side = peers.OurSide(SMALL)
-    matrices = sum(w.size for w in side.weights()[:-2] if w.ndim == 2)
-    assert SMALL.encoder_weights == matrices
-    assert SMALL.gigaflops("train", BATCH, TIME) == pytest.approx(6 * matrices * BATCH * TIME / 1e9)
-    assert SMALL.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)
+    def in_matrices(weights: list[np.ndarray]) -> int:
+        return sum(w.size for w in weights if w.ndim == 2)
+
+    # An encoder's softmax does not count, nor does a table of words.
+    classifier = in_matrices(peers.OurSide(SMALL).weights()[:-2])
+    language_model = in_matrices(language_sides.OurLanguageModel(SMALL_LANGUAGE).weights()[1:])
+    for architecture, matrices in ((SMALL, classifier), (SMALL_LANGUAGE, language_model)):
+        assert architecture.matrix_weights == matrices
+        assert architecture.gigaflops("train", BATCH, TIME) == pytest.approx(6 * matrices * BATCH * TIME / 1e9)
+        assert architecture.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)
 
 
 def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path, monkeypatch):

@@ -143,7 +143,19 @@ def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):
 
 
 def test_help_shows_an_example_for_every_command(capsys):
-    for command in ("list", "describe", "fetch", "train", "evaluate", "predict", "export", "bench"):
+    for command in (
+        "list",
+        "describe",
+        "fetch",
+        "train",
+        "evaluate",
+        "predict",
+        "score",
+        "generate",
+        "next-words",
+        "export",
+        "bench",
+    ):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0

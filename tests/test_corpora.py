@@ -90,7 +90,11 @@ def test_importing_the_corpora_loads_no_heavy_library():
 
 def test_every_corpus_has_its_name_in_the_list():
     published = ["trec", "trec_fine", "sst1", "sst1_phrases", "sst2", "sst2_phrases", "mr", "subj", "cr"]
-    assert list_corpora() == ["demo", *published, "csv", "tsv", "jsonl"]
+    tagged = ["ewt_upos", "ewt_xpos", "conll2000"]
+    assert list_corpora() == ["demo", *published, "ptb", *tagged, "csv", "tsv", "jsonl", "text", "columns"]
+    assert list_corpora("tagging") == ["demo", *tagged, "columns"]
+    assert list_corpora("classification") == ["demo", *published, "csv", "tsv", "jsonl"]
+    assert list_corpora("language_model") == ["demo", "ptb", "text"]
 
 
 def test_the_demo_loads_with_no_file_and_prints_its_sizes():
@@ -188,7 +192,7 @@ def test_a_trec_test_label_that_training_lacks_is_named_with_its_line(made_trec,
 
 def test_an_unknown_corpus_gets_a_near_match_and_every_name():
     with pytest.raises(
-        ValueError, match=r"Unknown corpus 'trek'\. Did you mean 'trec'.*Accepted: cr, csv, demo, jsonl, mr"
+        ValueError, match=r"Unknown corpus 'trek'\. Did you mean 'trec'.*Accepted: columns, conll2000, cr, csv, demo"
     ):
         load_corpus("trek")
     with pytest.raises(ValueError, match=r"Unknown corpus 'trek'\. Did you mean 'trec'"):

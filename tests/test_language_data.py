@@ -13,17 +13,12 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo.data import language, windows
+from dense_lstm_zoo.data import language, language_vocabulary
 from dense_lstm_zoo.data.language import LanguageCorpus, TextFile, num_tokens, read_ptb, read_text_files
-from dense_lstm_zoo.data.windows import (
-    TrainingWindows,
-    build_language_vocabulary,
-    encode,
-    encode_to_file,
-    evaluation_windows,
-)
+from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
+from dense_lstm_zoo.data.windows import TrainingWindows, evaluation_windows
 
-WORDS = ("the", "<eos>", "cat", "<unk>", "sat")
+WORDS = LanguageVocabulary(("the", "<eos>", "cat", "<unk>", "sat"))
 
 
 def written(path, text, encoding="utf-8"):
@@ -51,21 +46,21 @@ def test_importing_the_reader_of_text_loads_no_tensorflow():
 
 def test_the_real_penn_treebank_has_its_published_counts_and_windows(data_folder):
     corpus = read_ptb("ptb", ptb_paths(data_folder / "ptb"))
-    assert str(corpus) == "ptb: 929,589 train, 73,760 valid, 82,430 test tokens"
-    words = build_language_vocabulary(corpus.train)
-    assert len(words) == len(set(words)) == 10_000
-    assert words[:5] == ("the", "<unk>", "<eos>", "N", "of")
-    ids = encode(corpus.train, words)
+    assert str(corpus) == "ptb: 929,589 train, 73,760 dev, 82,430 test tokens"
+    words = LanguageVocabulary.from_text(corpus.train)
+    assert len(words) == len(set(words.words)) == 10_000
+    assert words.words[:5] == ("the", "<unk>", "<eos>", "N", "of")
+    ids = words.encode(corpus.train)
     assert np.bincount(ids, minlength=10_000)[:3].tolist() == [50_770, 45_020, 42_068]
     training = TrainingWindows(ids, vocab_size=len(words))
     assert np.diff(training.starts).tolist() == [46_479] * 19
     assert len(training) == sum(1 for _ in training) == 1327
     text = (data_folder / "ptb" / "ptb.train.txt").read_text().replace("\n", " <eos> ").split()
     inputs, targets = next(iter(training.start_at(1326)))
-    assert [words[i] for i in targets[19]] == text[46_479 * 19 + 46_411 :][:35]
-    assert [words[i] for i in inputs["token_ids"][0]] == text[46_410 : 46_410 + 35]
-    for source, tokens in ((corpus.valid, 73_760), (corpus.test, 82_430)):
-        assert evaluation_windows(encode(source, words)).num_predictions == tokens - 1
+    assert [words.words[i] for i in targets[19]] == text[46_479 * 19 + 46_411 :][:35]
+    assert [words.words[i] for i in inputs["token_ids"][0]] == text[46_410 : 46_410 + 35]
+    for source, tokens in ((corpus.dev, 73_760), (corpus.test, 82_430)):
+        assert evaluation_windows(words.encode(source)).num_predictions == tokens - 1
 
 
 def test_a_file_that_is_not_the_published_penn_treebank_is_named_with_its_counts(tmp_path, monkeypatch):
@@ -73,7 +68,7 @@ def test_a_file_that_is_not_the_published_penn_treebank_is_named_with_its_counts
     for path in paths:
         written(path, " a b <unk> \n b N \n")
     monkeypatch.setattr(language, "_PTB_TYPES", 5)
-    monkeypatch.setattr(language, "_PTB_TOKENS", {"train": 7, "valid": 7, "test": 7})
+    monkeypatch.setattr(language, "_PTB_TOKENS", {"train": 7, "dev": 7, "test": 7})
     assert list(read_ptb("ptb", paths).test) == ["a b <unk>", "b N"]
     monkeypatch.setattr(language, "_PTB_TYPES", 1_000)
     with pytest.raises(ValueError, match=r"train\.txt: found 5 different words with <eos>, expected 1,000"):
@@ -134,13 +129,13 @@ def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
     for content in ("", " \n\n\t\n"):
         empty = written(tmp_path / "empty.txt", content)
         with pytest.raises(ValueError, match=r"empty\.txt is empty"):
-            read_text_files(train_file=good, valid_file=empty)
-    with pytest.raises(ValueError, match=r"has one line, .* name a valid_file"):
+            read_text_files(train_file=good, dev_file=empty)
+    with pytest.raises(ValueError, match=r"has one line, .* name a dev_file"):
         read_text_files(train_file=written(tmp_path / "one.txt", "\nonly this\n"))
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])
     with pytest.raises(ValueError, match=r"cut\.gz is a truncated or damaged gzip file"):
-        read_text_files(train_file=good, valid_file=cut)
+        read_text_files(train_file=good, dev_file=cut)
 
 
 @pytest.mark.parametrize(("lines", "held_out"), [(2, 1), (9, 1), (10, 1), (39, 3), (40, 4)])
@@ -149,16 +144,16 @@ def test_without_a_validation_file_the_last_tenth_of_the_lines_is_held_out_in_on
     path = written(tmp_path / "train.txt", "\n\n\n" + "\n\n".join(expected))
     corpus = read_text_files("mine", train_file=path)
     assert list(corpus.train) == expected[: lines - held_out]
-    assert list(corpus.valid) == expected[lines - held_out :]
-    assert str(corpus) == f"mine: {3 * (lines - held_out)} train, {3 * held_out} valid tokens"
+    assert list(corpus.dev) == expected[lines - held_out :]
+    assert str(corpus) == f"mine: {3 * (lines - held_out)} train, {3 * held_out} dev tokens"
 
 
 def test_own_files_are_the_parts_they_were_given_for(tmp_path):
-    parts = {part: written(tmp_path / part, f"the {part} text\n") for part in ("train", "valid", "test")}
-    corpus = read_text_files(train_file=parts["train"], valid_file=str(parts["valid"]), test_file=parts["test"])
-    assert [list(part) for part in (corpus.train, corpus.valid, corpus.test)] == [
+    parts = {part: written(tmp_path / part, f"the {part} text\n") for part in ("train", "dev", "test")}
+    corpus = read_text_files(train_file=parts["train"], dev_file=str(parts["dev"]), test_file=parts["test"])
+    assert [list(part) for part in (corpus.train, corpus.dev, corpus.test)] == [
         ["the train text"],
-        ["the valid text"],
+        ["the dev text"],
         ["the test text"],
     ]
 
@@ -171,9 +166,9 @@ def test_a_corpus_refuses_text_that_cannot_be_read_line_by_line_again(source):
 
 def test_text_that_is_not_lines_of_str_is_refused():
     with pytest.raises(ValueError, match="received one str"):
-        encode("the cat sat", WORDS)
+        WORDS.encode("the cat sat")
     with pytest.raises(ValueError, match=r"Line 2 of the text must be a str; received b'sat'"):
-        build_language_vocabulary(["the cat", b"sat"])
+        LanguageVocabulary.from_text(["the cat", b"sat"])
 
 
 @pytest.mark.parametrize(
@@ -190,28 +185,28 @@ def test_text_that_is_not_lines_of_str_is_refused():
 )
 def test_words_are_ranked_by_count_then_by_first_occurrence_and_cut_to_size(options, expected):
     lines = ["b a b", " ", "d a d c", "b b"]  # 4 b; 3 <eos>; 2 a, 2 d; 1 c
-    assert build_language_vocabulary(lines, **options) == tuple(expected)
-    assert build_language_vocabulary((line for line in lines), **options) == tuple(expected)
+    assert LanguageVocabulary.from_text(lines, **options).words == tuple(expected)
+    assert LanguageVocabulary.from_text((line for line in lines), **options).words == tuple(expected)
 
 
 def test_the_unknown_word_of_a_text_has_the_place_of_its_count_and_no_cut_removes_it():
     lines = ["<unk> a <unk> b <unk>", "a"]
-    assert build_language_vocabulary(lines) == ("<unk>", "a", "<eos>", "b")
-    assert build_language_vocabulary(lines, max_size=3) == ("<unk>", "a", "<eos>")
+    assert LanguageVocabulary.from_text(lines).words == ("<unk>", "a", "<eos>", "b")
+    assert LanguageVocabulary.from_text(lines, max_size=3).words == ("<unk>", "a", "<eos>")
 
 
 def test_a_vocabulary_needs_text_and_sizes_that_can_be():
     for empty in ([], ["", " "]):
         with pytest.raises(ValueError, match="no line with text"):
-            build_language_vocabulary(empty)
+            LanguageVocabulary.from_text(empty)
     with pytest.raises(ValueError, match="max_size must be an integer of at least 2; received 1"):
-        build_language_vocabulary(["a"], max_size=1)
+        LanguageVocabulary.from_text(["a"], max_size=1)
     with pytest.raises(ValueError, match="min_count must be an integer of at least 1; received 0"):
-        build_language_vocabulary(["a"], min_count=0)
+        LanguageVocabulary.from_text(["a"], min_count=0)
 
 
 def test_a_text_becomes_one_stream_with_the_end_of_each_line_and_unknown_words():
-    ids = encode(["the cat", "", "a cat sat on", " <unk> <eos>"], WORDS)
+    ids = WORDS.encode(["the cat", "", "a cat sat on", " <unk> <eos>"])
     assert ids.dtype == np.int32
     assert ids.tolist() == [0, 2, 1, 3, 2, 4, 3, 1, 3, 1, 1]
 
@@ -221,24 +216,24 @@ def test_a_text_becomes_one_stream_with_the_end_of_each_line_and_unknown_words()
 def test_any_text_has_the_ids_of_a_plain_loop(lines, size):
     if not "".join(lines).strip():
         lines = [*lines, "x"]
-    words = build_language_vocabulary(lines, max_size=size)
-    assert encode(lines, words).tolist() == ids_by_hand(lines, words)
-    assert num_tokens(lines) == len(ids_by_hand(lines, words))
+    words = LanguageVocabulary.from_text(lines, max_size=size)
+    assert words.encode(lines).tolist() == ids_by_hand(lines, words.words)
+    assert num_tokens(lines) == len(ids_by_hand(lines, words.words))
 
 
 def test_text_and_words_that_give_no_ids_are_refused():
     with pytest.raises(ValueError, match="no line with text"):
-        encode(["", " "], WORDS)
+        WORDS.encode(["", " "])
     with pytest.raises(ValueError, match=r"must hold <eos> and <unk>; <unk> not among 2"):
-        encode(["a"], ("a", "<eos>"))
+        LanguageVocabulary(("a", "<eos>"))
     with pytest.raises(ValueError, match="'b' is there twice"):
-        encode(["a"], ("b", "<eos>", "<unk>", "b"))
+        LanguageVocabulary(("b", "<eos>", "<unk>", "b"))
 
 
 def test_a_large_file_is_encoded_in_little_more_memory_than_its_ids(tmp_path):
     generator = random.Random(0)
-    vocabulary = ["<eos>", "<unk>", *("w" + "x" * generator.randint(5, 20) + str(i) for i in range(500))]
-    lines = [" ".join(generator.choices([*vocabulary[2:], "rare"], k=20)) for _ in range(500)]
+    words = ["<eos>", "<unk>", *("w" + "x" * generator.randint(5, 20) + str(i) for i in range(500))]
+    lines = [" ".join(generator.choices([*words[2:], "rare"], k=20)) for _ in range(500)]
     text = "\n".join(lines) + "\n"
     copies = 30_000_000 // len(text) + 1
     path = tmp_path / "large.txt"
@@ -246,17 +241,18 @@ def test_a_large_file_is_encoded_in_little_more_memory_than_its_ids(tmp_path):
         for _ in range(copies):
             file.write(text)
     assert path.stat().st_size > 30_000_000
-    expected = np.array(ids_by_hand(lines, vocabulary))
+    expected = np.array(ids_by_hand(lines, words))
+    vocabulary = LanguageVocabulary(tuple(words))
 
     tracemalloc.start()
-    ids = encode(TextFile(path), vocabulary)
+    ids = vocabulary.encode(TextFile(path))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (ids.reshape(copies, -1) == expected).all()
     assert ids.nbytes < peak < 1.2 * ids.nbytes
 
     tracemalloc.start()
-    ids = encode_to_file(TextFile(path, stop=copies // 4 * 500), vocabulary, tmp_path / "ids.npy")
+    ids = vocabulary.encode_to_file(TextFile(path, stop=copies // 4 * 500), tmp_path / "ids.npy")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert isinstance(ids, np.memmap)
@@ -269,7 +265,7 @@ def test_a_text_that_is_one_long_line_is_never_a_list_of_its_words():
     line = "the cat sat " * 100_000
     assert len(line) > language._LONG_LINE
     tracemalloc.start()
-    ids = encode([line], WORDS)
+    ids = WORDS.encode([line])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert ids.tolist() == [0, 2, 4] * 100_000 + [1]
@@ -281,17 +277,17 @@ def test_a_file_of_ids_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         yield "the cat"
         raise RuntimeError("the disk went away")
 
-    monkeypatch.setattr(windows, "_BLOCK", 2)
+    monkeypatch.setattr(language_vocabulary, "_BLOCK", 2)
     path = tmp_path / "ids.npy"
     for _ in range(2):
         with pytest.raises(RuntimeError):
-            encode_to_file(failing(), WORDS, path)
+            WORDS.encode_to_file(failing(), path)
         with pytest.raises(ValueError, match="no line with text"):
-            encode_to_file([], WORDS, path)
+            WORDS.encode_to_file([], path)
         assert not path.exists()
-    kept = encode_to_file(["the cat", "sat"], WORDS, path)
+    kept = WORDS.encode_to_file(["the cat", "sat"], path)
     with pytest.raises(RuntimeError):
-        encode_to_file(failing(), WORDS, path)
+        WORDS.encode_to_file(failing(), path)
     assert kept.tolist() == np.load(path).tolist() == [0, 2, 1, 4, 1]
     assert [file.name for file in tmp_path.iterdir()] == ["ids.npy"]
 

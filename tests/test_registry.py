@@ -71,7 +71,9 @@ def test_models_are_listed_by_wildcard_and_task():
     language_models = ["dense_lstm_lm", "residual_lstm_lm", "skip_lstm_lm", "stacked_lstm_lm"]
     assert zoo.list_models(task="classification") == classifiers
     assert zoo.list_models(task="language_model") == language_models
-    assert zoo.list_models() == sorted([*classifiers, *language_models])
+    taggers = ["bilstm_tagger", "gated_skip_tagger", "highway_tagger", "rhn_tagger"]
+    assert zoo.list_models(task="tagging") == taggers
+    assert zoo.list_models() == sorted([*classifiers, *language_models, *taggers])
     assert zoo.list_models("*_bilstm") == ["dc_bilstm", "residual_bilstm", "stacked_bilstm"]
     assert zoo.list_models("dc*", task="classification") == ["dc_bilstm"]
     assert zoo.list_models("nothing*") == []
@@ -89,7 +91,7 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
     ("arguments", "message"),
     [
         ({"name": "dc_bilstn"}, "Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm'"),
-        ({"name": "gpt"}, "Accepted: bilstm, dc_bilstm"),
+        ({"name": "gpt"}, "Accepted: bilstm, bilstm_tagger, dc_bilstm"),
         ({"vocab": 3}, "Unknown argument of dc_bilstm: 'vocab'. Did you mean 'vocab_size'"),
         ({"name": "bilstm", "dense_units": 3}, "Unknown argument of bilstm: 'dense_units'"),
         ({"vocab_size": 10}, "dc_bilstm needs num_classes; received vocab_size"),
@@ -137,7 +139,8 @@ import sys, contextlib, io
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    zoo.list_models(), str(zoo.describe("dc_bilstm")), main(["list"]), main(["describe", "bilstm"]), main(["--help"])
+    [str(zoo.describe(model)) for model in zoo.list_models()]
+    main(["list"]), main(["describe", "bilstm"]), main(["--help"])
 print(sorted({"tensorflow", "keras", "pandas", "numpy", "keras_tuner"} & set(sys.modules)))
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -16,30 +16,15 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.training.callbacks import DivergenceError, EpochSeconds
+from dense_lstm_zoo.training.callbacks import DivergenceError
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.training_harness import small_demo, train
+from tests.training_harness import interrupt, small_demo, train
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The weights of a run that nothing interrupted."""
     return train(tmp_path_factory.mktemp("runs") / "whole", epochs=4).model.get_weights()
-
-
-def interrupt(monkeypatch, *, epoch, batch):
-    """Press Ctrl-C in the given batch of the given epoch, both from 0."""
-
-    class Interrupting(EpochSeconds):
-        def on_epoch_begin(self, current, logs=None):
-            super().on_epoch_begin(current, logs)
-            self.current = current
-
-        def on_train_batch_end(self, index, logs=None):
-            if (self.current, index) == (epoch, batch):
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr("dense_lstm_zoo.training.callbacks.EpochSeconds", Interrupting)
 
 
 @pytest.mark.parametrize(("epoch", "batch"), [(0, 0), (1, 3), (3, 5)])

@@ -1,8 +1,6 @@
 """The sides of a comparison: one DC-Bi-LSTM classifier in our layers, in stock Keras layers and in PyTorch.
 
-All compute the same function of the same weights (tests/test_benchmark.py). Training is what users of each library
-write: ``fit`` over a ``tf.data`` dataset for both Keras sides (timed inside, from its second step on, so that neither
-its start nor a cold cache is spread over the steps), the usual loop for PyTorch. Prediction is the model as one traced
+All compute the same function of the same weights (tests/test_benchmark.py). Prediction is the model as one traced
 function for both Keras sides, and the module under ``inference_mode`` for PyTorch. Each turn begins with one untimed
 step.
 
@@ -13,17 +11,16 @@ alone honours the lengths.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from time import perf_counter
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
 from dense_lstm_zoo.benchmark.measure import seconds_a_step
+from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
 from dense_lstm_zoo.benchmark.workloads import Architecture
 
 LEARNING_RATE = 1e-3
-SEED = 7
 
 
 def random_batch(architecture: Architecture, batch: int, time: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -34,49 +31,27 @@ def random_batch(architecture: Architecture, batch: int, time: int) -> tuple[np.
     return features, np.full(batch, time, np.int32), labels
 
 
-class Side(ABC):
+class Classifier(Side):
     """One implementation of the classifier.
 
-    Weights are a list in one order for all sides: for each layer, bottom to top, kernel [in, 4u], recurrent kernel
-    [u, 4u] and bias [4u] of the forward and then of the backward direction; then the softmax's kernel and bias.
+    The order of its weights: for each layer, bottom to top, kernel [in, 4u], recurrent kernel [u, 4u] and bias [4u] of
+    the forward and then of the backward direction; then the softmax's kernel and bias.
     """
-
-    def __init__(self, architecture: Architecture) -> None:
-        self.architecture = architecture
-
-    @abstractmethod
-    def weights(self) -> list[np.ndarray]:
-        """Return a copy of the weights."""
-
-    @abstractmethod
-    def set_weights(self, weights: list[np.ndarray]) -> None:
-        """Take weights in the common order."""
-
-    @abstractmethod
-    def logits(self, batch: int, time: int) -> np.ndarray:
-        """Return the logits of ``random_batch``."""
-
-    @abstractmethod
-    def train(self, batch: int, time: int, steps: int) -> float:
-        """Take Adam steps on ``random_batch`` and return the seconds of one."""
-
-    @abstractmethod
-    def first_step(self, batch: int, time: int) -> float:
-        """Take one Adam step, with all that a first one has to prepare, and return its seconds."""
 
     @abstractmethod
     def predict(self, batch: int, time: int, steps: int) -> float:
         """Predict ``random_batch`` over and over and return the seconds of one prediction."""
 
 
-class KerasSide(Side):
+class KerasClassifier(KerasSide, Classifier):
     """A side that is a ``keras.Model`` of features and lengths."""
 
     def __init__(self, architecture: Architecture) -> None:
-        super().__init__(architecture)
+        super().__init__()
         import keras
         import tensorflow as tf
 
+        self.architecture = architecture
         keras.utils.set_random_seed(SEED)
         features = keras.Input((None, architecture.features), name="features")
         lengths = keras.Input((), dtype="int32", name="lengths")
@@ -88,19 +63,10 @@ class KerasSide(Side):
             jit_compile=False,
         )
         self._call = tf.function(lambda features, lengths: self.model([features, lengths], training=False))
-        self._datasets: dict[tuple[int, int], Any] = {}
 
     @abstractmethod
     def encode(self, features: Any, lengths: Any) -> Any:
         """Return the pooled states."""
-
-    def weights(self) -> list[np.ndarray]:
-        """Return a copy of the weights."""
-        return self.model.get_weights()
-
-    def set_weights(self, weights: list[np.ndarray]) -> None:
-        """Take weights in the common order."""
-        self.model.set_weights(weights)
 
     def logits(self, batch: int, time: int) -> np.ndarray:
         """Return the logits of ``random_batch``."""
@@ -109,48 +75,12 @@ class KerasSide(Side):
         features, lengths, _ = random_batch(self.architecture, batch, time)
         return self._call(tf.constant(features), tf.constant(lengths)).numpy()
 
-    def _dataset(self, batch: int, time: int) -> Any:
-        if (batch, time) not in self._datasets:
-            import tensorflow as tf
+    def make_dataset(self, batch: int, time: int) -> Any:
+        """Return ``random_batch`` over and over."""
+        import tensorflow as tf
 
-            features, lengths, labels = random_batch(self.architecture, batch, time)
-            dataset = tf.data.Dataset.from_tensors(((features, lengths), labels))
-            self._datasets[batch, time] = dataset.repeat()
-        return self._datasets[batch, time]
-
-    def train(self, batch: int, time: int, steps: int) -> float:
-        """Run ``fit`` for one untimed and ``steps`` timed steps and return the seconds of one."""
-        import keras
-
-        clock: dict[str, float] = {}
-
-        def begin(step: int, logs: Any = None) -> None:
-            if step == 1:
-                clock["begin"] = perf_counter()
-
-        def end(epoch: int, logs: Any = None) -> None:
-            clock["end"] = perf_counter()
-
-        callback = keras.callbacks.LambdaCallback(on_train_batch_begin=begin, on_epoch_end=end)
-        self._fit(batch, time, steps + 1, callbacks=[callback])
-        return (clock["end"] - clock["begin"]) / steps
-
-    def first_step(self, batch: int, time: int) -> float:
-        """Return the seconds of ``fit`` for one step, its tracing and start included."""
-        self._dataset(batch, time)
-
-        def start() -> None:
-            self.prepare()
-            self._fit(batch, time, 1)
-
-        return seconds_a_step(start, 1)
-
-    def prepare(self) -> None:
-        """Do what a side's own factory does between compiling and ``fit``: nothing for a stock model."""
-
-    def _fit(self, batch: int, time: int, steps: int, **options: Any) -> None:
-        # shuffle=False: Keras warns that it cannot shuffle a dataset.
-        self.model.fit(self._dataset(batch, time), steps_per_epoch=steps, verbose=0, shuffle=False, **options)
+        features, lengths, labels = random_batch(self.architecture, batch, time)
+        return tf.data.Dataset.from_tensors(((features, lengths), labels)).repeat()
 
     def predict(self, batch: int, time: int, steps: int) -> float:
         """Call the traced model ``steps`` times and return the seconds of one call."""
@@ -162,7 +92,7 @@ class KerasSide(Side):
         return seconds_a_step(lambda: self._call(*tensors).numpy(), steps)
 
 
-class OurSide(KerasSide):
+class OurSide(KerasClassifier):
     """``DenseBiLSTM`` and ``MaskedPooling``."""
 
     def encode(self, features: Any, lengths: Any) -> Any:
@@ -179,7 +109,7 @@ class OurSide(KerasSide):
         self.model.optimizer.build(self.model.trainable_variables)
 
 
-class StockSide(KerasSide):
+class StockSide(KerasClassifier):
     """Nothing but ``keras.layers``."""
 
     def encode(self, features: Any, lengths: Any) -> Any:
@@ -208,10 +138,10 @@ def stock_encoder(layer_units: list[int], words: Any, mask: Any) -> Any:
     return keras.layers.GlobalAveragePooling1D()(states, mask=mask)
 
 
-def make_side(name: str, architecture: Architecture) -> Side:
+def make_side(name: str, architecture: Architecture) -> Classifier:
     """Return a side by name: ``"ours"``, ``"keras"`` or ``"torch"``."""
     if name == "torch":
-        from dense_lstm_zoo.benchmark.torch_side import TorchSide
+        from dense_lstm_zoo.benchmark.torch_side import TorchClassifier
 
-        return TorchSide(architecture)
+        return TorchClassifier(architecture)
     return {"ours": OurSide, "keras": StockSide}[name](architecture)

@@ -1,4 +1,4 @@
-"""The groups of rows: steps of the workload, memory and scaling; those from raw text are in ``text_runs.py``."""
+"""The groups of rows: steps of the workloads, memory and scaling; those from raw text are in ``text_runs.py``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,15 @@ from dense_lstm_zoo.benchmark.rows import (
     versions,
 )
 from dense_lstm_zoo.benchmark.text_runs import epochs, pipeline, predict_texts
-from dense_lstm_zoo.benchmark.workloads import FRESH_BATCH, SCALING, SCALING_BASE, TIME, Architecture, Settings
+from dense_lstm_zoo.benchmark.workloads import (
+    FRESH_BATCH,
+    SCALING,
+    SCALING_BASE,
+    TIME,
+    Architecture,
+    LanguageArchitecture,
+    Settings,
+)
 
 MEMORY_BATCH = 32
 PEAK_SIZE = 3072  # a matrix product of 58 GFLOP
@@ -30,25 +38,48 @@ PEAK_SIZE = 3072  # a matrix product of 58 GFLOP
 
 def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
     """Training steps or predictions of W against both peers, at each batch size, and the share of the peak."""
-    architecture = dataclasses.replace(settings.architecture, kernel=settings.kernel)
+    shapes = [(batch, TIME) for batch in settings.batches]
+    unit = "training step" if kind == "train" else "prediction of a batch"
+    return _in_turn(settings, kind, unit, kind, "build", settings.architecture, shapes)
+
+
+def language_model(settings: Settings) -> Iterator[Row]:
+    """Training steps of the language model against both peers, and the share of the peak."""
+    architecture = settings.language_model
+    shapes = [(architecture.batch, architecture.time)]
+    return _in_turn(settings, "language_model", "training step", "train", "build_language_model", architecture, shapes)
+
+
+def _in_turn(
+    settings: Settings,
+    name: str,
+    unit: str,
+    method: str,
+    build: str,
+    architecture: Architecture | LanguageArchitecture,
+    shapes: list[tuple[int, int]],
+) -> Iterator[Row]:
+    """Measure ``method`` of the sides that ``build`` makes, at each shape (batch, time)."""
+    architecture = dataclasses.replace(architecture, kernel=settings.kernel)
     with start_sides(settings, ("ours", "keras", "torch")) as workers:
-        for name, worker in workers.items():
-            worker.ask("build", side=name, architecture=architecture.to_dict())
+        for side, worker in workers.items():
+            worker.ask(build, side=side, architecture=architecture.to_dict())
         peak = workers["ours"].ask("matmul_gflops", size=PEAK_SIZE, repeats=10)
-        differences = max_difference(workers, "logits", batch=min(settings.batches), time=TIME)
-        for batch in settings.batches:
-            seconds, steps = measure_in_turn(settings, workers, kind, batch=batch, time=TIME)
-            rate = architecture.gigaflops(kind, batch) / measure.spread(seconds["ours"])[0]
+        batch, time = min(shapes)
+        differences = max_difference(workers, "logits", batch=batch, time=time)
+        for batch, time in shapes:
+            seconds, steps = measure_in_turn(settings, workers, method, batch=batch, time=time)
+            rate = architecture.gigaflops(method, batch, time) / measure.spread(seconds["ours"])[0]
             for peer in differences:
                 yield row(
                     settings,
                     versions(workers["ours"], workers[peer]),
-                    name=kind,
+                    name=name,
                     batch=batch,
-                    unit="training step" if kind == "train" else "prediction of a batch",
+                    unit=unit,
                     peer=peer,
                     **times(seconds["ours"], seconds[peer]),
-                    **targets(kind, batch, peer),
+                    **targets(name, batch, peer),
                     steps=steps["ours"],
                     gflops_share=round(rate / peak, 3),
                     peak_gflops=round(peak),
@@ -154,6 +185,7 @@ def scaling(settings: Settings) -> Iterator[Row]:
 GROUPS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "train": lambda settings: steps_in_turn(settings, "train"),
     "predict": lambda settings: steps_in_turn(settings, "predict"),
+    "language_model": language_model,
     "first_step": first_step,
     "epochs": epochs,
     "predict_texts": predict_texts,

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.workloads import Architecture
+from dense_lstm_zoo.benchmark.workloads import Architecture, LanguageArchitecture
 
 _sides: dict[str, Any] = {}
 
@@ -57,6 +57,13 @@ def build(side: str, architecture: dict[str, Any], key: str = "") -> None:
     from dense_lstm_zoo.benchmark.peers import make_side
 
     _sides[key] = make_side(side, Architecture(**architecture))
+
+
+def build_language_model(side: str, architecture: dict[str, Any], key: str = "") -> None:
+    """Make a side of the language model."""
+    from dense_lstm_zoo.benchmark.language_sides import make_language_side
+
+    _sides[key] = make_language_side(side, LanguageArchitecture(**architecture))
 
 
 def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:
@@ -145,7 +152,10 @@ def _return_free_memory() -> None:
 
 REQUESTS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (build, build_text, run, save, set_weights, matmul_gflops, training_memory)
+    for function in (
+        *(build, build_language_model, build_text, run, save, set_weights),
+        *(matmul_gflops, training_memory),
+    )
 }
 
 if __name__ == "__main__":

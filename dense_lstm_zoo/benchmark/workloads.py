@@ -28,6 +28,8 @@ TARGETS: dict[tuple[str, int, str], tuple[float | None, float | None]] = {
     ("predict", 200, "torch"): (None, 1.0),
     ("predict", 32, "torch"): (None, 1.5),
     ("predict", 1, "torch"): (None, 2.0),
+    ("language_model", 20, "keras"): (1.4, 1.8),
+    ("language_model", 20, "torch"): (None, 1.5),
     ("first_step", 200, "keras"): (3.0, 4.0),
     ("first_epoch", 200, "keras"): (2.5, 4.0),
     ("second_epoch", 200, "keras"): (2.5, 4.0),
@@ -45,7 +47,30 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Network:
+    """What every architecture tells of itself."""
+
+    @property
+    def matrix_weights(self) -> int:
+        """Number of weights in the matrices: each takes part in one multiply-add a token."""
+        raise NotImplementedError
+
+    def gigaflops(self, kind: str, batch: int, time: int = TIME) -> float:
+        """Return the work of one step: 2 operations a weight and token forward, and 4 more backward.
+
+        Example:
+            >>> round(Architecture().gigaflops("train", 200), 1)
+            50.6
+        """
+        return {"train": 6, "predict": 2}[kind] * self.matrix_weights * batch * time / 1e9
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, for another process."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Architecture(Network):
     """A densely connected Bi-LSTM classifier over features; the defaults are workload W, DC-Bi-LSTM 15 x 13 + 100.
 
     Args:
@@ -77,28 +102,56 @@ class Architecture:
         return [self.features + 2 * self.dense_units * i for i in range(self.num_dense_layers + 1)]
 
     @property
-    def encoder_weights(self) -> int:
-        """Number of weights in the encoder's matrices: each takes part in one multiply-add a token.
+    def matrix_weights(self) -> int:
+        """Number of weights in the encoder's matrices; the softmax's are too few to count.
 
         Example:
-            >>> Architecture().encoder_weights
+            >>> Architecture().matrix_weights
             1404200
         """
         pairs = zip(self.input_widths, self.layer_units, strict=True)
         return sum(8 * units * (width + units) for width, units in pairs)
 
-    def gigaflops(self, kind: str, batch: int, time: int = TIME) -> float:
-        """Return the work of one step: 2 operations a weight and token forward, and 4 more backward.
+
+@dataclass(frozen=True)
+class LanguageArchitecture(Network):
+    """A densely connected LSTM language model and its windows; the defaults are Godin et al. 2017's, dense 200 x 2.
+
+    Args:
+        num_layers: Depth.
+        units: Width of a layer.
+        embedding_dim: Width of a word vector.
+        vocab_size: Words (V).
+        dropout: Rate on the word vectors and every layer's output, a new mask each step.
+        batch: Rows of a window (B).
+        time: Steps of a window (T).
+        kernel: Ours only: the layers' ``kernel`` argument; None leaves their default.
+    """
+
+    num_layers: int = 2
+    units: int = 200
+    embedding_dim: int = 200
+    vocab_size: int = 10_000
+    dropout: float = 0.6
+    batch: int = 20
+    time: int = 35
+    kernel: str | None = None
+
+    @property
+    def input_widths(self) -> list[int]:
+        """Features that each layer reads, and last those that the softmax reads."""
+        return [self.embedding_dim + self.units * i for i in range(self.num_layers + 1)]
+
+    @property
+    def matrix_weights(self) -> int:
+        """Number of weights in the matrices of the layers and of the softmax.
 
         Example:
-            >>> round(Architecture().gigaflops("train", 200), 1)
-            50.6
+            >>> LanguageArchitecture().matrix_weights
+            6800000
         """
-        return {"train": 6, "predict": 2}[kind] * self.encoder_weights * batch * time / 1e9
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, for another process."""
-        return dataclasses.asdict(self)
+        *widths, read = self.input_widths
+        return sum(4 * self.units * (width + self.units) for width in widths) + read * self.vocab_size
 
 
 @dataclass(frozen=True)
@@ -119,6 +172,7 @@ class Settings:
         max_texts: Use only so many training texts; None is all.
         scaling: Which scaling curves to measure, from ``SCALING``.
         architecture: The model of the W rows.
+        language_model: The language model and its windows.
         kernel: The layers' ``kernel`` argument; None leaves their default.
         torch: Whether to compare with PyTorch, where it is installed.
         command: The command that the rows name.
@@ -139,6 +193,7 @@ class Settings:
     max_texts: int | None = None
     scaling: tuple[str, ...] = ("depth", "width", "batch", "length")
     architecture: Architecture = Architecture()
+    language_model: LanguageArchitecture = LanguageArchitecture()
     kernel: str | None = None
     torch: bool = True
     command: str = "dense-lstm-zoo bench"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -29,9 +30,9 @@ def padded_length(length: int) -> int:
     return step
 
 
-def pad(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the rows right-padded with 0 to the ladder's length for the longest: int32 (batch, time)."""
-    batch = np.zeros((len(rows), padded_length(max(map(len, rows)))), np.int32)
+def pad(rows: Sequence[np.ndarray], value: int = 0) -> np.ndarray:
+    """Return the rows (time, ...) right-padded with ``value`` to the ladder's length for the longest: int32."""
+    batch = np.full((len(rows), padded_length(max(map(len, rows))), *rows[0].shape[1:]), value, np.int32)
     for row, ids in zip(batch, rows, strict=True):
         row[: len(ids)] = ids
     return batch
@@ -57,10 +58,52 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
-class TrainingBatches(keras.callbacks.Callback):
-    """Shuffled batches of (ids, labels) for ``fit``: pass ``dataset`` as its data and the object as a callback.
+class ShuffledBatches(keras.callbacks.Callback):
+    """Batches of texts of similar length for ``fit``: pass ``dataset`` as its data and the object as a callback.
 
     The order of epoch k depends on ``seed`` and k alone, so that an interrupted run can go on with the same order.
+
+    Args:
+        lengths: Length of each text.
+        collate: Indices of texts to a batch.
+        signature: What a batch is, as ``tf.data`` says it.
+        batch_size: Texts a batch.
+        seed: Seed of the order.
+
+    Raises:
+        ValueError: No texts.
+    """
+
+    def __init__(
+        self,
+        lengths: Sequence[int],
+        collate: Callable[[np.ndarray], Any],
+        signature: Any,
+        *,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        if not len(lengths):
+            raise ValueError("Training needs texts; received none.")
+        self.lengths, self.collate = lengths, collate
+        self.batch_size, self.seed, self.epoch = checks.integer("batch_size", batch_size), seed, 0
+        dataset = tf.data.Dataset.from_generator(self._epoch, output_signature=signature)
+        num_batches = len(plan_batches(lengths, self.batch_size))
+        self.dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(4)
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Follow ``fit``'s epochs, which may start above 0."""
+        self.epoch = epoch
+
+    def _epoch(self) -> Iterator[Any]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        for indices in plan_batches(self.lengths, self.batch_size, rng):
+            yield self.collate(indices)
+
+
+class TrainingBatches(ShuffledBatches):
+    """Shuffled batches of (ids, labels) of a classifier.
 
     Args:
         rows: Ids of each text.
@@ -78,23 +121,14 @@ class TrainingBatches(keras.callbacks.Callback):
     """
 
     def __init__(self, rows: Sequence[np.ndarray], labels: Sequence[int], *, batch_size: int, seed: int) -> None:
-        super().__init__()
         if not rows or len(rows) != len(labels):
             raise ValueError(f"Training needs texts with one label each; received {len(rows)} and {len(labels)}.")
-        self.rows, self.labels = rows, np.asarray(labels, np.int32)
-        self.batch_size, self.seed, self.epoch = checks.integer("batch_size", batch_size), seed, 0
-        dataset = tf.data.Dataset.from_generator(self._epoch, output_signature=_SIGNATURE)
-        num_batches = len(plan_batches([len(row) for row in rows], self.batch_size))
-        self.dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(4)
+        targets = np.asarray(labels, np.int32)
 
-    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Follow ``fit``'s epochs, which may start above 0."""
-        self.epoch = epoch
+        def collate(indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return pad([rows[i] for i in indices]), targets[indices]
 
-    def _epoch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        rng = np.random.default_rng([self.seed, self.epoch])
-        for indices in plan_batches([len(row) for row in self.rows], self.batch_size, rng):
-            yield pad([self.rows[i] for i in indices]), self.labels[indices]
+        super().__init__([len(row) for row in rows], collate, _SIGNATURE, batch_size=batch_size, seed=seed)
 
 
 def evaluation_batches(rows: Sequence[np.ndarray], labels: Sequence[int], batch_size: int = 256) -> tf.data.Dataset:

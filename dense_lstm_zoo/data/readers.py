@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 from dense_lstm_zoo.data.corpus import Corpus, Split
+from dense_lstm_zoo.data.language import LanguageCorpus
+from dense_lstm_zoo.data.tagging import TaggingCorpus
 from dense_lstm_zoo.data.trees import Phrase, parse_tree
 
 
@@ -14,6 +16,20 @@ def read_demo(name: str, paths: list[Path]) -> Corpus:
     from dense_lstm_zoo.data.demo import LABEL_NAMES, demo_splits
 
     return Corpus(name, tuple(LABEL_NAMES), **{part: Split(*split) for part, split in demo_splits().items()})
+
+
+def read_demo_language(name: str, paths: list[Path]) -> LanguageCorpus:
+    """Return the generated demo corpus for language models; it has no files."""
+    from dense_lstm_zoo.data.demo_language import demo_language_splits
+
+    return LanguageCorpus(name, **demo_language_splits())
+
+
+def read_demo_tagging(name: str, paths: list[Path]) -> TaggingCorpus:
+    """Return the generated demo corpus for taggers; it has no files."""
+    from dense_lstm_zoo.data.demo_tagging import demo_tagging_splits
+
+    return TaggingCorpus(name, **demo_tagging_splits())
 
 
 _TREC_LINES = (5452, 500)

@@ -1,144 +1,18 @@
-"""Text as one stream of word ids, and the stream in windows: what language models are trained and scored on."""
+"""A stream of word ids in windows: what language models are trained and scored on."""
 
 from __future__ import annotations
 
 import functools
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import IO
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.data.language import EOS, UNKNOWN, token_lines
+from dense_lstm_zoo import checks
 
 IGNORED = -1  # the target that does not count
-_BLOCK = 1 << 16  # ids
 
 Window = tuple[dict[str, np.ndarray], np.ndarray]
-
-
-def build_language_vocabulary(
-    source: Iterable[str], max_size: int | None = None, min_count: int = 1
-) -> tuple[str, ...]:
-    """Return the words of a training text, most frequent first; among equals the one that occurs first.
-
-    A word's id is its place: ids are 0 to V - 1, all of them words, none of them padding. ``<eos>`` and ``<unk>`` are
-    always in, in the places of their counts; ``<unk>`` comes last if the text does not hold it.
-
-    Args:
-        source: Lines of the training text, nothing else; read once.
-        max_size: How many words at most, ``<eos>`` and ``<unk>`` included.
-        min_count: How often a word must occur.
-
-    Raises:
-        ValueError: A text without words, ``max_size`` below 2, ``min_count`` below 1.
-
-    Example:
-        >>> build_language_vocabulary(["to be or not to be", "to do"])
-        ('to', 'be', '<eos>', 'or', 'not', 'do', '<unk>')
-        >>> build_language_vocabulary(["to be or not to be", "to do"], max_size=4)
-        ('to', 'be', '<eos>', '<unk>')
-    """
-    if max_size is not None:
-        checks.integer("max_size", max_size, minimum=2)
-    checks.integer("min_count", min_count)
-    counts = Counter[str]()
-    for tokens in token_lines(source):
-        counts.update(tokens)
-        counts[EOS] += 1
-    if not counts:
-        raise ValueError("The text to take words from is empty: it has no line with text in it.")
-    counts.setdefault(UNKNOWN, 0)
-    ranked = sorted(counts, key=counts.__getitem__, reverse=True)
-    words = [word for word in ranked if counts[word] >= min_count and word not in (EOS, UNKNOWN)]
-    kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
-    return tuple(word for word in ranked if word in kept)
-
-
-def encode(source: Iterable[str], words: Sequence[str]) -> np.ndarray:
-    """Return a text as one stream of ids, with ``<eos>`` at each line's end: int32 (tokens,).
-
-    The text is read once and never held; memory is the ids, 4 bytes a token, and up to a sixteenth of them to spare.
-
-    Args:
-        source: Lines of text; blank ones are skipped.
-        words: The words in the order of their ids, ``<eos>`` and ``<unk>`` among them; any other word is ``<unk>``.
-
-    Raises:
-        ValueError: A text without words, or ``words`` without ``<eos>`` or ``<unk>`` or with a word twice.
-
-    Example:
-        >>> encode(["to be", "be what"], ("be", "to", "<eos>", "<unk>")).tolist()
-        [1, 0, 2, 0, 3, 2]
-    """
-    ids = array("i")  # it grows in place, where joining arrays would need twice the memory
-    for block in _blocks(source, words):
-        ids.extend(block)
-    return np.frombuffer(ids, np.int32)
-
-
-def encode_to_file(source: Iterable[str], words: Sequence[str], path: str | Path) -> np.memmap:
-    """Do as ``encode`` for a text whose ids are larger than memory: write them to a file and return it mapped.
-
-    The file is in NumPy's .npy format, for ``np.load(path, mmap_mode="r")`` later on. It is written whole or not at
-    all: after an error ``path`` is as it was.
-
-    Raises:
-        ValueError: As ``encode``.
-        OSError: The file cannot be written.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "ids.npy")
-        ...     encode_to_file(["to be"], ("be", "to", "<eos>", "<unk>"), path).tolist()
-        [1, 0, 2]
-    """
-    count = 0
-    with files.new_file(path) as file:
-        _write_header(file, count)
-        for block in _blocks(source, words):
-            block.tofile(file)
-            count += len(block)
-        file.seek(0)
-        _write_header(file, count)
-    return np.load(path, mmap_mode="r")
-
-
-def _write_header(file: IO[bytes], count: int) -> None:
-    """Write the header of a .npy file, which NumPy pads so that it has one length for every count."""
-    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (count,)}
-    np.lib.format.write_array_header_1_0(file, header)
-
-
-class _Ids(dict[str, int]):
-    def __missing__(self, word: str) -> int:
-        return self[UNKNOWN]
-
-
-def _blocks(source: Iterable[str], words: Sequence[str]) -> Iterator[array[int]]:
-    """Yield the ids of whole lines, ``_BLOCK`` of them or some more at a time."""
-    ids = _Ids((word, i) for i, word in enumerate(words))
-    if missing := [word for word in (EOS, UNKNOWN) if word not in ids]:
-        raise ValueError(f"words must hold {EOS} and {UNKNOWN}; {' and '.join(missing)} not among {len(words):,}.")
-    if len(ids) < len(words):
-        twice = next(word for i, word in enumerate(words) if ids[word] != i)
-        raise ValueError(f"words must be different, as a word's place is its id; {twice!r} is there twice.")
-    block, is_empty = array("i"), True
-    for tokens in token_lines(source):
-        block.extend(map(ids.__getitem__, tokens))
-        block.append(ids[EOS])
-        is_empty = False
-        if len(block) >= _BLOCK:
-            yield block
-            block = array("i")
-    if is_empty:
-        raise ValueError("The text to encode is empty: it has no line with text in it.")
-    yield block
 
 
 class TokenWindows:
@@ -234,7 +108,8 @@ class TrainingWindows(TokenWindows):
     ) -> None:
         checks.integer("batch_size", batch_size)
         checks.integer("num_steps", num_steps)
-        ids = _checked(ids, batch_size * (num_steps + 1), f"{batch_size} streams of {num_steps} steps", vocab_size)
+        ids = _checked(ids, vocab_size)
+        check_length(len(ids), batch_size, num_steps)
         length = len(ids) // batch_size
         full = np.full(batch_size, (length - 1) // num_steps * num_steps)
         super().__init__(ids, np.arange(batch_size) * length, full, num_steps)
@@ -264,22 +139,31 @@ def evaluation_windows(
     """
     checks.integer("batch_size", batch_size)
     checks.integer("num_steps", num_steps)
-    ids = _checked(ids, batch_size + 1, f"{batch_size} streams", vocab_size)
+    ids = _checked(ids, vocab_size)
+    _check_tokens(len(ids), batch_size + 1, f"{batch_size} streams")
     edges = np.arange(batch_size + 1) * (len(ids) - 1)
     edges = -(-edges // batch_size)
     return TokenWindows(ids, edges[:-1], np.diff(edges), num_steps)
 
 
-def _checked(ids: np.ndarray, minimum: int, what: str, vocab_size: int | None) -> np.ndarray:
+def check_length(num_tokens: int, batch_size: int, num_steps: int) -> None:
+    """Raise ``ValueError`` where a text is too short for one training window."""
+    _check_tokens(num_tokens, batch_size * (num_steps + 1), f"{batch_size} streams of {num_steps} steps")
+
+
+def _check_tokens(num_tokens: int, minimum: int, what: str) -> None:
+    if num_tokens < minimum:
+        raise ValueError(
+            f"{what} need at least {minimum:,} tokens; received {num_tokens:,}. "
+            "Accepted: a longer text, or a smaller batch_size or num_steps."
+        )
+
+
+def _checked(ids: np.ndarray, vocab_size: int | None) -> np.ndarray:
     ids = np.asarray(ids)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise ValueError(f"ids must be integers (tokens,); received {ids.dtype} of shape {ids.shape}.")
-    if len(ids) < minimum:
-        raise ValueError(
-            f"{what} need at least {minimum:,} tokens; received {len(ids):,}. "
-            "Accepted: a longer text, or a smaller batch_size or num_steps."
-        )
     end = 1 << 31 if vocab_size is None else checks.integer("vocab_size", vocab_size)
-    if ids.min() < 0 or ids.max() >= end:
+    if ids.size and (ids.min() < 0 or ids.max() >= end):
         raise ValueError(f"ids must be from 0 to {end - 1:,}; received {ids.min():,} to {ids.max():,}.")
     return ids

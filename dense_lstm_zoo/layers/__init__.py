@@ -4,21 +4,42 @@ Importing this package registers every class, which ``keras.saving.load_model`` 
 """
 
 from dense_lstm_zoo.layers.bilstm import BiLSTM
+from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.layers.dense_bilstm import DenseBiLSTM
 from dense_lstm_zoo.layers.dense_lstm import DenseLSTM
+from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
+from dense_lstm_zoo.layers.highway_lstm import HighwayBiLSTM, HighwayLSTMCell
+from dense_lstm_zoo.layers.initializers import OrthogonalBlocks
 from dense_lstm_zoo.layers.lstm import LSTM
 from dense_lstm_zoo.layers.pooling import POOLINGS, MaskedPooling
+from dense_lstm_zoo.layers.recurrent_highway import BiRecurrentHighway, RecurrentHighwayCell
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
+from dense_lstm_zoo.layers.skip_bilstm import SkipBiLSTM
+from dense_lstm_zoo.layers.tied_embedding import Bias, TiedEmbedding
+from dense_lstm_zoo.layers.token_features import AffixEmbedding, CharacterCNN, GatedContextWindow
 from dense_lstm_zoo.layers.word_embedding import SequenceLengths, WordEmbedding
 
 __all__ = [
+    "CRF",
     "LSTM",
     "POOLINGS",
+    "AffixEmbedding",
     "BiLSTM",
+    "BiRecurrentHighway",
+    "Bias",
+    "CharacterCNN",
     "DenseBiLSTM",
     "DenseLSTM",
+    "GatedContextWindow",
+    "GatedSkipLSTMCell",
+    "HighwayBiLSTM",
+    "HighwayLSTMCell",
     "MaskedPooling",
+    "OrthogonalBlocks",
+    "RecurrentHighwayCell",
     "RecurrentStack",
     "SequenceLengths",
+    "SkipBiLSTM",
+    "TiedEmbedding",
     "WordEmbedding",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import keras
@@ -145,9 +146,15 @@ class LSTM(keras.layers.Layer):
         initial_state: Any = None,
         final_state: bool = False,
         recurrent_mask: Any = None,
+        drop_weights: Callable[[Any], Any] | None = None,
     ) -> list[list[Any]]:
-        """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``."""
+        """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``.
+
+        What ``drop_weights`` makes of a recurrent kernel takes its place: every kernel of the loop can run it.
+        """
         weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
+        if drop_weights is not None:
+            weights = [w._replace(recurrent_kernel=drop_weights(w.recurrent_kernel)) for w in weights]
         return recurrence.lstm(
             inputs,
             lengths,

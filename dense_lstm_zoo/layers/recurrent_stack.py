@@ -10,6 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.lstm import LSTM
 from dense_lstm_zoo.layers.recurrence import kernels
 
@@ -37,8 +38,11 @@ class RecurrentStack(keras.layers.Layer):
         cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``; the LSTM runs on the project's kernels, the others on Keras'.
         dropout: Rate on the input and on every layer's output, on the way up only: a new mask each step (G11).
         variational_dropout: One mask for all steps of a call in its place (G7).
+        input_dropout: Another rate on the input; None is ``dropout``.
+        output_dropout: Another rate on what the layer returns, which then has masks of its own; None is ``dropout``.
         recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call (G7). The LSTM's loop is then
             the portable one in training.
+        weight_dropout: Rate on the LSTM's recurrent kernels, one mask for a call (DropConnect; Merity et al. 2018).
         dropout_sharing: ``"per_output"``, one mask an output that all its readers share, or ``"per_reader"`` (G2).
         return_state: Return the final states as well.
         return_all_layers: Return the outputs of every layer in a list, without dropout, in place of the top.
@@ -63,7 +67,7 @@ class RecurrentStack(keras.layers.Layer):
         ``return_state`` a list of it and the final states, in the order of ``initial_state``.
 
     Raises:
-        ValueError: A value out of range, or a width that ``residual`` cannot add.
+        ValueError: A value out of range, a width that ``residual`` cannot add, ``weight_dropout`` for another cell.
 
     Example:
         >>> import numpy as np
@@ -82,7 +86,10 @@ class RecurrentStack(keras.layers.Layer):
         cell: str = "lstm",
         dropout: float = 0.0,
         variational_dropout: bool = False,
+        input_dropout: float | None = None,
+        output_dropout: float | None = None,
         recurrent_dropout: float = 0.0,
+        weight_dropout: float = 0.0,
         dropout_sharing: str = "per_output",
         return_state: bool = False,
         return_all_layers: bool = False,
@@ -101,7 +108,12 @@ class RecurrentStack(keras.layers.Layer):
         self.cell = checks.one_of("cell", cell, CELLS)
         self.dropout = checks.fraction("dropout", dropout)
         self.variational_dropout = variational_dropout
+        self.input_dropout = None if input_dropout is None else checks.fraction("input_dropout", input_dropout)
+        self.output_dropout = None if output_dropout is None else checks.fraction("output_dropout", output_dropout)
         self.recurrent_dropout = checks.fraction("recurrent_dropout", recurrent_dropout)
+        self.weight_dropout = checks.fraction("weight_dropout", weight_dropout)
+        if weight_dropout and cell != "lstm":
+            raise ValueError(f"weight_dropout masks the recurrent kernels of an LSTM; received cell={cell!r}.")
         self.dropout_sharing = checks.one_of("dropout_sharing", dropout_sharing, ("per_output", "per_reader"))
         self.return_state = return_state
         self.return_all_layers = return_all_layers
@@ -175,10 +187,15 @@ class RecurrentStack(keras.layers.Layer):
             dropping = training and self.recurrent_dropout
             kernel = "portable" if dropping else self.kernel
 
+            def drop_weights(recurrent_kernel: Any) -> Any:
+                return drop(recurrent_kernel, self.weight_dropout if training else 0.0, self.seed_generator)
+
             def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
                 def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
                     held = self._recurrent_mask(read[0]) if dropping else None
-                    (states,), (h,), (c,) = self.layers[i].run(read, lengths, kernel, start, True, held)
+                    (states,), (h,), (c,) = self.layers[i].run(
+                        read, lengths, kernel, start, True, recurrent_mask=held, drop_weights=drop_weights
+                    )
                     return states, [h, c]
 
                 return self._wire(inputs, run, start, training, time_axis=0)
@@ -205,37 +222,33 @@ class RecurrentStack(keras.layers.Layer):
         self, inputs: Any, run: Run, start: list[list[Any] | None], training: bool | None, time_axis: int
     ) -> list[Any]:
         """Return the sequences that the layer returns, and behind them the final states of all layers."""
+        axis = time_axis if self.variational_dropout else None
 
-        def drop(x: Any) -> Any:
-            if not (training and self.dropout):
-                return x
-            shape = list(ops.shape(x))
-            if self.variational_dropout:
-                shape[time_axis] = 1
-            return keras.random.dropout(x, self.dropout, noise_shape=shape, seed=self.seed_generator)
+        def drop_at(rate: float, x: Any) -> Any:
+            return drop(x, rate if training else 0.0, self.seed_generator, shared_axis=axis)
 
-        shared = self.dropout_sharing == "per_output"
+        # What can be read: tensors, each with the rate at which a reader still has to drop it.
+        def offer(x: Any, rate: float) -> tuple[Any, float]:
+            return (drop_at(rate, x), 0.0) if self.dropout_sharing == "per_output" else (x, rate)
 
-        def read_from(outputs: list[Any]) -> list[Any]:
-            parts = self._read(outputs, sum_of=lambda parts: parts[0] + parts[1])
-            return parts if shared else [drop(part) for part in parts]
-
-        below = [drop(inputs) if shared else inputs]
+        below = [offer(inputs, self.dropout if self.input_dropout is None else self.input_dropout)]
         outputs, states = [], []
         for i in range(self.num_layers):
-            output, final = run(i, read_from(below), start[i])
-            below.append(drop(output) if shared else output)
+            read = self._read(below, sum_of=lambda parts: (parts[0][0] + parts[1][0], parts[1][1]))
+            output, final = run(i, [drop_at(rate, x) for x, rate in read], start[i])
+            below.append(offer(output, self.dropout))
             outputs.append(output)
             states += final
         if self.return_all_layers:
             return [*outputs, *states]
+        if self.output_dropout is not None:
+            below = [(x, self.output_dropout) for x in (inputs, *outputs)]
         top = below if self.wiring == "dense" else below[-1:]
-        return [ops.concatenate(top if shared else [drop(part) for part in top], axis=-1), *states]
+        return [ops.concatenate([drop_at(rate, x) for x, rate in top], axis=-1), *states]
 
     def _recurrent_mask(self, read: Any) -> Any:
         """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), for all steps alike."""
-        ones = ops.ones((ops.shape(read)[1], self.units), "float32")
-        return keras.random.dropout(ones, self.recurrent_dropout, seed=self.seed_generator)
+        return drop(ops.ones((ops.shape(read)[1], self.units), "float32"), self.recurrent_dropout, self.seed_generator)
 
     def _start(self, initial_state: Any) -> list[list[Any] | None]:
         if initial_state is None:
@@ -245,6 +258,12 @@ class RecurrentStack(keras.layers.Layer):
             raise ValueError(
                 f"initial_state needs {each} tensors of each of {self.num_layers} layers; received {len(states)}."
             )
+        for number, state in enumerate(states):
+            if len(state.shape) != 2 or state.shape[1] not in (None, self.units):
+                raise ValueError(
+                    f"Every state must be (batch, units) = (batch, {self.units}); number {number} of initial_state has "
+                    f"shape {tuple(state.shape)}."
+                )
         return [states[i : i + each] for i in range(0, len(states), each)]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
@@ -271,8 +290,9 @@ class RecurrentStack(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
         plain = (
-            *("num_layers", "units", "wiring", "cell", "dropout", "variational_dropout", "recurrent_dropout"),
-            *("dropout_sharing", "return_state", "return_all_layers", "unit_forget_bias", "kernel", "seed"),
+            *("num_layers", "units", "wiring", "cell", "dropout", "variational_dropout", "input_dropout"),
+            *("output_dropout", "recurrent_dropout", "weight_dropout", "dropout_sharing"),
+            *("return_state", "return_all_layers", "unit_forget_bias", "kernel", "seed"),
         )
         initializers = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
         return {

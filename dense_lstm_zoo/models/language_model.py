@@ -8,6 +8,8 @@ import keras
 import tensorflow as tf
 from keras import ops
 
+from dense_lstm_zoo.models.log_likelihood import negative_log_likelihood
+
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class WindowLoss(keras.losses.Loss):
@@ -42,20 +44,14 @@ class Perplexity(keras.metrics.Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch: targets (batch, time), logits (batch, time, words)."""
+        # Converted as a loss converts it: the same ops, which a graph then runs once for both.
+        y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
         self.total.assign_add(ops.sum(negative_log_likelihood(y_true, y_pred)))
-        self.count.assign_add(ops.sum(ops.cast(ops.convert_to_tensor(y_true) >= 0, self.count.dtype)))
+        self.count.assign_add(ops.sum(ops.cast(y_true >= 0, self.count.dtype)))
 
     def result(self) -> Any:
         """Return the perplexity; 1 before any token."""
         return ops.exp(self.total / ops.maximum(self.count, 1))
-
-
-def negative_log_likelihood(targets: Any, logits: Any) -> Any:
-    """Return -log p of every target (batch, time), 0 for targets of -1; logits (batch, time, words)."""
-    targets = ops.cast(targets, "int32")
-    counts = targets >= 0
-    losses = ops.sparse_categorical_crossentropy(ops.where(counts, targets, 0), logits, from_logits=True)
-    return ops.where(counts, losses, 0.0)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")

@@ -9,6 +9,8 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
+    import keras
+
     from dense_lstm_zoo.models.language_model import LanguageModel
 
 _GATES = {"lstm": 4, "gru": 3, "simple_rnn": 1}
@@ -22,14 +24,22 @@ def language_model(
     vocab_size: int,
     embedding_dim: int | None = None,
     cell: str = "lstm",
+    softmax: str = "full",
     dropout: float = 0.6,
     variational_dropout: bool = False,
+    input_dropout: float | None = None,
+    output_dropout: float | None = None,
+    embedding_dropout: float = 0.0,
     recurrent_dropout: float = 0.0,
+    weight_dropout: float = 0.0,
     dropout_sharing: str = "per_output",
     init_range: float = 0.05,
     kernel: str = "auto",
+    optimizer: str = "sgd",
     learning_rate: float = 1.0,
+    weight_decay: float = 0.0,
     clip_norm: float | None = 3.0,
+    average: float | None = None,
     dtype: str | None = None,
 ) -> LanguageModel:
     """Assemble and compile a language model: ids [B, T] to logits of the next word [B, T, vocab_size].
@@ -38,6 +48,8 @@ def language_model(
     log likelihood summed over a window's steps and averaged over the batch (G3), the optimiser SGD with one clipping
     norm over all gradients (G8); everything starts from U[-init_range, init_range], biases too (G5).
 
+    What the field learned since is there to be asked for; the defaults are Godin et al. 2017.
+
     Args:
         wiring: How the layers are connected; see ``layers.RecurrentStack``.
         num_layers: Depth L.
@@ -45,28 +57,42 @@ def language_model(
         vocab_size: Number of words V; every id is a word.
         embedding_dim: Length of a word vector (e); None is 200 for a dense model, else ``units`` (G1).
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
+        softmax: ``full``, a matrix W of its own; or ``tied``, logits = E P [what the stack returns] + b with the word
+            vectors E themselves and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al.
+            2017). There is no P where the stack returns as many features as a word vector has, which is never so in a
+            dense model.
         dropout: Rate on the word vectors and every layer's output (G11).
         variational_dropout: One mask a window in place of one a step (G7).
+        input_dropout: Another rate on the word vectors; None is ``dropout``.
+        output_dropout: Another rate on what the softmax reads, which then has masks of its own; None is ``dropout``.
+        embedding_dropout: Rate of whole words, left out wherever a window has them (Gal & Ghahramani 2016).
         recurrent_dropout: Rate on the recurrent state, one mask a window (G7).
+        weight_dropout: Rate on the LSTM's recurrent kernels, one mask a window (DropConnect; the AWD-LSTM of Merity et
+            al. 2018). It costs little: every kernel runs it.
         dropout_sharing: Whether all readers of an output share its mask, ``per_output``, or not, ``per_reader`` (G2).
         init_range: Largest absolute value that a weight starts with (G5).
         kernel: Which loop over time runs; see ``layers.LSTM``.
-        learning_rate: SGD's.
+        optimizer: ``sgd`` or ``adam``.
+        learning_rate: The optimiser's; 1 is SGD's, Adam takes 0.1 at most and works at 0.001 to 0.003.
+        weight_decay: What share of every weight a step takes away, times the learning rate (Loshchilov & Hutter 2019).
         clip_norm: Largest norm of all gradients together; None is no limit (G8).
+        average: Momentum of an exponential moving average of the weights, such as 0.999, which the model has after
+            ``fit`` (Polyak & Juditsky 1992; Merity et al. 2018 average too). ``training.averaging.EvaluateAverage``
+            among the callbacks scores it each epoch. None is none.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; logits and carried states stay in float32.
 
     Raises:
-        ValueError: A value out of range.
+        ValueError: A value out of range; ``weight_dropout`` for another cell than the LSTM.
     """
     checks.integer("vocab_size", vocab_size, minimum=2)
     embedding_dim = embedding_width(wiring, units, embedding_dim)
     checks.one_of("cell", cell, _GATES)
+    checks.one_of("softmax", softmax, ("full", "tied"))
     checks.fraction("dropout", dropout)
+    checks.fraction("embedding_dropout", embedding_dropout)
     checks.fraction("recurrent_dropout", recurrent_dropout)
     checks.positive("init_range", init_range)
-    checks.positive("learning_rate", learning_rate)
-    if clip_norm is not None:
-        checks.positive("clip_norm", clip_norm)
+    step = _optimizer(optimizer, learning_rate, weight_decay, clip_norm, average)
 
     import keras
 
@@ -75,8 +101,13 @@ def language_model(
 
     uniform = keras.initializers.RandomUniform(-init_range, init_range)
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
-    embedding = keras.layers.Embedding(
-        vocab_size, embedding_dim, embeddings_initializer=uniform.clone(), dtype=dtype, name="embedding"
+    embedding = layers.TiedEmbedding(
+        vocab_size,
+        embedding_dim,
+        dropout=embedding_dropout,
+        embeddings_initializer=uniform.clone(),
+        dtype=dtype,
+        name="embedding",
     )
     stack = layers.RecurrentStack(
         num_layers,
@@ -85,7 +116,10 @@ def language_model(
         cell=cell,
         dropout=dropout,
         variational_dropout=variational_dropout,
+        input_dropout=input_dropout,
+        output_dropout=output_dropout,
         recurrent_dropout=recurrent_dropout,
+        weight_dropout=weight_dropout,
         dropout_sharing=dropout_sharing,
         return_state=True,
         kernel_initializer=uniform.clone(),
@@ -102,13 +136,20 @@ def language_model(
         for part in "hc"[: stack.states_per_layer]
     ]
     read, *states = stack(embedding(token_ids), initial_state=start)
-    logits = keras.layers.Dense(
-        vocab_size, kernel_initializer=uniform.clone(), bias_initializer=uniform.clone(), dtype=dtype, name="logits"
-    )(read)
+    if softmax == "tied":
+        if read.shape[-1] != embedding_dim:
+            read = keras.layers.Dense(
+                embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
+            )(read)
+        logits = layers.Bias(uniform.clone(), dtype=dtype, name="logits")(embedding(read, reverse=True))
+    else:
+        logits = keras.layers.Dense(
+            vocab_size, kernel_initializer=uniform.clone(), bias_initializer=uniform.clone(), dtype=dtype, name="logits"
+        )(read)
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
     model = LanguageModel(keras.Model([token_ids, *start], [to_float32(x) for x in (logits, *states)]))
     model.compile(
-        optimizer=keras.optimizers.SGD(learning_rate, global_clipnorm=clip_norm),
+        optimizer=step,
         loss=WindowLoss(),
         metrics=[Perplexity()],
         jit_compile=False,  # XLA would compile the whole model again for every shape
@@ -116,6 +157,33 @@ def language_model(
     # fit traces its step twice if the first trace has to make the optimiser's variables.
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def _optimizer(
+    name: str, learning_rate: float, weight_decay: float, clip_norm: float | None, average: float | None
+) -> keras.optimizers.Optimizer:
+    checks.one_of("optimizer", name, ("sgd", "adam"))
+    checks.positive("learning_rate", learning_rate)
+    if name == "adam" and learning_rate > 0.1:
+        raise ValueError(
+            f"learning_rate must be at most 0.1 with optimizer='adam', whose steps are as long as it; received "
+            f"{learning_rate!r}. Try 0.002."
+        )
+    checks.positive("weight_decay", weight_decay, zero=True)
+    if clip_norm is not None:
+        checks.positive("clip_norm", clip_norm)
+    options: dict[str, Any] = {"global_clipnorm": clip_norm}
+    if average is not None:
+        options |= {"use_ema": True, "ema_momentum": checks.fraction("average", average)}
+    if weight_decay:
+        options["weight_decay"] = weight_decay
+
+    import keras
+
+    if name == "sgd":
+        return keras.optimizers.SGD(learning_rate, **options)
+    adam = keras.optimizers.AdamW if weight_decay else keras.optimizers.Adam
+    return adam(learning_rate, **options)
 
 
 def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
@@ -126,14 +194,18 @@ def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
 
 
 def _count(wiring: str) -> Callable[..., int]:
-    def count(*, num_layers: int, units: int, embedding_dim: int | None, cell: str, biases: bool, **_: Any) -> int:
+    def count(
+        *, num_layers: int, units: int, embedding_dim: int | None, cell: str, softmax: str, biases: bool, **_: Any
+    ) -> int:
         e = embedding_width(wiring, units, embedding_dim)
         gates = _GATES[cell]
         bias = gates * units * (2 if cell == "gru" else 1) * biases  # Keras' GRU has two biases
         widths = [e + units * layer if wiring == "dense" else units if layer else e for layer in range(num_layers)]
         if wiring == "skip":
             widths[1:] = [units + (e if layer == 1 else units) for layer in range(1, num_layers)]
-        return sum(gates * units * (width + units) + bias for width in widths)
+        top = e + units * num_layers if wiring == "dense" else units
+        projection = top * e if softmax == "tied" and top != e else 0
+        return sum(gates * units * (width + units) + bias for width in widths) + projection
 
     return count
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.layers import WordEmbedding
+from dense_lstm_zoo.training.averaging import averaged
 
 FORMAT = 1
 
@@ -31,7 +32,8 @@ class Checkpoint(keras.callbacks.Callback):
         settings: All that decides what a run computes; a run is resumed only with the same.
         patience: Epochs without a better ``monitor`` before training stops.
         overwrite: Whether to drop an interrupted run that had other settings.
-        monitor: What counts as better when it is higher.
+        monitor: The epoch's score,
+        higher_is_better: and which way it is better.
 
     Use it as a context manager: it holds the folder against other processes until its block ends.
 
@@ -48,9 +50,11 @@ class Checkpoint(keras.callbacks.Callback):
         *,
         overwrite: bool = False,
         monitor: str = "val_accuracy",
+        higher_is_better: bool = True,
     ) -> None:
         super().__init__()
-        self.folder, self.patience, self.monitor = folder, patience, monitor
+        self.folder, self.patience = folder, patience
+        self.monitor, self._sign = monitor, 1 if higher_is_better else -1
         self.settings: dict[str, Any] = json.loads(files.to_json(settings))
         self.history: list[dict[str, float]] = []
         self.best_epoch: int | None = None
@@ -68,6 +72,8 @@ class Checkpoint(keras.callbacks.Callback):
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self.history and self.folder.exists():
+            shutil.rmtree(self.folder)  # nothing to resume from
         os.close(self._lock)
 
     @property
@@ -98,9 +104,11 @@ class Checkpoint(keras.callbacks.Callback):
         """Write the epoch, and end the training where patience has run out."""
         row = {name: float(value) for name, value in (logs or {}).items()}
         self.history.append(row)
-        if self.best_epoch is None or row[self.monitor] > self.history[self.best_epoch - 1][self.monitor]:
+        best = None if self.best_epoch is None else self.history[self.best_epoch - 1][self.monitor]
+        if best is None or self._sign * (row[self.monitor] - best) > 0:
             self.best_epoch = self.epochs
-            self._best_weights = _values(_weights(self.model))
+            with averaged(self.model):
+                self._best_weights = _values(_weights(self.model))
         self._write()
         if self.is_done:
             self.model.stop_training = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import platform
@@ -11,60 +12,80 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
-from dense_lstm_zoo.training.recipes import Recipe, get_recipe
+from dense_lstm_zoo.training.recipes import get_recipe
 
 if TYPE_CHECKING:
-    import numpy as np
+    import keras
 
-    from dense_lstm_zoo.classification import ClassificationBundle
+    from dense_lstm_zoo.bundle import Bundle
     from dense_lstm_zoo.data.corpus import Corpus
+    from dense_lstm_zoo.data.language import LanguageCorpus
+    from dense_lstm_zoo.data.tagging import TaggingCorpus
     from dense_lstm_zoo.training.checkpoint import Checkpoint
+    from dense_lstm_zoo.training.job import Job
 
-DEFAULTS = Recipe(name="", source="", models={})
+# Imported when a task is trained: they load TensorFlow.
+_JOBS = {
+    "classification": ("dense_lstm_zoo.training.classification_job", "ClassificationJob"),
+    "language_model": ("dense_lstm_zoo.training.language_job", "LanguageModelJob"),
+    "tagging": ("dense_lstm_zoo.training.tagging_job", "TaggingJob"),
+}
 
 
 def train(
     name: str,
     /,
-    dataset: str | Corpus,
+    dataset: str | Corpus | LanguageCorpus | TaggingCorpus,
     run_dir: str | Path,
     *,
     recipe: str | None = None,
-    vectors: str | Path | None = None,
-    vector_words: int = 50_000,
-    oov: str | None = None,
     seed: int = 1,
     epochs: int | None = None,
     patience: int | None = None,
     batch_size: int | None = None,
     learning_rate_decay: float | None = None,
+    decay_after: int | None = None,
+    vectors: str | Path | None = None,
+    vector_words: int | None = None,
+    oov: str | None = None,
+    num_steps: int | None = None,
+    max_words: int | None = None,
+    min_count: int | None = None,
+    min_tag_count: int | None = None,
     tensorboard: bool = False,
     overwrite: bool = False,
     progress: bool = True,
     **arguments: Any,
-) -> ClassificationBundle:
-    """Train a classifier, keep the epoch with the best dev accuracy, score the test set once, write a bundle.
+) -> Bundle:
+    """Train a model, keep the epoch that is best on dev, score the test set once, write a bundle.
 
-    A corpus without a dev set gives up a stratified share of its training texts (10 %, by ``seed``).
+    Best is the highest accuracy, of a language model the lowest perplexity. A corpus without a dev set
+    gives up a share of its training text: of labelled texts 10 %, stratified, by ``seed``.
 
     After every epoch the run's state is written to ``RUN_DIR.unfinished/``: after a kill or Ctrl-C the same call goes
     on from there and ends with the weights that an uninterrupted run has.
 
     Args:
-        name: A registered classification model.
-        dataset: A corpus's name (``"demo"``, ``"trec"``, ``"trec_fine"``) or a ``Corpus``, such as
+        name: A registered model.
+        dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), or what ``load_corpus`` returns, such as
             ``load_corpus("csv", train_file="reviews.csv")``.
         run_dir: The folder to write the bundle to.
         recipe: A published result's settings, such as ``"ding2018"``; what is given here goes before it.
-        vectors: A file of word vectors (GloVe's or word2vec's text format, plain, .gz or .zip).
-        vector_words: How many of the file's most frequent words to know beside the training words.
-        oov: Words outside the vocabulary: ``"drop"`` (default with vectors) or ``"unk"``.
         seed: Seed of the weights, dropout, order of the batches and the dev split.
         epochs: Most epochs (30, or the recipe's).
-        patience: Epochs without a better dev accuracy before training stops (5, or the recipe's).
-        batch_size: Texts a step (200, or the recipe's).
-        learning_rate_decay: What the learning rate is multiplied by after each epoch (1, or the recipe's).
-        tensorboard: Also write TensorBoard logs, to ``tensorboard/`` beside the run's folder.
+        patience: Epochs without a better dev score before training stops (5, or the recipe's).
+        batch_size: Texts, or a language model's streams, a step (200 or 20, or the recipe's).
+        learning_rate_decay: What the learning rate is multiplied by after each epoch (1, for a language model 0.85, or
+            the recipe's),
+        decay_after: from this epoch on (1, for a language model 6, or the recipe's).
+        vectors: Not language models: a file of word vectors (GloVe's or word2vec's text format, plain, .gz or .zip).
+        vector_words: How many of the file's first words to know beside the training words (50,000).
+        oov: Classifiers: words outside the vocabulary: ``"drop"`` (default with vectors) or ``"unk"``.
+        num_steps: Language models: steps of a window (35, or the recipe's).
+        max_words: Language models: the most frequent words to know, ``<eos>`` and ``<unk>`` among them (all).
+        min_count: Language models: how often a word must occur in the training text to be known (1).
+        min_tag_count: Taggers: how often a tag must occur in training; others become one tag, RARE (1).
+        tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
         overwrite: Whether to replace a run that is there, or an interrupted one that had other settings.
         progress: Whether to print progress: a bar a epoch on a terminal, a line a epoch elsewhere.
         **arguments: Model arguments; see ``describe(name)``.
@@ -81,75 +102,66 @@ def train(
     Example:
         ``zoo.train("dc_bilstm", "trec", "runs/trec", recipe="ding2018", vectors="glove.42B.300d.zip")``
     """
-    protocol = get_recipe(recipe) if recipe else DEFAULTS
     resolved = registry.resolve(name, arguments, recipe, complete=False)
-    if (task := registry.entry(name).task) != "classification":
-        raise ValueError(f"train() trains classifiers; {name} is a {task}: build() it and fit() it on windows of text.")
     for argument in registry.FROM_DATA:
         if argument in arguments:
-            raise ValueError(f"{argument} follows from the data and the vectors; train() does not take it.")
-    epochs = checks.integer("epochs", epochs if epochs is not None else protocol.epochs)
-    patience = checks.integer("patience", patience if patience is not None else protocol.patience)
-    batch_size = checks.integer("batch_size", batch_size if batch_size is not None else protocol.batch_size)
-    decay = checks.positive(
-        "learning_rate_decay", learning_rate_decay if learning_rate_decay is not None else protocol.learning_rate_decay
-    )
+            raise ValueError(f"{argument} follows from the data; train() does not take it.")
     seed = checks.integer("seed", seed, minimum=0)
     run_dir = files.check_new_folder(run_dir, overwrite)
     if tensorboard and not _installed("tensorboard"):
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
+    settings: dict[str, Any] = {
+        "batch_size": batch_size,
+        "epochs": epochs,
+        "patience": patience,
+        "decay_after": decay_after,
+    }
+    for setting, value in settings.items():
+        if value is not None:
+            checks.integer(setting, value)
+    if learning_rate_decay is not None:
+        checks.positive("learning_rate_decay", learning_rate_decay)
+    settings["learning_rate_decay"] = learning_rate_decay
 
     from dense_lstm_zoo.data.corpora import load_corpus
-    from dense_lstm_zoo.data.corpus import split_dev
+    from dense_lstm_zoo.training.job import check_options
 
-    corpus = load_corpus(dataset) if isinstance(dataset, str) else dataset
-    corpus = split_dev(corpus, fraction=protocol.dev_fraction, seed=seed)
-    say = print if progress else lambda *_: None
-    say(corpus)
-    if corpus.test is None:
-        say("It has no test texts: folds=10 (--folds 10) would score it by cross-validation.")
+    task = registry.entry(name).task
+    corpus = load_corpus(dataset, task) if isinstance(dataset, str) else dataset
 
     import keras
 
-    from dense_lstm_zoo.classification import ClassificationBundle
-    from dense_lstm_zoo.data.vocabulary import build_vocabulary
-
+    job_class = job_for(task)
+    given = {"vectors": vectors, "vector_words": vector_words, "oov": oov}
+    given |= {"num_steps": num_steps, "max_words": max_words, "min_count": min_count, "min_tag_count": min_tag_count}
+    options = check_options(job_class, task, given)
+    job_class.check_corpus(corpus)
+    protocol = get_recipe(recipe) if recipe else job_class.DEFAULTS
+    settings = {setting: getattr(protocol, setting) if v is None else v for setting, v in settings.items()}
+    settings["seed"] = seed
     keras.utils.set_random_seed(seed)
-    built = build_vocabulary(corpus.train.texts, vectors=vectors, vector_words=vector_words, oov=oov)
-    vocabulary = built.vocabulary
-    if built.matrix is not None:
-        if "embedding_dim" in arguments and arguments["embedding_dim"] != built.matrix.shape[1]:
-            raise ValueError(f"embedding_dim={arguments['embedding_dim']}, but {vectors} has {built.matrix.shape[1]}.")
-        resolved["embedding_dim"] = int(built.matrix.shape[1])
-        say(f"{built.report}\n{built.coverage}")
-    resolved |= {
-        "vocab_size": vocabulary.size,
-        "num_classes": len(corpus.label_names),
-        "num_frozen_words": vocabulary.num_frozen_words,
-    }
-    del resolved["embedding_matrix"]
-    model = registry.build(name, embedding_matrix=built.matrix, **resolved)
+    job = job_class(corpus, options, settings, protocol)
+    say = functools.partial(print, flush=True) if progress else lambda *_: None
+    say(job.found())
+    resolved |= job.model_arguments(arguments)
+    weights = job.weights()
+    resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
+    model = registry.build(name, **resolved, **weights)
+    found = job.config()
     config = {
-        "task": "classification",
+        "task": task,
         "model": name,
         "arguments": resolved,
-        "text": {"num_frozen_words": vocabulary.num_frozen_words, "oov": vocabulary.oov},
+        "text": found["text"],
         "training": {
             "dataset": corpus.name,
-            "data_sha256": fingerprint(corpus, built.matrix),
             "recipe": recipe,
-            "seed": seed,
-            "epochs": epochs,
-            "patience": patience,
-            "batch_size": batch_size,
-            "learning_rate_decay": decay,
-            "vectors": Path(vectors).name if vectors else None,
-            "vector_report": str(built.report) if built.report else None,
-            "vector_coverage": str(built.coverage) if built.coverage else None,
+            **settings,
+            **found["training"],
         },
         "versions": versions(),
     }
-    say(f"{name}: {model.count_params():,} parameters, {vocabulary.size:,} words")
+    say(f"{name}: {model.count_params():,} parameters, {resolved['vocab_size']:,} words")
 
     import pandas as pd
 
@@ -157,15 +169,22 @@ def train(
     from dense_lstm_zoo.training.callbacks import DivergenceError
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
-    bundle = ClassificationBundle(model, config, vocabulary, list(corpus.label_names), {}, pd.DataFrame())
+    bundle = job.bundle(model, config)
     log_dir = run_dir.with_name(run_dir.name + ".tensorboard") if tensorboard else None
     state_dir = run_dir.with_name(run_dir.name + ".unfinished")
     diverged = None
-    with Checkpoint(state_dir, config, patience, overwrite=overwrite) as checkpoint:
+    with Checkpoint(
+        state_dir,
+        config,
+        config["training"]["patience"],
+        overwrite=overwrite,
+        monitor=f"val_{bundle.measure}",
+        higher_is_better=bundle.higher_is_better,
+    ) as checkpoint:
         if checkpoint.epochs:
             say(f"going on after epoch {checkpoint.epochs}, which an interrupted run had reached")
         try:
-            _fit(bundle, corpus, checkpoint, log_dir, progress)
+            _fit(bundle, job, checkpoint, log_dir, progress)
         except KeyboardInterrupt:
             say(f"\ninterrupted; the same command goes on after epoch {checkpoint.epochs}")
             raise
@@ -177,7 +196,14 @@ def train(
         checkpoint.restore_best(model)
         bundle.history = pd.DataFrame(checkpoint.history)
         bundle.history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
-        _score(bundle, corpus, diverged)
+        bundle.metrics = job.score(bundle) | {
+            "best_epoch": checkpoint.best_epoch,
+            "epochs": checkpoint.epochs,
+            "parameters": int(model.count_params()),
+            "encoder_parameters": registry.count_encoder_parameters(model),
+            "seconds": round(float(bundle.history["seconds"].sum()), 1),
+            **({"diverged": diverged} if diverged else {}),
+        }
         bundle.save(run_dir, overwrite=overwrite)
         checkpoint.remove()
     if diverged:
@@ -186,72 +212,50 @@ def train(
     return bundle
 
 
-def _fit(
-    bundle: ClassificationBundle, corpus: Corpus, checkpoint: Checkpoint, log_dir: Path | None, progress: bool
-) -> None:
+def job_for(task: str) -> type[Job]:
+    """Return the job of a task; its module loads TensorFlow."""
+    module, cls = _JOBS[task]
+    return getattr(importlib.import_module(module), cls)
+
+
+def _fit(bundle: Bundle, job: Job, checkpoint: Checkpoint, log_dir: Path | None, progress: bool) -> None:
     import keras
 
-    from dense_lstm_zoo.data.batching import TrainingBatches, evaluation_batches
+    from dense_lstm_zoo.training.averaging import EvaluateAverage
     from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss
 
     training = bundle.config["training"]
-    encode = bundle.text_to_ids.encode
-    batches = TrainingBatches(
-        encode(corpus.train.texts), corpus.train.labels, batch_size=training["batch_size"], seed=training["seed"]
-    )
-    assert corpus.dev is not None  # split_dev made one
-    dev = evaluation_batches(encode(corpus.dev.texts), corpus.dev.labels)
-    callbacks = [batches, EpochSeconds(), FiniteLoss()]
-    if training["learning_rate_decay"] != 1:
-        rate = bundle.config["arguments"]["learning_rate"]
-        callbacks.append(
-            keras.callbacks.LearningRateScheduler(lambda epoch: rate * training["learning_rate_decay"] ** epoch)
-        )
-    callbacks.append(checkpoint)  # after those that add to the epoch's row
-    if log_dir is not None:
-        callbacks.append(keras.callbacks.TensorBoard(log_dir, write_graph=False))
     checkpoint.resume(bundle.model)
     if checkpoint.is_done:
         return
+    data = job.fit_data(bundle, checkpoint.folder)
+    callbacks = [*data.callbacks, EpochSeconds(), FiniteLoss(), EvaluateAverage()]
+    if training["learning_rate_decay"] != 1:
+        callbacks.append(_schedule(bundle.config["arguments"]["learning_rate"], training))
+    callbacks.append(checkpoint)  # after those that add to the epoch's row
+    if log_dir is not None:
+        callbacks.append(keras.callbacks.TensorBoard(log_dir, write_graph=False))
     bar = 1 if sys.stdout.isatty() else 2
     bundle.model.fit(
-        batches.dataset,
-        validation_data=dev,
+        data.training,
+        validation_data=data.dev,
         initial_epoch=checkpoint.epochs,
         epochs=training["epochs"],
         callbacks=callbacks,
         verbose=bar if progress else 0,
-        shuffle=False,  # the batches come shuffled
+        shuffle=False,  # the batches come in their order
     )
 
 
-def fingerprint(corpus: Corpus, matrix: np.ndarray | None = None) -> str:
-    """Return one checksum of all texts, labels and word vectors: what is resumed must have the same."""
-    digest = hashlib.sha256(
-        repr((corpus.label_names, corpus.train, corpus.dev, corpus.test)).encode("utf-8", "replace")
+def _schedule(rate: float, training: dict[str, Any]) -> keras.callbacks.Callback:
+    import keras
+
+    from dense_lstm_zoo.training.recipe import learning_rate_factor
+
+    decay, after = training["learning_rate_decay"], training["decay_after"]
+    return keras.callbacks.LearningRateScheduler(
+        lambda epoch: rate * learning_rate_factor(epoch + 1, decay=decay, after=after)
     )
-    digest.update(b"" if matrix is None else matrix.tobytes())
-    return digest.hexdigest()
-
-
-def _score(bundle: ClassificationBundle, corpus: Corpus, diverged: str | None) -> None:
-    """Fill in the bundle's metrics and evaluation: the one time that test texts are scored."""
-    metrics: dict[str, Any] = {}
-    for split, texts in {"dev": corpus.dev, "test": corpus.test}.items():
-        if texts is not None:
-            scores, analysis = bundle.score(texts)
-            metrics |= {f"{split}_{measure}": value for measure, value in scores.items()}
-            bundle.evaluation = {"split": split, **analysis}
-    best = bundle.history["val_accuracy"].idxmax()
-    bundle.metrics = metrics | {
-        "best_epoch": int(bundle.history["epoch"][best]),
-        "epochs": len(bundle.history),
-        "train_texts": len(corpus.train),
-        "parameters": int(bundle.model.count_params()),
-        "encoder_parameters": registry.count_encoder_parameters(bundle.model),
-        "seconds": round(float(bundle.history["seconds"].sum()), 1),
-        **({"diverged": diverged} if diverged else {}),
-    }
 
 
 def versions() -> dict[str, str]:

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import check
-from dense_lstm_zoo.training.loop import fingerprint, train
+from dense_lstm_zoo.training.loop import job_for, train
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.data.corpus import Corpus
+    from dense_lstm_zoo.data.language import LanguageCorpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +34,9 @@ class ProtocolResult:
 
     @property
     def measure(self) -> str:
-        """``test_accuracy``, or ``dev_accuracy`` for a corpus without test texts."""
-        return "test_accuracy" if "test_accuracy" in self.runs else "dev_accuracy"
+        """``test_accuracy`` or ``test_perplexity``; ``dev_...`` for a corpus without a test set."""
+        score = "perplexity" if "dev_perplexity" in self.runs else "accuracy"
+        return f"test_{score}" if f"test_{score}" in self.runs else f"dev_{score}"
 
     @property
     def mean(self) -> float:
@@ -47,21 +49,25 @@ class ProtocolResult:
         return float(self.runs[self.measure].std()) if len(self.runs) > 1 else None
 
     def __str__(self) -> str:
+        split, score = self.measure.split("_")
+        digits = 2 if score == "perplexity" else 4
         lines = [
-            f"{run.run:<14} best epoch {run.best_epoch:>3} of {run.epochs:>3}   dev {run.dev_accuracy:.4f}   "
-            + (f"test {run.test_accuracy:.4f}   " if self.measure == "test_accuracy" else "")
+            f"{run.run:<14} best epoch {run.best_epoch:>3} of {run.epochs:>3}   "
+            + "".join(
+                f"{part} {getattr(run, f'{part}_{score}'):.{digits}f}   " for part in dict.fromkeys(("dev", split))
+            )
             + f"{run.seconds:,.0f} s"
             for run in self.runs.itertuples()
         ]
-        spread = "" if self.std is None else f" ± {self.std:.4f} (standard deviation)"
-        name = self.measure.replace("_", " ")
-        return "\n".join([*lines, f"{name} {self.mean:.4f}{spread}, {len(lines)} runs in {self.run_dir}"])
+        spread = "" if self.std is None else f" ± {self.std:.{digits}f} (standard deviation)"
+        total = f"{split} {score} {self.mean:.{digits}f}{spread}, {len(lines)} runs in {self.run_dir}"
+        return "\n".join([*lines, total])
 
 
 def run_protocol(
     name: str,
     /,
-    dataset: str | Corpus,
+    dataset: str | Corpus | LanguageCorpus,
     run_dir: str | Path,
     *,
     seeds: int = 1,
@@ -79,8 +85,9 @@ def run_protocol(
     training texts for dev (D12). The epoch is chosen on dev, and test texts are scored once a run.
 
     Args:
-        name: A registered classification model.
-        dataset: A corpus's name or a ``Corpus``. With folds, its training texts are divided and it keeps no other.
+        name: A registered model.
+        dataset: A corpus's name, or what ``load_corpus`` returns. With folds, its training texts are divided and it
+            keeps no other.
         run_dir: The folder for the runs.
         seeds: How many seeds: ``seed``, ``seed + 1``, ...
         folds: Cross-validate with so many folds, at least 2.
@@ -96,7 +103,7 @@ def run_protocol(
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
     from dense_lstm_zoo.data.corpora import load_corpus
-    from dense_lstm_zoo.data.corpus import cross_validation_fold
+    from dense_lstm_zoo.data.corpus import Corpus, cross_validation_fold
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)
@@ -113,10 +120,17 @@ def run_protocol(
                 raise ValueError(f"only_folds must be from 1 to {folds}; received {fold}.")
         if not chosen:
             raise ValueError("only_folds is empty; leave it out for all folds.")
-    corpus = load_corpus(dataset) if isinstance(dataset, str) else dataset
+    task = registry.entry(name).task
+    corpus: Any = load_corpus(dataset, task) if isinstance(dataset, str) else dataset
+    if folds is not None and not isinstance(corpus, Corpus):
+        kind = "running text" if task == "language_model" else "no corpus of labelled texts"
+        raise ValueError(f"{corpus.name} is {kind}: folds={folds} divide labelled texts only.")
+    job_class = job_for(task)
+    job_class.check_corpus(corpus)
+    fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     run_dir = Path(run_dir)
-    shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint(corpus), "folds": folds, **training}
+    shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []

@@ -6,6 +6,16 @@ this folder knows how the loop over time runs. ``lstm`` is what the layers call.
 
 from dense_lstm_zoo.layers.recurrence.kernels import over_time
 from dense_lstm_zoo.layers.recurrence.lengths import lengths_from_mask, resolve_lengths, sequence_mask
+from dense_lstm_zoo.layers.recurrence.loop import run_steps, wide
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
 
-__all__ = ["LSTMWeights", "lengths_from_mask", "lstm", "over_time", "resolve_lengths", "sequence_mask"]
+__all__ = [
+    "LSTMWeights",
+    "lengths_from_mask",
+    "lstm",
+    "over_time",
+    "resolve_lengths",
+    "run_steps",
+    "sequence_mask",
+    "wide",
+]

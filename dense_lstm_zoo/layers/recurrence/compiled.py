@@ -20,7 +20,12 @@ _TIMES = [8, *(n for k in range(4, 24) for n in (2**k, 3 * 2 ** (k - 1)))]
 
 
 def pad_to_few_shapes(inputs: Any, lengths: Any) -> tuple[Any, Any]:
-    """Pad time-major inputs [T, B, n], and lengths, up to a shape that programs are compiled for."""
+    """Pad time-major inputs [T, B, n], and lengths, up to a shape that programs are compiled for.
+
+    A graph that was traced for one shape alone gets a program for that shape.
+    """
+    if not tf.executing_eagerly() and inputs.shape[:2].is_fully_defined():
+        return inputs, lengths
     num_steps, batch = tf.shape(inputs)[0], tf.shape(inputs)[1]
     times = tf.constant(_TIMES)
     time_padding = times[tf.searchsorted(times, num_steps[None])[0]] - num_steps
@@ -43,7 +48,7 @@ def compiled_lstm(
 
     @tf.custom_gradient
     def run(z: Any, r: Any, h0: Any, c0: Any) -> Any:
-        z, r, h0, c0 = _unwatched(z, r, h0, c0)
+        z, r, h0, c0 = unwatched(z, r, h0, c0)
         states, held, gates, h, c = _forward(z, lengths, r, h0, c0, direction)
         saved = (states, held, gates, lengths, r, h0, c0, reverse)
         return (states, h, c), lambda d_states, d_h, d_c: _gradient(*saved, d_states, d_h, d_c)
@@ -65,7 +70,7 @@ def compiled_if_small_lstm(
 
     @tf.custom_gradient
     def run(z: Any, r: Any, *start: Any) -> Any:
-        z, r, *start = _unwatched(z, r, *start)  # type: ignore[assignment]
+        z, r, *start = unwatched(z, r, *start)  # type: ignore[assignment]
         h0, c0 = start or (None, None)
         results = tf.cond(
             tf.shape(z)[1] < SMALL_BATCH,
@@ -85,7 +90,7 @@ def compiled_if_small_lstm(
     return list(run(projected, recurrent, *start))
 
 
-def _unwatched(*tensors: Any) -> list[Any]:
+def unwatched(*tensors: Any) -> list[Any]:
     """Hide tensors from tapes, which would ask XLA for a loop's own gradient; it cannot make one."""
     return [tf.stop_gradient(x) for x in tensors]
 
@@ -105,12 +110,12 @@ def _gradient(
 ) -> tuple[Any, Any, Any, Any]:
     """Return the gradients of projections, recurrent kernel, h0 and c0."""
     dz, d_h0, d_c0 = _backward(gates, held, c0, lengths, r, d_states, d_h, d_c, tf.constant(int(reverse)))
-    previous = tf.reshape(_previous(states, h0, lengths, reverse), (-1, r.shape[0]))
+    previous = tf.reshape(previous_states(states, h0, lengths, reverse), (-1, r.shape[0]))
     d_r = tf.matmul(previous, tf.reshape(dz, (-1, r.shape[1])), transpose_a=True)
     return dz, d_r, d_h0, d_c0
 
 
-def _previous(states: Any, h0: Any, lengths: Any, reverse: bool) -> Any:
+def previous_states(states: Any, h0: Any, lengths: Any, reverse: bool) -> Any:
     """Return h_{t-1} in the order of reading, [T, B, u]; padded steps do not matter, their dz is zero."""
     if not reverse:
         return tf.concat([h0[None], states[:-1]], axis=0)
@@ -140,7 +145,7 @@ def _states_from_zeros(z: Any, lengths: Any, r: Any, backward_in_time: Any) -> t
 
 def _run_forward(z: Any, lengths: Any, r: Any, h0: Any, c0: Any, backward_in_time: Any, keep: bool) -> tuple[Any, ...]:
     steps = tf.reduce_max(lengths)  # the padding past the longest row is never run
-    projected = _array(z, z.shape[1:])
+    projected = array_of(z, z.shape[1:])
     shapes = (h0.shape, h0.shape, z.shape[1:]) if keep else (h0.shape,)
     outputs = [tf.TensorArray(z.dtype, tf.shape(z)[0], element_shape=shape) for shape in shapes]
 
@@ -174,8 +179,8 @@ def _backward(
 ) -> tuple[Any, ...]:
     """Return the gradients of the projections [T, B, 4u] and of the state the loop started from."""
     steps, transposed = tf.reduce_max(lengths), tf.transpose(r)
-    gate_array, held_array = _array(gates, gates.shape[1:]), _array(held, c0.shape)
-    upstream = _array(d_states, c0.shape)
+    gate_array, held_array = array_of(gates, gates.shape[1:]), array_of(held, c0.shape)
+    upstream = array_of(d_states, c0.shape)
     written = tf.TensorArray(gates.dtype, tf.shape(gates)[0], element_shape=gates.shape[1:])
 
     def step(s: Any, dh: Any, dc: Any, written: Any) -> Any:
@@ -205,5 +210,6 @@ def _backward(
     return written.stack(), dh, dc
 
 
-def _array(values: Any, shape: Any) -> tf.TensorArray:
+def array_of(values: Any, shape: Any) -> tf.TensorArray:
+    """Return the steps [T, ...] of values, each of ``shape``, to read one by one."""
     return tf.TensorArray(values.dtype, tf.shape(values)[0], element_shape=shape).unstack(values)

@@ -116,13 +116,15 @@ def over_time(stack: Stack, inputs: Any, lengths: Any, kernel: str, training: bo
     """
     kernel = _automatic(training) if kernel == "auto" else kernel
     num_steps, batch = ops.shape(inputs)[1], ops.shape(inputs)[0]
-    inputs = ops.transpose(inputs, (1, 0, 2))
+    inputs = unpadded = ops.transpose(inputs, (1, 0, 2))
     if kernel in ("compiled", "compiled_if_small"):
         from dense_lstm_zoo.layers.recurrence.compiled import pad_to_few_shapes
 
         inputs, lengths = pad_to_few_shapes(inputs, lengths)
     results = stack(inputs, lengths, kernel)
-    return [ops.transpose(x[:num_steps, :batch], (1, 0, 2)) if len(x.shape) == 3 else x[:batch] for x in results]
+    if inputs is not unpadded:
+        results = [x[:num_steps, :batch] if len(x.shape) == 3 else x[:batch] for x in results]
+    return [ops.transpose(x, (1, 0, 2)) if len(x.shape) == 3 else x for x in results]
 
 
 def _automatic(training: bool | None) -> str:

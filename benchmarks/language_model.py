@@ -1,0 +1,105 @@
+"""Train language models by their recipes and write perplexities to results/language_model.csv, learning curves beside.
+
+Every run is a bundle under --run-dir: an interrupted benchmark goes on after its last epoch. The epoch is chosen on the
+dev text; the test text is scored once a run.
+
+examples:
+  python -m benchmarks.language_model --recipes godin2017_dense_200x2_30_epochs godin2017_stacked_200x2_30_epochs
+  python -m benchmarks.language_model --recipes godin2017_dense_200x2  # the paper's 100 epochs, over several calls
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import dense_lstm_zoo as zoo
+from benchmarks import protocols, tables
+from dense_lstm_zoo import files
+
+KEY = ["dataset", "recipe", "settings", "protocol"]
+CURVES = tables.ROOT / "results" / "language_model_curves.csv"
+PICTURE = tables.ROOT / "results" / "language_model.png"
+
+
+def main() -> None:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.language_model",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--recipes", nargs="+", required=True, help="recipes of language models")
+    parser.add_argument("--dataset", default="ptb", help="a corpus (default: ptb)")
+    protocols.add_options(parser)
+    parser.add_argument("--run-dir", default="runs/language_model", help="default: runs/language_model")
+    options = parser.parse_args()
+    models = {recipe: _model(recipe) for recipe in options.recipes}  # an unknown name fails before any training
+    for recipe, model in models.items():
+        name = "_".join([recipe, *options.set]).replace("=", "_")
+        run_dir = Path(options.run_dir) / options.dataset / name
+        settings = protocols.parse_settings(options.set)
+        result = zoo.run_protocol(model, options.dataset, run_dir, seeds=options.seeds, recipe=recipe, **settings)
+        row = _row(recipe, model, options, result)
+        tables.merge(tables.LANGUAGE_MODEL, [row], KEY)
+        curves = [
+            {**{key: row[key] for key in KEY}, "run": run, "epoch": epoch.epoch, "dev_perplexity": epoch.val_perplexity}
+            for run in result.runs["run"]
+            for epoch in pd.read_csv(result.run_dir / run / "history.csv").itertuples()
+        ]
+        tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
+        draw()
+        tables.update_readme()
+
+
+def _model(recipe: str) -> str:
+    models = list(zoo.get_recipe(recipe).models)
+    if len(models) != 1 or models[0] not in zoo.list_models(task="language_model"):
+        raise SystemExit(f"error: {recipe} is no recipe of a language model")
+    return models[0]
+
+
+def _row(recipe: str, model: str, options: argparse.Namespace, result: zoo.ProtocolResult) -> dict[str, Any]:
+    runs = result.runs
+    command = f"python -m benchmarks.language_model --recipes {recipe}"
+    command += f" --dataset {options.dataset}" if options.dataset != "ptb" else ""
+    return {
+        "dataset": options.dataset,
+        "model": model,
+        "recipe": recipe,
+        "settings": " ".join(options.set),
+        "protocol": protocols.seeds(options.seeds),
+        "test_perplexity_mean": round(runs["test_perplexity"].mean(), 2),
+        "test_perplexity_std": "" if result.std is None else round(result.std, 2),
+        "dev_perplexity_mean": round(runs["dev_perplexity"].mean(), 2),
+        "paper": zoo.get_recipe(recipe).expected.get(options.dataset, ""),
+        "parameters": runs["parameters"][0],
+        "best_epochs": " ".join(map(str, runs["best_epoch"])),
+        **protocols.how_it_ran(result, options, command),
+    }
+
+
+def draw() -> None:
+    """Draw the dev perplexity by epoch of every run in ``CURVES``."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    curves = pd.read_csv(CURVES, keep_default_na=False)
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for (dataset, recipe, settings, run), rows in curves.groupby(["dataset", "recipe", "settings", "run"]):
+        name = " ".join(filter(None, [dataset, recipe, settings, run]))
+        axes.plot(rows["epoch"], rows["dev_perplexity"], marker=".", label=name)
+    axes.set(xlabel="epoch", ylabel="dev perplexity", yscale="log")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize="small")
+    with files.new_file(PICTURE) as file:
+        figure.savefig(file, format="png", dpi=120)
+
+
+if __name__ == "__main__":
+    main()

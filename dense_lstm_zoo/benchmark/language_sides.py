@@ -1,0 +1,143 @@
+"""The sides of the language model's comparison: a dense LSTM in our layers, in stock Keras layers and in PyTorch.
+
+All compute the same function of the same weights (tests/test_benchmark.py), take the same steps (SGD, one clipping norm
+over all gradients, a loss summed over a window's steps) and carry the state from window to window. Ours is what
+``zoo.build`` returns, its perplexity included; the stock one has no metric, as its loss tells the perplexity.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
+from dense_lstm_zoo.benchmark.workloads import LanguageArchitecture
+
+LEARNING_RATE = 1.0
+CLIP_NORM = 3.0
+NUM_WINDOWS = 2
+
+
+def random_windows(architecture: LanguageArchitecture, batch: int, time: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ids and targets [windows, B, T] of windows in a row: the same numbers in every process.
+
+    No word is twice in a window: Keras clips by a norm in which the gradients of a repeated word do not add up, PyTorch
+    by one in which they do.
+    """
+    rng = np.random.default_rng(SEED)
+    ids = [rng.choice(architecture.vocab_size, (batch, time), replace=False) for _ in range(NUM_WINDOWS)]
+    targets = rng.integers(architecture.vocab_size, size=(NUM_WINDOWS, batch, time))
+    return np.stack(ids).astype(np.int32), targets.astype(np.int32)
+
+
+class KerasLanguageModel(KerasSide):
+    """A side that is a ``keras.Model`` with a state."""
+
+    def __init__(self, architecture: LanguageArchitecture) -> None:
+        super().__init__()
+        import keras
+        import tensorflow as tf
+
+        self.architecture = architecture
+        keras.utils.set_random_seed(SEED)
+        self.model = self.make_model()
+        self._call = tf.function(lambda inputs: self.model(inputs, training=False))
+
+    @abstractmethod
+    def make_model(self) -> Any:
+        """Return the compiled model."""
+
+    @abstractmethod
+    def inputs(self, ids: np.ndarray, is_first: bool) -> Any:
+        """Return the model's inputs for ``ids`` [..., B, T], in windows that start from zeros or go on."""
+
+    def forget(self) -> None:
+        """Start from zeros, where the inputs do not say so."""
+
+    def logits(self, batch: int, time: int) -> np.ndarray:
+        """Return the logits of ``random_windows`` [windows, B, T, V], the first from zeros, the others going on."""
+        ids, _ = random_windows(self.architecture, batch, time)
+        self.forget()
+        found = [self._call(self.inputs(window, is_first=number == 0)).numpy() for number, window in enumerate(ids)]
+        self.forget()
+        return np.stack(found)
+
+    def make_dataset(self, batch: int, time: int) -> Any:
+        """Return ``random_windows`` over and over: the state is carried on for ever."""
+        import tensorflow as tf
+
+        ids, targets = random_windows(self.architecture, batch, time)
+        return tf.data.Dataset.from_tensor_slices((self.inputs(ids, is_first=False), targets)).repeat()
+
+
+class OurLanguageModel(KerasLanguageModel):
+    """What ``zoo.build`` returns."""
+
+    def make_model(self) -> Any:
+        """Return the compiled model."""
+        from dense_lstm_zoo import registry
+
+        a = self.architecture
+        options: dict[str, Any] = {"kernel": a.kernel} if a.kernel is not None else {}
+        return registry.build(
+            "dense_lstm_lm",
+            num_layers=a.num_layers,
+            units=a.units,
+            embedding_dim=a.embedding_dim,
+            vocab_size=a.vocab_size,
+            dropout=a.dropout,
+            init_range=3 / a.units**0.5,  # logits of order 1, so that a wrong copy of a weight shows
+            learning_rate=LEARNING_RATE,
+            clip_norm=CLIP_NORM,
+            **options,
+        )
+
+    def inputs(self, ids: np.ndarray, is_first: bool) -> Any:
+        """Return the model's inputs: each row says whether it starts from zeros."""
+        return {"token_ids": ids, "is_first": np.full(ids.shape[:-1], is_first)}
+
+
+class StockLanguageModel(KerasLanguageModel):
+    """Nothing but ``keras.layers``; the state is that of stateful LSTMs."""
+
+    def make_model(self) -> Any:
+        """Return the compiled model."""
+        import keras
+
+        a = self.architecture
+        ids = keras.Input(batch_shape=(a.batch, a.time), dtype="int32")  # stateful layers need to know the batch
+        drop = keras.layers.Dropout
+        below = drop(a.dropout)(keras.layers.Embedding(a.vocab_size, a.embedding_dim)(ids))
+        for _ in range(a.num_layers):
+            states = keras.layers.LSTM(a.units, return_sequences=True, stateful=True)(below)
+            below = keras.layers.Concatenate()([below, drop(a.dropout)(states)])
+        model = keras.Model(ids, keras.layers.Dense(a.vocab_size)(below))
+        model.compile(
+            optimizer=keras.optimizers.SGD(LEARNING_RATE, global_clipnorm=CLIP_NORM),
+            # A mean over steps and rows, times the steps: summed over steps and averaged over rows.
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            loss_weights=float(a.time),
+            jit_compile=False,
+        )
+        return model
+
+    def inputs(self, ids: np.ndarray, is_first: bool) -> Any:
+        """Return the ids."""
+        return ids
+
+    def forget(self) -> None:
+        """Start from zeros."""
+        for layer in self.model.layers:
+            if getattr(layer, "stateful", False):
+                layer.reset_state()
+
+
+def make_language_side(name: str, architecture: LanguageArchitecture) -> Side:
+    """Return a side by name: ``"ours"``, ``"keras"`` or ``"torch"``."""
+    if name == "torch":
+        from dense_lstm_zoo.benchmark.torch_side import TorchLanguageModel
+
+        return TorchLanguageModel(architecture)
+    return {"ours": OurLanguageModel, "keras": StockLanguageModel}[name](architecture)

@@ -1,0 +1,143 @@
+"""What the commands do, except those that read texts line by line (``texts.py``)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.bundle import Bundle, check
+
+FILE_OPTIONS = (
+    "train_file",
+    "dev_file",
+    "test_file",
+    "text_column",
+    "label_column",
+    "token_column",
+    "tag_column",
+    "encoding",
+)
+
+
+def list_models(pattern: str, task: str | None) -> None:
+    """Print the models, one a line."""
+    for name in zoo.list_models(pattern, task=task):
+        found = registry.entry(name)
+        print(f"{name:<18} {found.task:<16} {found.summary}")
+
+
+def describe(model: str) -> None:
+    """Print what is known of a model."""
+    print(zoo.describe(model))
+
+
+def fetch(dataset: str) -> None:
+    """Find or download a corpus and print its files."""
+    paths = zoo.fetch(dataset)
+    print("\n".join(map(str, paths)) if paths else f"{dataset} is built in: there is nothing to fetch.")
+
+
+def train(model: str, **options: Any) -> None:
+    """Train one run, or several with ``--seeds`` or ``--folds``."""
+    task = registry.entry(model).task  # a misspelt model is told before the data is read
+    corpus_options = {name: options.pop(name) for name in ("dataset", *FILE_OPTIONS)}
+    options = {name: value for name, value in options.items() if value is not None}
+    if "recipe" in options:
+        zoo.get_recipe(options["recipe"])
+    corpus = _corpus(corpus_options.pop("dataset"), task, corpus_options)
+    import_tensorflow()
+    if options.keys() & {"seeds", "folds", "only_folds"}:
+        zoo.run_protocol(model, corpus, **options)
+    else:
+        zoo.train(model, corpus, **options)
+
+
+def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
+    """Score a bundle on a split of a corpus, or a language model on a text file."""
+    config = read_config(bundle)
+    task, own_text = config["task"], file_options[f"{split}_file"]
+    if task == "language_model" and own_text:  # nothing has to be learned from: one file is enough
+        from dense_lstm_zoo.data.language import TextFile
+
+        name = own_text
+        texts: Any = TextFile(Path(own_text), file_options["encoding"] or "utf-8")
+        labels = {}
+    else:
+        corpus = _corpus(dataset or config["training"]["dataset"], task, file_options)
+        name, texts = corpus.name, getattr(corpus, split)
+        labels = {"label_names": corpus.label_names} if task == "classification" else {}
+        if texts is None:
+            raise ValueError(f"{name} has no {split} set.")
+    if report:
+        files.check_new_folder(report, overwrite=False)
+    loaded: Any = load(bundle)
+    scores, analysis = loaded.assess(texts, **labels)
+    if task == "tagging":
+        f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
+        print(
+            f"{split} accuracy {scores['accuracy']:.4f}{f1}, {scores['tokens']:,} tokens, {scores['texts']:,} sentences"
+        )
+    elif task == "classification":
+        print(f"{split} accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, {scores['texts']:,} texts")
+    else:
+        unknown = f"{scores['unknown_words']:,} of them unknown words"
+        print(f"{split} perplexity {scores['perplexity']:.2f}, {scores['tokens']:,} tokens, {unknown}")
+    if report:
+        from dense_lstm_zoo.training.report import write_evaluation
+
+        with files.new_folder(Path(report)) as folder:
+            write_evaluation({"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
+
+
+def export(bundle: str, path: str, overwrite: bool) -> None:
+    """Write a SavedModel and print its folder."""
+    files.check_new_folder(path, overwrite)
+    print(load(bundle).export(path, overwrite=overwrite))
+
+
+def bench(only: list[str] | None, quick: bool, device: str, output: str | None) -> None:
+    """Run the speed suite and print its rows."""
+    from dense_lstm_zoo.benchmark import bench, line
+
+    rows = bench(device, only, quick, report=lambda row: print(line(row), flush=True))
+    if output:
+        with files.new_file(output, "w") as file:
+            rows.to_csv(file, index=False)
+
+
+def load(bundle: str, task: str | None = None) -> Bundle:
+    """Load a bundle; with ``task``, one of another task is refused before TensorFlow is imported."""
+    found = read_config(bundle)["task"]
+    if task not in (None, found):
+        use = {"classification": "predict", "tagging": "predict", "language_model": "score, generate or next-words"}
+        raise ValueError(f"{bundle} is for {found}, not for {task}: use {use[found]}.")
+    import_tensorflow()
+    return zoo.load(bundle)
+
+
+def read_config(bundle: str) -> dict[str, Any]:
+    """Return a bundle's config, its files checked."""
+    config: dict[str, Any] = json.loads((check(bundle) / "config.json").read_text(encoding="utf-8"))
+    return config
+
+
+def import_tensorflow() -> None:
+    """Import TensorFlow without the lines that its C++ code prints before any setting can silence it."""
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        import tensorflow_text  # noqa: F401 - imports TensorFlow
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+
+
+def _corpus(dataset: str, task: str, file_options: dict[str, Any]) -> Any:
+    return zoo.load_corpus(dataset, task, **{name: value for name, value in file_options.items() if value is not None})

@@ -1,0 +1,195 @@
+"""The commands and their options; ``--help`` of each shows an example."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.cli import commands, texts
+
+
+def _literal(text: str) -> Any:
+    """Read 13, 0.5, true or null as JSON does; everything else is a string."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser; ``run`` of what it parses is the function to call with all the rest."""
+    parser = argparse.ArgumentParser(
+        prog="dense-lstm-zoo",
+        description="Densely connected and gated-skip LSTMs: train on a laptop, serve raw strings.",
+        epilog="Begin with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo",
+    )
+    parser.add_argument("--version", action="version", version=f"dense-lstm-zoo {zoo.__version__}")
+    subparsers = parser.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, run: Any, help: str, example: str) -> argparse.ArgumentParser:
+        sub = subparsers.add_parser(name, help=help, description=help, epilog=f"Example: dense-lstm-zoo {example}")
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("list", commands.list_models, "List the models.", "list '*bilstm*' --task classification")
+    sub.add_argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)")
+    sub.add_argument("--task", help="only this task's models, such as classification")
+
+    sub = command("describe", commands.describe, "Show a model's paper, arguments and recipes.", "describe dc_bilstm")
+    sub.add_argument("model", help="a name that list shows")
+
+    sub = command("fetch", commands.fetch, "Find a corpus on this machine, or download it.", "fetch trec")
+    sub.add_argument("dataset", help=f"one of: {', '.join(zoo.list_corpora())}")
+
+    sub = command(
+        "train",
+        commands.train,
+        "Train a model on a corpus and write a bundle: model, vocabulary, scores, learning curve.",
+        "train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec",
+    )
+    _add_training(sub)
+
+    sub = command(
+        "evaluate", commands.evaluate, "Score a bundle on the texts of a corpus.", "evaluate runs/trec --split test"
+    )
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
+    sub.add_argument("--report", metavar="FOLDER", help="write there where the model errs: report.md and report.png")
+    _add_corpus(sub, required=False)
+
+    sub = command(
+        "predict", texts.predict, "Label raw texts, or tag their tokens.", 'predict runs/trec "Who was Galileo ?"'
+    )
+    _add_texts(sub, [*texts.FORMATS, "columns"])
+
+    sub = command(
+        "score",
+        texts.score,
+        "Give texts their log probability and perplexity under a language model.",
+        'score runs/ptb "the market fell"',
+    )
+    _add_texts(sub)
+
+    sub = command(
+        "generate", texts.generate, "Go on from a prompt.", 'generate runs/ptb "the market" --temperature 0.8 --seed 1'
+    )
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("prompt", nargs="?", default="", help="how the text begins (default: anything)")
+    sub.add_argument("--count", type=int, default=1, metavar="N", help="N texts, with the seeds SEED, SEED + 1, ...")
+    sub.add_argument("--max-tokens", type=int, default=50, help="most words to add (default: 50)")
+    sub.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 wilder (default: 1)")
+    sub.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest words (default: from all)")
+    sub.add_argument("--seed", type=int, help="the same seed gives the same text (default: another each time)")
+    sub.add_argument(
+        "--lines", dest="stop_at_line_end", action="store_false", help="go on over line ends up to --max-tokens"
+    )
+    sub.add_argument("--allow-unknown", action="store_true", help="let it write <unk>")
+
+    sub = command(
+        "next-words", texts.next_words, "Show the likeliest next words.", 'next-words runs/ptb "the stock" -k 5'
+    )
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("prefix", help="what the words follow")
+    sub.add_argument("-k", type=int, default=10, help="how many (default: 10)")
+
+    sub = command(
+        "gates",
+        texts.gates,
+        "Show how far a tagger's skips are open, by layer and token.",
+        'gates runs/upos "I saw it."',
+    )
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("sentence", help="a raw sentence")
+    sub.add_argument("--output", help="also draw it, as .png, .svg or .pdf")
+
+    sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")
+    sub.add_argument("--overwrite", action="store_true", help="replace what is there")
+
+    sub = command(
+        "bench", commands.bench, "Measure speed here, beside stock Keras and PyTorch.", "bench --quick --only train"
+    )
+    sub.add_argument("--only", nargs="+", metavar="GROUP", help="train, predict, first_step, ... (default: all)")
+    sub.add_argument("--quick", action="store_true", help="minutes in place of a quarter of an hour")
+    sub.add_argument("--device", default="cpu", help="cpu (default), or gpu where there is one")
+    sub.add_argument("--output", help="also write the rows to this CSV file")
+    return parser
+
+
+def _add_texts(sub: argparse.ArgumentParser, formats: Sequence[str] = texts.FORMATS) -> None:
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("texts", nargs="*", help="texts; without any, and without --file, lines of standard input")
+    sub.add_argument("--file", help="a file with one text a line")
+    sub.add_argument("--output", help="write here instead of to standard output")
+    sub.add_argument("--format", dest="form", choices=formats, default="text", help="default: text")
+
+
+def _add_corpus(sub: argparse.ArgumentParser, *, required: bool) -> None:
+    group = sub.add_argument_group("data")
+    known = ", ".join(zoo.list_corpora())
+    default = "" if required else " (default: what the bundle was trained on)"
+    group.add_argument("--dataset", required=required, help=f"one of: {known}{default}")
+    group.add_argument("--train-file", help="files of your own: the training texts")
+    group.add_argument(
+        "--dev-file", help="csv, tsv, jsonl, text: the dev texts (default: a tenth of the training texts)"
+    )
+    group.add_argument("--test-file", help="files of your own: the test texts")
+    group.add_argument("--text-column", help="csv, tsv, jsonl: the column with the texts (default: text)")
+    group.add_argument("--label-column", help="csv, tsv, jsonl: the column with the labels (default: label)")
+    group.add_argument("--token-column", type=int, help="columns: where the tokens are, from 0 (default: 0)")
+    group.add_argument("--tag-column", type=int, help="columns: where the tags are (default: -1, the last)")
+    group.add_argument("--encoding", help="files of your own: their encoding (default: utf-8)")
+
+
+def _add_training(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", help="a name that list shows")
+    sub.add_argument("--run-dir", required=True, help="the folder to write the bundle to")
+    sub.add_argument("--recipe", help="a published result's settings, such as ding2018 (see describe)")
+    sub.add_argument("--seed", type=int, help="default: 1")
+    sub.add_argument(
+        "--seeds", type=int, metavar="N", help="N runs with the seeds SEED, SEED + 1, ...; mean and spread"
+    )
+    sub.add_argument("--folds", type=int, metavar="K", help="cross-validate with K folds of the training texts")
+    sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run these of the K folds only")
+    sub.add_argument("--epochs", type=int, help="most epochs (default: the recipe's, else 30)")
+    sub.add_argument("--patience", type=int, help="epochs without a better dev score (default: the recipe's, else 5)")
+    sub.add_argument(
+        "--batch-size", type=int, help="texts, or streams of text, a step (default: the recipe's, else 200 or 20)"
+    )
+    sub.add_argument(
+        "--learning-rate-decay",
+        type=float,
+        metavar="FACTOR",
+        help="after each epoch (default: the recipe's, else 1, of a language model 0.85)",
+    )
+    sub.add_argument(
+        "--decay-after",
+        type=int,
+        metavar="EPOCH",
+        help="from this epoch on (default: the recipe's, else 1, of a language model 6)",
+    )
+    sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
+    sub.add_argument("--overwrite", action="store_const", const=True, help="replace a run that is there")
+    sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
+    _add_corpus(sub, required=True)
+    group = sub.add_argument_group("words of a language model")
+    group.add_argument("--num-steps", type=int, help="steps of a window (default: the recipe's, else 35)")
+    group.add_argument("--max-words", type=int, help="know the most frequent words only (default: all)")
+    group.add_argument("--min-count", type=int, help="know words that occur so often in training (default: 1)")
+    group = sub.add_argument_group("words and tags of a tagger (and --vectors)")
+    group.add_argument("--min-tag-count", type=int, help="tags seen less often in training become RARE (default: 1)")
+    group = sub.add_argument_group("words of a classifier")
+    group.add_argument("--vectors", help="word vectors: GloVe's or word2vec's text format, plain, .gz or .zip")
+    group.add_argument("--vector-words", type=int, help="know so many of the file's first words (default: 50000)")
+    group.add_argument("--oov", help="unknown words: drop (default with vectors) or unk")
+    group = sub.add_argument_group(
+        "model arguments", "numbers, true, false, null or names; describe tells what a model takes"
+    )
+    taken = {name for model in zoo.list_models() for name in registry.entry(model).arguments} - set(registry.FROM_DATA)
+    for name in sorted(taken):
+        group.add_argument(f"--{name.replace('_', '-')}", type=_literal, metavar="VALUE", default=argparse.SUPPRESS)

@@ -1,0 +1,43 @@
+"""What deep encoders of two directions have in common beside their layers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import keras
+
+from dense_lstm_zoo import checks
+
+DIRECTIONS = ("forward", "backward")
+
+
+class BidirectionalEncoder(keras.layers.Layer):
+    """Layers over right-padded sequences, (batch, time, features) to (batch, time, 2 units).
+
+    Args:
+        units: Width n of one direction.
+        dropout: Rate on what is passed up; where, each encoder says.
+        seed: Seed of the dropout masks.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+    """
+
+    ARGUMENTS: ClassVar[tuple[str, ...]]  # what ``get_config`` returns beside Keras' own
+
+    def __init__(self, units: int, dropout: float, seed: int | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = checks.integer("units", units)
+        self.dropout = checks.fraction("dropout", dropout)
+        self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Pass the mask on."""
+        return mask
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return (batch, time, 2 units)."""
+        return (*inputs_shape[:2], 2 * self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), **{name: getattr(self, name) for name in self.ARGUMENTS}}

@@ -1,0 +1,159 @@
+"""Linear-chain conditional random field: scores of tag sequences, the likeliest one, and each tag's probability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class CRF(keras.layers.Layer):
+    """Transitions between neighbouring tags, on top of a network's scores of each token's (Lafferty et al. 2001).
+
+    The score of a tag sequence y of a sentence of n tokens is start[y_1] + sum_t potentials[t, y_t] + sum_t
+    transitions[y_{t-1}, y_t] + end[y_n]; its probability is proportional to exp(score).
+
+    Args:
+        num_tags: Number of tags K.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: Potentials (batch, time, K), right-padded.
+        lengths: (batch,), the real tokens of each row. None: all of them.
+
+    Returns:
+        The likeliest tags (batch, time), int32, -1 past the length.
+
+    Raises:
+        ValueError: ``num_tags`` is no positive integer.
+
+    Example:
+        >>> import numpy as np
+        >>> CRF(3)(np.eye(3, dtype="float32")[None]).numpy().tolist()
+        [[0, 1, 2]]
+    """
+
+    def __init__(self, num_tags: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.num_tags = checks.integer("num_tags", num_tags)
+        self.transitions = self.add_weight(name="transitions", shape=(num_tags, num_tags), initializer="zeros")
+        self.start = self.add_weight(name="start", shape=(num_tags,), initializer="zeros")
+        self.end = self.add_weight(name="end", shape=(num_tags,), initializer="zeros")
+        self.built = True
+
+    def call(self, inputs: Any, lengths: Any = None) -> Any:
+        """Find the likeliest tags (Viterbi)."""
+        potentials, lengths, real = self._prepare(inputs, lengths)
+        transitions = ops.cast(self.transitions, "float32")
+
+        def forward(best: Any, read: Any) -> tuple[Any, Any]:
+            values, is_real = read[:, :-1], read[:, -1:]
+            through = best[:, :, None] + transitions
+            came_from = ops.cast(ops.argmax(through, axis=1), "float32")
+            new = ops.max(through, axis=1) + values
+            new = new - ops.max(new, axis=1, keepdims=True)  # sums over a long text would lose their last digits
+            return ops.where(is_real > 0, new, best), came_from
+
+        start = potentials[0] + ops.cast(self.start, "float32")
+        steps = ops.concatenate([potentials, ops.cast(real, "float32")], axis=-1)
+        best, pointers = ops.scan(forward, start, steps[1:])
+        last = ops.cast(ops.argmax(best + ops.cast(self.end, "float32"), axis=1), "float32")[:, None]
+
+        # pointers[t] tells which tag token t came from for each tag of token t + 1; at padding the tag stays.
+        def backward(tag: Any, read: Any) -> tuple[Any, Any]:
+            came_from = ops.take_along_axis(read[:, :-1], ops.cast(tag, "int32"), axis=1)
+            tag = ops.where(read[:, -1:] > 0, came_from, tag)
+            return tag, tag
+
+        steps = ops.concatenate([pointers, ops.cast(real[1:], "float32")], axis=-1)
+        _, tags = ops.scan(backward, last, ops.flip(steps, axis=0))
+        tags = ops.concatenate([ops.flip(tags, axis=0), last[None]], axis=0)
+        tags = ops.where(real, ops.cast(tags, "int32"), -1)
+        return ops.transpose(tags[:-1, :, 0])
+
+    def log_likelihood(self, potentials: Any, tags: Any, lengths: Any = None) -> Any:
+        """Return log p(tags) of each row, (batch,), float32; 0 for a row of length 0.
+
+        Args:
+            potentials: (batch, time, K).
+            tags: (batch, time), integers; what is past the length does not matter.
+            lengths: As in a call.
+        """
+        log_z = self._forward(potentials, lengths)[0]
+        scores, lengths, real = self._prepare(potentials, lengths)
+        tags = ops.where(real[:, :, 0], ops.pad(ops.transpose(ops.cast(tags, "int32")), [[0, 1], [0, 0]]), 0)
+        own = ops.where(real, ops.take_along_axis(scores, tags[:, :, None], axis=2), 0.0)
+        flat = ops.reshape(ops.cast(self.transitions, "float32"), (-1,))
+        pairs = ops.take(flat, tags[:-1] * self.num_tags + tags[1:])
+        pairs = ops.where(real[1:, :, 0], pairs, 0.0)
+        ends = ops.take_along_axis(tags, ops.maximum(lengths - 1, 0)[None], axis=0)[0]
+        edges = ops.take(ops.cast(self.start, "float32"), tags[0]) + ops.take(ops.cast(self.end, "float32"), ends)
+        score = ops.sum(own[:, :, 0], axis=0) + ops.sum(pairs, axis=0) + edges
+        return ops.where(lengths > 0, score - log_z, 0.0)
+
+    def marginals(self, potentials: Any, lengths: Any = None) -> Any:
+        """Return the probability of each tag at each token, (batch, time, K), zeros past the length."""
+        alphas = self._forward(potentials, lengths)[1]
+        scores, lengths, real = self._prepare(potentials, lengths)
+        transitions, end = ops.cast(self.transitions, "float32"), ops.cast(self.end, "float32")
+
+        def backward(beta: Any, read: Any) -> tuple[Any, Any]:
+            values, is_real = read[:, :-1], read[:, -1:]
+            before = ops.logsumexp(transitions + (beta + values)[:, None, :], axis=2)
+            before = before - ops.max(before, axis=1, keepdims=True)
+            beta = ops.where(is_real > 0, before, beta)
+            return beta, beta
+
+        last = ops.zeros_like(scores[0]) + end
+        steps = ops.concatenate([scores[1:], ops.cast(real[1:], "float32")], axis=-1)
+        _, betas = ops.scan(backward, last, ops.flip(steps, axis=0))
+        betas = ops.concatenate([ops.flip(betas, axis=0), last[None]], axis=0)
+        both = alphas + betas
+        shares = ops.where(real, ops.exp(both - ops.logsumexp(both, axis=2, keepdims=True)), 0.0)
+        return ops.transpose(shares[:-1], (1, 0, 2))
+
+    def _prepare(self, potentials: Any, lengths: Any) -> tuple[Any, Any, Any]:
+        """Return potentials in time-major float32, lengths, and which steps are real: [T + 1, B, 1].
+
+        There is one step of padding more: a loop over the pairs of a single token would have no step at all.
+        """
+        lengths = recurrence.resolve_lengths(potentials, lengths, None)
+        scores = ops.transpose(ops.cast(potentials, "float32"), (1, 0, 2))
+        scores = ops.pad(scores, [[0, 1], [0, 0], [0, 0]])
+        return scores, lengths, recurrence.sequence_mask(lengths, ops.shape(scores)[0])
+
+    def _forward(self, potentials: Any, lengths: Any) -> tuple[Any, Any]:
+        """Return log Z (batch,), and log p(tag of step t | steps 0 to t) [T, B, K]: no sum over a text's length."""
+        scores, _, real = self._prepare(potentials, lengths)
+        transitions = ops.cast(self.transitions, "float32")
+
+        def normalised(scores: Any) -> tuple[Any, Any]:
+            total = ops.logsumexp(scores, axis=1, keepdims=True)
+            return scores - total, total
+
+        def forward(carry: Any, read: Any) -> tuple[Any, Any]:
+            alpha, is_real = carry[:, :-1], read[:, -1:]
+            new, total = normalised(ops.logsumexp(alpha[:, :, None] + transitions, axis=1) + read[:, :-1])
+            alpha, total = ops.where(is_real > 0, new, alpha), ops.where(is_real > 0, total, 0.0)
+            carry = ops.concatenate([alpha, total], axis=-1)
+            return carry, carry
+
+        start = ops.concatenate(normalised(scores[0] + ops.cast(self.start, "float32")), axis=-1)
+        steps = ops.concatenate([scores, ops.cast(real, "float32")], axis=-1)
+        last, carries = ops.scan(forward, start, steps[1:])
+        carries = ops.concatenate([start[None], carries], axis=0)
+        ends = ops.logsumexp(last[:, :-1] + ops.cast(self.end, "float32"), axis=1)
+        return ops.sum(carries[:, :, -1], axis=0) + ends, carries[:, :, :-1]
+
+    def compute_output_spec(self, inputs: Any, lengths: Any = None) -> Any:
+        """Return the spec of the tags: (batch, time), int32."""
+        return keras.KerasTensor(inputs.shape[:2], dtype="int32")
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), "num_tags": self.num_tags}

@@ -1,0 +1,25 @@
+"""Dropout: one rule for what goes up, for states, for weights and for words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+
+def drop(x: Any, rate: float, seed: Any, shared_axis: int | None = None) -> Any:
+    """Return ``x`` with a share ``rate`` of its values at 0 and the others divided by 1 - ``rate``.
+
+    Args:
+        x: Any tensor.
+        rate: 0 leaves ``x`` as it is and draws nothing.
+        seed: A ``keras.random.SeedGenerator``.
+        shared_axis: The axis along which all places have one mask, such as time (Gal & Ghahramani 2016).
+    """
+    if not rate:
+        return x
+    shape = list(ops.shape(x))
+    if shared_axis is not None:
+        shape[shared_axis] = 1
+    return keras.random.dropout(x, rate, noise_shape=shape, seed=seed)

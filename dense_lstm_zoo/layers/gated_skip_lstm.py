@@ -1,0 +1,144 @@
+"""LSTM cell with a skip connection inside (Wu et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
+from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_step
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class GatedSkipLSTMCell(keras.layers.Layer):
+    """An LSTM's step into which the output k of a layer further below is skipped; the h that recurs has it.
+
+    With z = W x + U h' + b, s = tanh(z_s), the gates sigmoids of theirs:
+
+    - ``none`` (Eq 9): c = f c' + i s; h = o tanh(c)
+    - ``gates`` (Eq 10): as ``none``, with z + [k; k; k; k]
+    - ``internals`` (Eqs 11-12): c = f c' + i s + k
+    - ``gated_internals`` (Table 2): c = f c' + i s + g k
+    - ``outputs`` (Eqs 13-14): h = o tanh(c) + k
+    - ``gated_outputs`` (Eq 15): h = o tanh(c) + g k
+    - ``gated_sigmoid`` (Table 2): h = o tanh(c) + g sigmoid(k)
+
+    where g = sigmoid(W_g x + U_g h' + b_g). Weights are shaped as a Keras LSTM's, the skip's gate being a fifth one.
+
+    Args:
+        units: Width n of the state, and of k.
+        skip: One of the above.
+        gate_inputs: What g reads beside h': ``"below"``, the layer's input (Eq 15), or ``"skip"``, k (section 6.1.4).
+        forget_bias: What the forget gate's bias starts at.
+        gate_bias: What the bias of g starts at.
+        kernel_initializer: Initialiser of the input kernels; None is N(0, 0.1 / sqrt(fan_in)) (W6).
+        recurrent_initializer: Initialiser of the recurrent kernel; None is an orthogonal matrix a gate (W7).
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: [x; k], (batch, features + units), as ``keras.layers.RNN`` passes one tensor a step; x alone with
+            ``skip="none"``.
+        states: h and c, (batch, units) each.
+
+    Returns:
+        h, (batch, units), and the list [h, c].
+
+    Raises:
+        ValueError: A value out of range, or an input too narrow to hold k.
+
+    Example:
+        >>> import numpy as np
+        >>> rnn = keras.layers.RNN(GatedSkipLSTMCell(4), return_sequences=True)
+        >>> x, k = np.ones((2, 3, 5), "float32"), np.ones((2, 3, 4), "float32")
+        >>> rnn(np.concatenate([x, k], axis=-1)).shape
+        TensorShape([2, 3, 4])
+    """
+
+    def __init__(
+        self,
+        units: int,
+        skip: str = "gated_outputs",
+        *,
+        gate_inputs: str = "below",
+        forget_bias: float = 0.0,
+        gate_bias: float = 0.0,
+        kernel_initializer: Any = None,
+        recurrent_initializer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units = checks.integer("units", units)
+        self.skip = checks.one_of("skip", skip, SKIPS)
+        self.gate_inputs = checks.one_of("gate_inputs", gate_inputs, ("below", "skip"))
+        self.forget_bias, self.gate_bias = float(forget_bias), float(gate_bias)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer or scaled_normal())
+        self.recurrent_initializer = keras.initializers.get(recurrent_initializer or OrthogonalBlocks())
+        self.state_size = [self.units, self.units]
+        self.output_size = self.units
+
+    @property
+    def num_gates(self) -> int:
+        """5 where the skip has a gate, else 4."""
+        return 5 if self.skip in GATED else 4
+
+    @property
+    def skip_width(self) -> int:
+        """How many of the last input features are k."""
+        return 0 if self.skip == "none" else self.units
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, features + skip_width)."""
+        width = inputs_shape[-1]
+        if width is None or width <= self.skip_width:
+            raise ValueError(
+                f"The input holds x and, behind it, the {self.skip_width} features of k: it must be wider than those; "
+                f"received shape {tuple(inputs_shape)}."
+            )
+        gates, gate_reads_skip = self.num_gates, self.num_gates == 5 and self.gate_inputs == "skip"
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(width - self.skip_width, (4 if gate_reads_skip else gates) * self.units),
+            initializer=self.kernel_initializer.clone(),
+        )
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel",
+            shape=(self.units, gates * self.units),
+            initializer=self.recurrent_initializer.clone(),
+        )
+        self.bias = self.add_weight(name="bias", shape=(gates * self.units,), initializer=self._initial_bias)
+        self.skip_kernel = None
+        if gate_reads_skip:
+            self.skip_kernel = self.add_weight(
+                name="skip_kernel", shape=(self.units, self.units), initializer=self.kernel_initializer.clone()
+            )
+
+    def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
+        values = [0.0, self.forget_bias, 0.0, 0.0, self.gate_bias][: self.num_gates]
+        return ops.repeat(ops.convert_to_tensor(values, dtype or "float32"), self.units)
+
+    def project(self, x: Any, k: Any) -> Any:
+        """Return W x + b of all gates, for one step or for all of them: (..., num_gates * units)."""
+        z = ops.matmul(x, self.kernel)
+        if self.skip_kernel is not None:
+            z = ops.concatenate([z, ops.matmul(k, self.skip_kernel)], axis=-1)
+        return z + self.bias
+
+    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
+        """Run one step; see the class for the arguments."""
+        width = ops.shape(inputs)[-1] - self.skip_width
+        x, k = inputs[..., :width], inputs[..., width:] if self.skip_width else None
+        h, c = states
+        h, c, _ = skip_step(self.project(x, k) + ops.matmul(h, self.recurrent_kernel), c, k, self.skip)
+        return h, [h, c]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the cell."""
+        return {
+            **super().get_config(),
+            **{name: getattr(self, name) for name in ("units", "skip", "gate_inputs", "forget_bias", "gate_bias")},
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
+        }

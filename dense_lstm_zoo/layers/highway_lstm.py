@@ -1,0 +1,159 @@
+"""Highway LSTM (Zhang et al. 2016): a cell, and a deep bidirectional stack of it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
+from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
+from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
+from dense_lstm_zoo.layers.recurrence.gated_skip import skip_step
+from dense_lstm_zoo.layers.recurrence.highway import highway_loop, highway_step
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class HighwayLSTMCell(keras.layers.Layer):
+    """An LSTM's step whose c also takes the c of the layer below, through a gate.
+
+    c = f c' + i s + d c_below with d = sigmoid(W_d x + w_c c' + w_l c_below + b_d); h = o tanh(c).
+
+    Args:
+        units: Width n of the state, and of ``c_below``.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: [x; c_below], (batch, features + units), as ``keras.layers.RNN`` passes one tensor a step.
+        states: h and c, (batch, units) each.
+
+    Returns:
+        h, (batch, units), and the list [h, c].
+
+    Reference: Zhang et al. 2016, as compared in Wu et al. 2016, Table 2.
+    """
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = checks.integer("units", units)
+        self.state_size, self.output_size = [self.units, self.units], self.units
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, features + units)."""
+        width, n = inputs_shape[-1], self.units
+        if width is None or width <= n:
+            raise ValueError(f"The input holds x and, behind it, {n} features of c; received {tuple(inputs_shape)}.")
+        self.kernel = self.add_weight(name="kernel", shape=(width - n, 5 * n), initializer=scaled_normal())
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel", shape=(n, 4 * n), initializer=OrthogonalBlocks()
+        )
+        self.bias = self.add_weight(name="bias", shape=(5 * n,), initializer="zeros")
+        self.peepholes = self.add_weight(name="peepholes", shape=(2, n), initializer="zeros")
+
+    def project(self, x: Any) -> Any:
+        """Return W x + b of all gates, for one step or for all of them."""
+        return ops.matmul(x, self.kernel) + self.bias
+
+    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
+        """Run one step; see the class for the arguments."""
+        width, (h, c) = ops.shape(inputs)[-1] - self.units, states
+        recurrent = ops.pad(ops.matmul(h, self.recurrent_kernel), [[0, 0], [0, self.units]])
+        h, c = highway_step(self.project(inputs[..., :width]) + recurrent, c, inputs[..., width:], self.peepholes)
+        return h, [h, c]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the cell."""
+        return {**super().get_config(), "units": self.units}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class HighwayBiLSTM(BidirectionalEncoder):
+    """Highway LSTM layers over one another, forward and backward as two stacks of their own; the first is an LSTM.
+
+    Args:
+        num_layers: Depth L.
+        units: Width n of a layer, one direction.
+        dropout: Rate on what the first and the last layer pass up (W9).
+        seed: Seed of the dropout masks.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        training: Whether to drop out.
+
+    Returns:
+        (batch, time, 2 units), zeros past the length.
+
+    Reference: Zhang et al. 2016, as compared in Wu et al. 2016, Table 2.
+
+    Example:
+        >>> import numpy as np
+        >>> HighwayBiLSTM(2, 4)(np.ones((2, 6, 5), "float32"), lengths=np.array([6, 2])).shape
+        TensorShape([2, 6, 8])
+    """
+
+    ARGUMENTS: ClassVar[tuple[str, ...]] = ("num_layers", "units", "dropout", "seed")
+
+    def __init__(
+        self, num_layers: int, units: int, *, dropout: float = 0.0, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(units, dropout, seed, **kwargs)
+        self.num_layers = checks.integer("num_layers", num_layers)
+        self.cells = [[self._cell(layer, name) for name in DIRECTIONS] for layer in range(1, self.num_layers + 1)]
+
+    def _cell(self, layer: int, direction: str) -> keras.layers.Layer:
+        options = {"dtype": self.dtype_policy, "name": f"{direction}_{layer}"}
+        return (
+            GatedSkipLSTMCell(self.units, "none", **options) if layer == 1 else HighwayLSTMCell(self.units, **options)
+        )
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        features = checks.num_features(self, inputs_shape)
+        for layer, cells in enumerate(self.cells):
+            for cell in cells:
+                cell.build((inputs_shape[0], features if layer == 0 else 2 * self.units))
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+        """Run every layer; see the class for the arguments."""
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+
+        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+            return [ops.concatenate([self._direction(inputs, lengths, d, training) for d in (0, 1)], axis=-1)]
+
+        return recurrence.over_time(stack, inputs, lengths, "portable", training)[0]
+
+    def _direction(self, read: Any, lengths: Any, d: int, training: bool | None) -> Any:
+        dtype = read.dtype
+        held = None
+        for layer, cells in enumerate(self.cells, start=1):
+            cell = cells[d]
+            recurrent = recurrence.wide(cell.recurrent_kernel)
+            if held is None:
+                projected = recurrence.wide(cell.project(read, None))
+                states, held = _lstm_loop(projected, lengths, recurrent, bool(d))
+            else:
+                projected = recurrence.wide(cell.project(read))
+                peepholes = recurrence.wide(cell.peepholes)
+                states, held = highway_loop(projected, held, lengths, recurrent, peepholes, bool(d))
+            read = ops.cast(states, dtype)
+            if training and self.dropout and layer in (1, self.num_layers):
+                read = keras.random.dropout(read, self.dropout, seed=self.seed_generator)
+        return read
+
+
+def _lstm_loop(projected: Any, lengths: Any, recurrent: Any, reverse: bool) -> tuple[Any, Any]:
+    """Return h and c of every step: the layer above reads the c that the project's LSTM kernels do not hand out."""
+    units = recurrent.shape[0]
+
+    def step(carry: Any, z: Any) -> Any:
+        h, c, _ = skip_step(z + ops.matmul(carry[:, :units], recurrent), carry[:, units:], None, "none")
+        return ops.concatenate([h, c], axis=-1)
+
+    carries = recurrence.run_steps(step, 2 * units, projected, lengths, reverse)
+    return carries[:, :, :units], carries[:, :, units:]

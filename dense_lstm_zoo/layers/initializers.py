@@ -1,0 +1,48 @@
+"""Initialisers of recurrent weights that Keras has not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class OrthogonalBlocks(keras.initializers.Initializer):
+    """One orthogonal n x n matrix for each gate of a recurrent kernel [n, G n] (W7).
+
+    ``keras.initializers.Orthogonal`` on [n, G n] makes its rows orthonormal instead: each gate's block is then only a
+    part of an orthogonal matrix, and shrinks what it multiplies.
+
+    Args:
+        seed: Seed of the matrices.
+
+    Example:
+        >>> import numpy as np
+        >>> kernel = OrthogonalBlocks(seed=1)((2, 6))
+        >>> blocks = np.split(np.array(kernel), 3, axis=1)
+        >>> [bool(np.allclose(block @ block.T, np.eye(2), atol=1e-6)) for block in blocks]
+        [True, True, True]
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed = seed
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any = None, **_: Any) -> Any:
+        """Return the kernel [n, G n]."""
+        generator = keras.random.SeedGenerator(self.seed)
+        blocks = []
+        for _gate in range(shape[1] // shape[0]):
+            q, r = ops.qr(keras.random.normal((shape[0], shape[0]), seed=generator))
+            blocks.append(q * ops.sign(ops.diagonal(r)))  # else the signs are not uniform
+        return ops.cast(ops.concatenate(blocks, axis=1), dtype or keras.config.floatx())
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments."""
+        return {"seed": self.seed}
+
+
+def scaled_normal() -> keras.initializers.Initializer:
+    """Return N(0, 0.1 / sqrt(fan_in)), the input kernels' of Wu et al. 2016 (W6)."""
+    return keras.initializers.VarianceScaling(scale=0.01, mode="fan_in", distribution="untruncated_normal")

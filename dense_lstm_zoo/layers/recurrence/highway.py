@@ -1,0 +1,98 @@
+"""Steps and loops of the highway LSTM (Zhang et al. 2016) and the recurrent highway network (Zilly et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.loop import run_steps
+
+
+def highway_step(z: Any, c: Any, c_below: Any, peepholes: Any) -> tuple[Any, Any]:
+    """Return h and c after one step of a highway LSTM.
+
+    c = f c' + i s + d c_below with d = sigmoid(z_d + w_c c' + w_l c_below); h = o tanh(c).
+
+    Args:
+        z: Sums of the gates, [B, 5n] in the order i, f, c, o, d; d reads no h.
+        c: [B, n].
+        c_below: c of the layer below at this step, [B, n].
+        peepholes: w_c and w_l, [2, n].
+    """
+    i, f, s, o, d = ops.split(z, 5, axis=-1)
+    d = ops.sigmoid(d + peepholes[0] * c + peepholes[1] * c_below)
+    c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(s) + d * c_below
+    return ops.sigmoid(o) * ops.tanh(c), c
+
+
+def highway_loop(
+    projected: Any, c_below: Any, lengths: Any, recurrent: Any, peepholes: Any, reverse: bool
+) -> tuple[Any, Any]:
+    """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
+
+    Args:
+        projected: x W + b, [T, B, 5n].
+        c_below: [T, B, n].
+        lengths: Real steps of each row [B], int32.
+        recurrent: U, [n, 4n]: the gate d reads no h.
+        peepholes: [2, n].
+        reverse: Whether to run from each row's last real step to its first.
+    """
+    units = recurrent.shape[0]
+    recurrent = ops.pad(recurrent, [[0, 0], [0, units]])
+
+    def step(carry: Any, read: Any) -> Any:
+        z = read[:, : 5 * units] + ops.matmul(carry[:, :units], recurrent)
+        return ops.concatenate(highway_step(z, carry[:, units:], read[:, 5 * units :], peepholes), axis=-1)
+
+    inputs = ops.concatenate([projected, c_below], axis=-1)
+    carries = run_steps(step, 2 * units, inputs, lengths, reverse)
+    return carries[:, :, :units], carries[:, :, units:]
+
+
+def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:
+    """Return y after one step of a recurrent highway network with an output gate.
+
+    s_0 = y', the output before; s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
+    sigmoid of s_{l-1} R_l + b_l, to which x W is added in the first; y = sigmoid(z_o + y' R_o) tanh(s_L). With two
+    blocks in place of three c = 1 - t (coupled).
+
+    Args:
+        z: x W, [B, 3n] in the order h, t, c, or [B, 2n] coupled.
+        z_o: x W_o + b_o, [B, n].
+        y: The output before, [B, n].
+        recurrent: R, [L, n, 3n].
+        biases: b, [L, 3n].
+        output_recurrent: R_o, [n, n].
+    """
+    num_blocks = recurrent.shape[2] // recurrent.shape[1]
+    s = y
+    for layer in range(recurrent.shape[0]):
+        sums = ops.matmul(s, recurrent[layer]) + biases[layer]
+        blocks = ops.split(sums + z if layer == 0 else sums, num_blocks, axis=-1)
+        transform = ops.sigmoid(blocks[1])
+        carry = ops.sigmoid(blocks[2]) if num_blocks == 3 else 1 - transform
+        s = ops.tanh(blocks[0]) * transform + s * carry
+    return ops.sigmoid(z_o + ops.matmul(y, output_recurrent)) * ops.tanh(s)
+
+
+def recurrent_highway_loop(
+    projected: Any, lengths: Any, recurrent: Any, biases: Any, output_recurrent: Any, reverse: bool
+) -> Any:
+    """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
+
+    Args:
+        projected: x W and, behind it, x W_o + b_o: [T, B, 4n], or [T, B, 3n] coupled.
+        lengths: Real steps of each row [B], int32.
+        recurrent: As in a step.
+        biases: As in a step.
+        output_recurrent: As in a step.
+        reverse: Whether to run from each row's last real step to its first.
+    """
+    units, width = recurrent.shape[1], recurrent.shape[2]
+
+    def step(y: Any, read: Any) -> Any:
+        return recurrent_highway_step(read[:, :width], read[:, width:], y, recurrent, biases, output_recurrent)
+
+    return run_steps(step, units, projected, lengths, reverse)

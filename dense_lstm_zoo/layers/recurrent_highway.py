@@ -1,0 +1,164 @@
+"""Recurrent highway network (Zilly et al. 2016): a cell, and a bidirectional layer of it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
+from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
+from dense_lstm_zoo.layers.recurrence.highway import recurrent_highway_loop, recurrent_highway_step
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class RecurrentHighwayCell(keras.layers.Layer):
+    """A step of ``depth`` highway micro-layers, of which the first reads x, with an output gate.
+
+    s_0 = y'; s_l = h_l t_l + s_{l-1} c_l, l = 1..depth, with h = tanh and t, c = sigmoid of s_{l-1} R_l + b_l (+ x W if
+    l = 1); y = sigmoid(W_o x + R_o y' + b_o) tanh(s_depth).
+
+    Args:
+        units: Width n.
+        depth: Micro-layers a step.
+        couple_gates: c = 1 - t, which keeps |s| below 1 (W13).
+        transform_bias: What the biases of t start at: below 0 a state is carried on at first.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: x, (batch, features).
+        states: The list of the output before, (batch, units).
+
+    Returns:
+        y, (batch, units), and the list [y].
+
+    Reference: Zilly et al. 2016, as compared in Wu et al. 2016, Table 2.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        depth: int = 3,
+        *,
+        couple_gates: bool = False,
+        transform_bias: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units, self.depth = checks.integer("units", units), checks.integer("depth", depth)
+        self.couple_gates, self.transform_bias = couple_gates, float(transform_bias)
+        self.state_size, self.output_size = [self.units], self.units
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, features)."""
+        n, width = self.units, (2 if self.couple_gates else 3) * self.units
+
+        def orthogonal(shape: tuple[int, ...], dtype: Any = None) -> Any:
+            return ops.stack([OrthogonalBlocks()(shape[1:], dtype) for _ in range(shape[0])])
+
+        def biases(shape: tuple[int, ...], dtype: Any = None) -> Any:
+            row = [0.0] * n + [self.transform_bias] * n + [0.0] * (width - 2 * n)
+            return ops.tile(ops.convert_to_tensor([row], dtype or "float32"), (shape[0], 1))
+
+        # x W and x W_o in one product
+        self.kernel = self.add_weight(name="kernel", shape=(inputs_shape[-1], width + n), initializer=scaled_normal())
+        self.recurrent_kernel = self.add_weight(
+            name="recurrent_kernel", shape=(self.depth, n, width), initializer=orthogonal
+        )
+        self.bias = self.add_weight(name="bias", shape=(self.depth, width), initializer=biases)
+        self.output_recurrent_kernel = self.add_weight(
+            name="output_recurrent_kernel", shape=(n, n), initializer=OrthogonalBlocks()
+        )
+        self.output_bias = self.add_weight(name="output_bias", shape=(n,), initializer="zeros")
+
+    def project(self, x: Any) -> Any:
+        """Return W x and, behind it, W_o x + b_o, for one step or for all of them."""
+        z = ops.matmul(x, self.kernel)
+        return ops.concatenate([z[..., : -self.units], z[..., -self.units :] + self.output_bias], axis=-1)
+
+    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
+        """Run one step; see the class for the arguments."""
+        z = self.project(inputs)
+        weights = self.recurrent_kernel.value, self.bias.value, self.output_recurrent_kernel.value
+        y = recurrent_highway_step(z[..., : -self.units], z[..., -self.units :], states[0], *weights)
+        return y, [y]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the cell."""
+        plain = ("units", "depth", "couple_gates", "transform_bias")
+        return {**super().get_config(), **{name: getattr(self, name) for name in plain}}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class BiRecurrentHighway(BidirectionalEncoder):
+    """Recurrent highway network in both directions: [forward y; backward y].
+
+    Args:
+        units: Width n of one direction.
+        depth: Micro-layers a step (L).
+        couple_gates: c = 1 - t (W13).
+        dropout: Rate on what the layer passes up.
+        seed: Seed of the dropout masks.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        training: Whether to drop out.
+
+    Returns:
+        (batch, time, 2 units), zeros past the length.
+
+    Reference: Zilly et al. 2016, as compared in Wu et al. 2016, Table 2 (L = 3, with output gates).
+
+    Example:
+        >>> import numpy as np
+        >>> BiRecurrentHighway(4)(np.ones((2, 6, 5), "float32"), lengths=np.array([6, 2])).shape
+        TensorShape([2, 6, 8])
+    """
+
+    ARGUMENTS: ClassVar[tuple[str, ...]] = ("units", "depth", "couple_gates", "dropout", "seed")
+
+    def __init__(
+        self,
+        units: int,
+        depth: int = 3,
+        *,
+        couple_gates: bool = False,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(units, dropout, seed, **kwargs)
+        self.depth, self.couple_gates = depth, couple_gates
+        self.cells = [
+            RecurrentHighwayCell(units, depth, couple_gates=couple_gates, dtype=self.dtype_policy, name=name)
+            for name in DIRECTIONS
+        ]
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        for cell in self.cells:
+            cell.build((inputs_shape[0], checks.num_features(self, inputs_shape)))
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+        """Run both directions; see the class for the arguments."""
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+
+        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+            ran = []
+            for d, cell in enumerate(self.cells):
+                weights = cell.recurrent_kernel, cell.bias, cell.output_recurrent_kernel
+                recurrent, bias, output = map(recurrence.wide, weights)
+                projected = recurrence.wide(cell.project(inputs))
+                ran.append(recurrent_highway_loop(projected, lengths, recurrent, bias, output, reverse=bool(d)))
+            return [ops.cast(ops.concatenate(ran, axis=-1), inputs.dtype)]
+
+        outputs = recurrence.over_time(stack, inputs, lengths, "portable", training)[0]
+        if training and self.dropout:
+            outputs = keras.random.dropout(outputs, self.dropout, seed=self.seed_generator)
+        return outputs

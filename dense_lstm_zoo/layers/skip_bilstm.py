@@ -1,0 +1,208 @@
+"""Deep Bi-LSTM with gated skip connections (Wu et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
+from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
+from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class SkipBiLSTM(BidirectionalEncoder):
+    """Bi-LSTM layers over one another, the output of each skipped over the next one into the cells of the one after.
+
+    Forward and backward layers are two stacks of their own, which meet at the end (Eq 16). Layer l reads h^{l-1}; from
+    layer ``skip_distance`` + 1 on its cells also have k = h^{l - skip_distance} of their own direction.
+
+    Args:
+        num_layers: Depth L.
+        units: Width n of a layer, one direction.
+        skip: How k enters; see ``GatedSkipLSTMCell``. ``"none"`` is the deep Bi-LSTM.
+        gate_inputs: What the skip's gate reads; see ``GatedSkipLSTMCell``.
+        skip_distance: From how many layers below k comes (W3).
+        project_input: Let the layers that have too few below them skip in the input, projected to ``units`` (W2).
+        interleave: Let every layer read both directions of the one below (W4).
+        dropout: Rate on what the first and the last layer pass up, to skips too; never on the recurrence (W9).
+        forget_bias: What the forget gates' biases start at (W5).
+        gate_bias: What the biases of the skips' gates start at.
+        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed of the dropout masks.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        training: Whether to drop out.
+
+    Returns:
+        (batch, time, 2 units), [forward; backward] of the top layer, zeros past the length.
+
+    Raises:
+        ValueError: A value out of range, an input of another rank.
+
+    Reference: Wu et al. 2016, Eqs 9-16, Table 2. With G_l = 5 where layer l has a gated skip, else 4, its parameters
+    are sum_l 2 G_l n (in_l + n + 1), in_l being the input's width, then n (2n with ``interleave``).
+
+    Example:
+        >>> import numpy as np
+        >>> SkipBiLSTM(3, 4)(np.ones((2, 6, 5), "float32"), lengths=np.array([6, 2])).shape
+        TensorShape([2, 6, 8])
+    """
+
+    ARGUMENTS: ClassVar[tuple[str, ...]] = (
+        *("num_layers", "units", "skip", "gate_inputs", "skip_distance", "project_input", "interleave"),
+        *("dropout", "forget_bias", "gate_bias", "kernel", "seed"),
+    )
+
+    def __init__(
+        self,
+        num_layers: int,
+        units: int,
+        skip: str = "gated_outputs",
+        *,
+        gate_inputs: str = "below",
+        skip_distance: int = 2,
+        project_input: bool = False,
+        interleave: bool = False,
+        dropout: float = 0.0,
+        forget_bias: float = 0.0,
+        gate_bias: float = 0.0,
+        kernel: str = "auto",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(units, dropout, seed, **kwargs)
+        self.num_layers = checks.integer("num_layers", num_layers)
+        self.skip = checks.one_of("skip", skip, SKIPS)
+        self.gate_inputs = gate_inputs
+        self.skip_distance = checks.integer("skip_distance", skip_distance)
+        self.project_input, self.interleave = project_input, interleave
+        self.forget_bias, self.gate_bias = float(forget_bias), float(gate_bias)
+        self.kernel = kernels.check(kernel)
+        self.cells = [[self._cell(layer, name) for name in DIRECTIONS] for layer in range(1, self.num_layers + 1)]
+        first = [layer for layer in range(1, self.num_layers + 1) if self._skips_from(layer) == 0]
+        self.projections = (
+            [
+                keras.layers.Dense(
+                    self.units,
+                    use_bias=False,
+                    kernel_initializer=self.cells[0][0].kernel_initializer.clone(),
+                    dtype=self.dtype_policy,
+                    name=f"{name}_input",
+                )
+                for name in DIRECTIONS
+            ]
+            if first
+            else []
+        )
+
+    def _skips_from(self, layer: int) -> int | None:
+        """Return the layer whose output is skipped into ``layer`` (both from 1), 0 for the input, None for none."""
+        below = layer - self.skip_distance
+        if self.skip == "none" or below < 0 or (below == 0 and not self.project_input):
+            return None
+        return below
+
+    def _cell(self, layer: int, direction: str) -> GatedSkipLSTMCell:
+        return GatedSkipLSTMCell(
+            self.units,
+            "none" if self._skips_from(layer) is None else self.skip,
+            gate_inputs=self.gate_inputs,
+            forget_bias=self.forget_bias,
+            gate_bias=self.gate_bias,
+            dtype=self.dtype_policy,
+            name=f"{direction}_{layer}",
+        )
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        features = checks.num_features(self, inputs_shape)
+        for layer, cells in enumerate(self.cells):
+            width = features if layer == 0 else self.units * (2 if self.interleave else 1)
+            for cell in cells:
+                cell.build((inputs_shape[0], width + cell.skip_width))
+        for projection in self.projections:
+            projection.build(inputs_shape)
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+        """Run every layer; see the class for the arguments."""
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+
+        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+            def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
+                return skip_lstm(
+                    z,
+                    k,
+                    lengths,
+                    recurrence.wide(cell.recurrent_kernel),
+                    skip=cell.skip,
+                    kernel=kernel,
+                    reverse=reverse,
+                )
+
+            return [ops.concatenate(self._run(inputs, run, training)[-1], axis=-1)]
+
+        return recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
+
+    def gates(self, inputs: Any, lengths: Any = None) -> list[Any]:
+        """Return the activations of the skips' gates: (batch, time, 2 units) of each layer that has them, bottom up.
+
+        Args:
+            inputs: As in a call.
+            lengths: As in a call.
+
+        Raises:
+            ValueError: A ``skip`` without a gate.
+        """
+        if self.skip not in GATED:
+            raise ValueError(f"skip={self.skip!r} has no gate. Accepted: {', '.join(GATED)}.")
+        lengths = recurrence.resolve_lengths(inputs, lengths, None)
+
+        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
+            found: list[Any] = []
+
+            def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
+                states, gates = skip_loop(
+                    z, k, lengths, recurrence.wide(cell.recurrent_kernel), skip=cell.skip, reverse=reverse
+                )
+                found.extend([] if gates is None else [gates])
+                return states
+
+            self._run(inputs, run, training=False)
+            return [ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)]
+
+        return recurrence.over_time(stack, inputs, lengths, "portable", False)
+
+    def _run(self, inputs: Any, run: Any, training: bool | None) -> list[list[Any]]:
+        """Return the states of both directions of every layer, with the input (projected) as layer 0's."""
+        dtype = inputs.dtype
+        outputs: list[list[Any]] = [[projection(inputs) for projection in self.projections]]
+        read = [inputs, inputs]
+        for layer, cells in enumerate(self.cells, start=1):
+            source = self._skips_from(layer)
+            states = []
+            for d, cell in enumerate(cells):
+                k = None if source is None else recurrence.wide(outputs[source][d])
+                found = run(
+                    cell, recurrence.wide(cell.project(read[d], None if k is None else ops.cast(k, dtype))), k, bool(d)
+                )
+                states.append(ops.cast(found, dtype))
+            if training and self.dropout and layer in (1, self.num_layers):
+                states = [keras.random.dropout(x, self.dropout, seed=self.seed_generator) for x in states]
+            outputs.append(states)
+            read = [ops.concatenate(states, axis=-1)] * 2 if self.interleave else states
+        return outputs
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> SkipBiLSTM:
+        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
+        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

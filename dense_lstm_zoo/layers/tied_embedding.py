@@ -1,0 +1,134 @@
+"""Word vectors that also score words, and the bias of the scores: both ends of a language model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers.dropout import drop
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class TiedEmbedding(keras.layers.Embedding):
+    """Look up word vectors and, called in reverse, score every word by its vector (Press & Wolf 2017).
+
+    e = E[w];  in reverse s = E x, with the same table E (also Inan et al. 2017). In training whole words are dropped:
+    a word that a call's mask hits is a vector of zeros wherever the call's ids name it, in every row, and the others
+    are divided by 1 - rate (Gal & Ghahramani 2016). Scores know no dropout.
+
+    Args:
+        input_dim: Number of words V.
+        output_dim: Length of a word vector e.
+        dropout: Rate of the words.
+        seed: Seed of the masks.
+        **kwargs: Arguments of ``keras.layers.Embedding``.
+
+    Call arguments:
+        inputs: Integer ids (batch, time); in reverse (batch, time, output_dim).
+        reverse: Whether to score words.
+        training: Whether to drop words.
+
+    Returns:
+        Word vectors (batch, time, output_dim); in reverse scores (batch, time, input_dim).
+
+    Raises:
+        ValueError: A rate out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> embedding = TiedEmbedding(7, 3)
+        >>> vectors = embedding(np.array([[1, 4]]))
+        >>> vectors.shape, embedding(vectors, reverse=True).shape, len(embedding.weights)
+        (TensorShape([1, 2, 3]), TensorShape([1, 2, 7]), 1)
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        *,
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(input_dim, output_dim, **kwargs)
+        self.dropout = checks.fraction("dropout", dropout)
+        self.seed = seed
+        # A generator draws its seed from the process's: one that nothing uses would move those of all other layers.
+        self.seed_generator = keras.random.SeedGenerator(seed) if self.dropout else None
+
+    def call(self, inputs: Any, reverse: bool = False, training: bool | None = None) -> Any:
+        """Look up ids, or score words."""
+        table = self.embeddings
+        if reverse:
+            return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
+        ids = ops.cast(inputs, "int32")
+        vectors = ops.take(_with_dense_gradient(table), ids, axis=0)
+        vectors = ops.cast(vectors, self.compute_dtype)
+        if not (training and self.dropout):
+            return vectors
+        words = drop(ops.ones((self.input_dim, 1), self.compute_dtype), self.dropout, self.seed_generator)
+        return vectors * ops.take(words, ids, axis=0)
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], reverse: bool = False, **_: Any) -> Any:
+        """Return the shape of the vectors, or of the scores."""
+        return (*inputs_shape[:-1], self.input_dim) if reverse else (*inputs_shape, self.output_dim)
+
+    def compute_output_spec(self, inputs: Any, reverse: bool = False, **_: Any) -> Any:
+        """Return the spec of the vectors, or of the scores."""
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape, reverse), self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        own = {name: getattr(self, name) for name in ("dropout", "seed")}
+        return {**super().get_config(), **own}
+
+
+def _with_dense_gradient(table: Any) -> Any:
+    """Return the table, whose gradient is then a table as well, in which the occurrences of a word are added up.
+
+    TensorFlow's own lists them: a clipping norm, or an optimiser that squares gradients, would square each by itself.
+    """
+    if keras.config.backend() != "tensorflow":  # only TensorFlow has another kind
+        return table
+    import tensorflow as tf
+
+    return tf.custom_gradient(lambda table: (tf.identity(table), tf.convert_to_tensor))(tf.convert_to_tensor(table))
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class Bias(keras.layers.Layer):
+    """Add a weight [features] to (..., features).
+
+    Args:
+        bias_initializer: Its initialiser.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Example:
+        >>> import numpy as np
+        >>> Bias("ones")(np.zeros((1, 3), "float32")).numpy().tolist()
+        [[1.0, 1.0, 1.0]]
+    """
+
+    def __init__(self, bias_initializer: Any = "zeros", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weight for inputs of shape (..., features)."""
+        self.bias = self.add_weight(name="bias", shape=(inputs_shape[-1],), initializer=self.bias_initializer)
+
+    def call(self, inputs: Any) -> Any:
+        """Add it."""
+        return inputs + self.bias
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+        """Return the inputs' shape."""
+        return inputs_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), "bias_initializer": keras.initializers.serialize(self.bias_initializer)}

@@ -1,0 +1,227 @@
+"""What a tagger knows of a token: words around it, its characters, its capitals (Wu et al. 2016; Xie et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.dropout import drop
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class GatedContextWindow(keras.layers.Layer):
+    """The word vectors around each word side by side, each scaled by a logistic gate of its own.
+
+    With W_t = [w_{t-1}; w_t; w_{t+1}] for a window of 3: r_t = sigmoid(R W_t + b) in R^3, and the output is
+    [r_{t,1} w_{t-1}; r_{t,2} w_t; r_{t,3} w_{t+1}]. Past both ends of a sentence stands a trained boundary vector.
+
+    Args:
+        size: Words in the window, odd.
+        gated: Whether there are gates; else the vectors are taken as they are.
+        dropout: Rate of whole words of a window, each window for itself (W9).
+        seed: Seed of the dropout masks.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: Word vectors (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        training: Whether to drop words.
+
+    Returns:
+        (batch, time, size * features), zeros past the length.
+
+    Raises:
+        ValueError: A size that is even or below 1, a rate out of range.
+
+    Reference: Wu et al. 2016, section 4.1; spec, section W.
+
+    Example:
+        >>> import numpy as np
+        >>> GatedContextWindow(3)(np.ones((2, 4, 5), "float32"), lengths=np.array([4, 2])).shape
+        TensorShape([2, 4, 15])
+    """
+
+    def __init__(
+        self, size: int = 3, *, gated: bool = True, dropout: float = 0.0, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.size = checks.integer("size", size)
+        if size % 2 == 0:
+            raise ValueError(f"size must be odd, with the word itself in the middle; received {size}.")
+        self.gated = gated
+        self.dropout = checks.fraction("dropout", dropout)
+        self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        features = checks.num_features(self, inputs_shape)
+        self.boundary = None
+        if self.size > 1:
+            self.boundary = self.add_weight(name="boundary", shape=(features,), initializer="uniform")
+        if self.gated:
+            shape = (self.size * features, self.size)
+            self.gate_kernel = self.add_weight(name="gate_kernel", shape=shape, initializer="glorot_uniform")
+            self.gate_bias = self.add_weight(name="gate_bias", shape=(self.size,), initializer="zeros")
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+        """Gather the window of every word; see the class for the arguments."""
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        batch, time, features = ops.shape(inputs)
+        real = ops.transpose(recurrence.sequence_mask(lengths, time), (1, 0, 2))
+        around = inputs
+        if self.boundary is not None:
+            boundary = ops.cast(self.boundary, inputs.dtype)
+            ends = ops.broadcast_to(boundary, (batch, self.size // 2, features))
+            around = ops.concatenate([ends, ops.where(real, inputs, boundary), ends], axis=1)
+        window = ops.stack([around[:, i : i + time] for i in range(self.size)], axis=2)
+        flat = ops.reshape(window, (batch, time, self.size * features))
+        if self.gated:
+            gates = ops.sigmoid(ops.matmul(flat, self.gate_kernel) + self.gate_bias)
+            window = window * gates[..., None]
+        window = drop(window, self.dropout if training else 0.0, self.seed_generator, shared_axis=3)
+        return ops.where(real, ops.reshape(window, (batch, time, self.size * features)), 0.0)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Pass the mask on."""
+        return mask
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return (batch, time, size * features)."""
+        return (*inputs_shape[:2], self.size * checks.num_features(self, inputs_shape))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), **{name: getattr(self, name) for name in ("size", "gated", "dropout", "seed")}}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class AffixEmbedding(keras.layers.Layer):
+    """Vectors of the first and the last characters of a word, side by side.
+
+    Args:
+        num_chars: Number of character ids; 0 is padding.
+        char_dim: Length of a character's vector.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: Character ids (batch, time, characters): a prefix padded on its right and a suffix padded on its left
+            (W10), such as 5 + 5.
+
+    Returns:
+        (batch, time, characters * char_dim).
+
+    Reference: Wu et al. 2016, section 4.1.
+
+    Example:
+        >>> import numpy as np
+        >>> AffixEmbedding(30, 5)(np.ones((2, 4, 10), "int32")).shape
+        TensorShape([2, 4, 50])
+    """
+
+    def __init__(self, num_chars: int, char_dim: int = 5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.num_chars, self.char_dim = checks.integer("num_chars", num_chars), checks.integer("char_dim", char_dim)
+        self.table = self.add_weight(name="table", shape=(num_chars, char_dim), initializer="uniform")
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Look up characters."""
+        vectors = ops.take(self.table, ops.cast(inputs, "int32"), axis=0)
+        batch, time = ops.shape(inputs)[:2]
+        return ops.reshape(vectors, (batch, time, inputs.shape[2] * self.char_dim))
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+        """Return (batch, time, characters * char_dim)."""
+        return (*inputs_shape[:2], checks.num_features(self, inputs_shape) * self.char_dim)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), "num_chars": self.num_chars, "char_dim": self.char_dim}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class CharacterCNN(keras.layers.Layer):
+    """A vector of a word made of its characters: convolutions over them, ReLU, the largest value over the word (X8).
+
+    Args:
+        num_chars: Number of character ids; 0 is padding.
+        char_dim: Length of a character's vector.
+        filters: Features of the word's vector.
+        kernel_sizes: Widths of the convolutions; several stand side by side and share ``filters`` evenly.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: Character ids (batch, time, characters), right-padded with 0; words shorter than a convolution are
+            padded to its width.
+
+    Returns:
+        (batch, time, filters). What lies past a word's own characters never counts.
+
+    Raises:
+        ValueError: ``filters`` that do not divide among ``kernel_sizes``.
+
+    Reference: Xie et al. 2019, section 4.1; spec, X8.
+
+    Example:
+        >>> import numpy as np
+        >>> CharacterCNN(30)(np.ones((2, 4, 7), "int32")).shape
+        TensorShape([2, 4, 50])
+    """
+
+    def __init__(
+        self,
+        num_chars: int,
+        char_dim: int = 50,
+        filters: int = 50,
+        *,
+        kernel_sizes: Sequence[int] = (5,),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.num_chars, self.char_dim = checks.integer("num_chars", num_chars), checks.integer("char_dim", char_dim)
+        self.filters, self.kernel_sizes = checks.integer("filters", filters), tuple(kernel_sizes)
+        if not self.kernel_sizes or filters % len(self.kernel_sizes):
+            raise ValueError(f"filters={filters} must divide evenly among kernel_sizes={self.kernel_sizes}.")
+        self.table = self.add_weight(name="table", shape=(num_chars, char_dim), initializer="uniform")
+        each = filters // len(self.kernel_sizes)
+        self.convolutions = [
+            keras.layers.Conv1D(each, size, dtype=self.dtype_policy, name=f"width_{size}") for size in self.kernel_sizes
+        ]
+        for convolution in self.convolutions:
+            convolution.build((None, None, char_dim))
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Convolve the characters of every word; see the class for the arguments."""
+        ids = ops.cast(inputs, "int32")
+        batch, time, width = ops.shape(ids)
+        widest = max(self.kernel_sizes)
+        ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 0], [0, widest - 1]])
+        is_char = ops.not_equal(ids, 0)
+        vectors = ops.cast(ops.take(self.table, ids, axis=0), self.compute_dtype)
+        vectors = vectors * ops.cast(is_char, self.compute_dtype)[..., None]
+        lengths = ops.sum(ops.cast(is_char, "int32"), axis=1)
+        found = []
+        for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
+            values = ops.relu(convolution(vectors))
+            # A word of n characters has n - size + 1 places, and at least one.
+            places = ops.arange(ops.shape(values)[1])[None, :] < ops.maximum(lengths - size + 1, 1)[:, None]
+            # After a ReLU nothing is below 0, which stands for the places that do not count.
+            found.append(ops.max(values * ops.cast(places, values.dtype)[..., None], axis=1))
+        return ops.reshape(ops.concatenate(found, axis=-1), (batch, time, self.filters))
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+        """Return (batch, time, filters)."""
+        return (*inputs_shape[:2], self.filters)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        names = ("num_chars", "char_dim", "filters", "kernel_sizes")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

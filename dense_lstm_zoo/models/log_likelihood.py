@@ -1,0 +1,55 @@
+"""The log likelihood of targets under a softmax over all words, and its gradient, each in one pass over the logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from keras import ops
+
+from dense_lstm_zoo.layers.recurrence import kernels
+
+
+def negative_log_likelihood(targets: Any, logits: Any) -> Any:
+    """Return -log p of every target (batch, time), 0 for targets of -1; logits (batch, time, words).
+
+    In a graph traced for one shape two programs compiled by XLA do it, one for the losses and one for their gradient:
+    TensorFlow's own op, which computes both at once, takes three times as long. It does it for shapes that change.
+    """
+    targets, logits = ops.cast(targets, "int32"), ops.convert_to_tensor(logits)
+    one_shape = not tf.executing_eagerly() and targets.shape.is_fully_defined()
+    if one_shape and not kernels.problem("compiled"):
+        return _compiled(targets, logits)
+    counts = targets >= 0
+    # The raw op: the assertions of the public one keep a graph from running it once for loss and perplexity.
+    losses, _ = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
+        features=tf.reshape(logits, [-1, tf.shape(logits)[-1]]), labels=tf.reshape(tf.where(counts, targets, 0), [-1])
+    )
+    return tf.where(counts, tf.reshape(losses, tf.shape(targets)), 0.0)
+
+
+def _compiled(targets: Any, logits: Any) -> Any:
+    @tf.custom_gradient
+    def run(logits: Any) -> Any:
+        logits = tf.stop_gradient(logits)  # hidden from tapes: the gradient is written by hand
+        losses, log_sums = _losses(targets, logits)
+        return losses, lambda d_losses: _gradient(targets, logits, log_sums, d_losses)
+
+    return run(logits)
+
+
+@tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
+def _losses(targets: Any, logits: Any) -> tuple[Any, Any]:
+    """Return -log p of every target and the logarithm of the sum of all words' exponentials [..., 1]."""
+    top = tf.reduce_max(logits, axis=-1, keepdims=True)
+    log_sums = top + tf.math.log(tf.reduce_sum(tf.exp(logits - top), axis=-1, keepdims=True))
+    own = tf.gather(logits, tf.maximum(targets, 0), axis=-1, batch_dims=2)
+    return tf.where(targets >= 0, log_sums[..., 0] - own, 0.0), log_sums
+
+
+@tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
+def _gradient(targets: Any, logits: Any, log_sums: Any, d_losses: Any) -> Any:
+    """Return (p - one hot) d_losses."""
+    is_target = tf.range(tf.shape(logits)[-1]) == targets[..., None]
+    d_losses = tf.where(targets >= 0, d_losses, 0.0)[..., None]
+    return d_losses * (tf.exp(logits - log_sums) - tf.cast(is_target, logits.dtype))

@@ -1,0 +1,72 @@
+"""Scoring and keeping the moving average of the weights while training goes on from the weights themselves.
+
+An optimiser with ``use_ema=True`` (a language model's ``average``) updates the average after each step and gives it to
+the model at the end of ``fit``. Until then the model has the weights that are trained.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import keras
+
+
+@contextlib.contextmanager
+def averaged(model: keras.Model) -> Iterator[None]:
+    """Give a model that is being trained the average of its weights, inside the block only.
+
+    Nothing changes where the optimiser keeps no average, or has made no step. What comes back behind the block is
+    what was there, bit for bit: training goes on as if nothing had been scored or saved.
+
+    Not for a trained model: it has the average already, or whatever weights were set since.
+
+    Args:
+        model: A compiled model, between two of its steps.
+
+    Reference: Polyak & Juditsky 1992; Merity et al. 2018, section 3.
+    """
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # inside one that scales losses
+    if not optimizer.use_ema or not int(optimizer.iterations):
+        yield
+        return
+    variables = optimizer._trainable_variables
+    held = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
+    for variable, average in zip(variables, optimizer._model_variables_moving_average, strict=True):
+        variable.assign(average)
+    try:
+        yield
+    finally:
+        for variable, value in zip(variables, held, strict=True):
+            variable.assign(value)
+
+
+class EvaluateAverage(keras.callbacks.Callback):
+    """Score the average of the weights wherever ``fit`` scores its validation data.
+
+    Its place among the callbacks does not matter: at an epoch's end the model has the trained weights again. A callback
+    that keeps the best epoch's weights must read them inside ``with averaged(model)``; one that writes what a resumed
+    run goes on from must read model and optimiser outside of it.
+
+    ``keras.callbacks.SwapEMAWeights`` exchanges by adding and subtracting, which rounds the trained weights at every
+    evaluation, and with ``swap_on_epoch=True`` a training that stops early ends with the trained weights.
+
+    Reference: Merity et al. 2018, section 3.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._inside = contextlib.ExitStack()
+
+    def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
+        """Give the model the trained weights, which an evaluation that broke off has not done."""
+        self._inside.close()
+
+    def on_test_begin(self, logs: dict[str, float] | None = None) -> None:
+        """Give the model the average."""
+        self._inside.close()
+        self._inside.enter_context(averaged(self.model))
+
+    def on_test_end(self, logs: dict[str, float] | None = None) -> None:
+        """Give it the trained weights back."""
+        self._inside.close()

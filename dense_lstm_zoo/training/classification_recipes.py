@@ -1,0 +1,63 @@
+"""Recipes of classifiers: Ding et al. 2018, Xie et al. 2019, and our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dense_lstm_zoo.training.recipe import Recipe
+
+
+def _dc(num_dense_layers: int, dense_units: int, top_units: int = 100) -> dict[str, int]:
+    return {"num_dense_layers": num_dense_layers, "dense_units": dense_units, "top_units": top_units}
+
+
+def _ding_row(table: int, dl: int, dh: int, th: int, sst1: float, sst2: float) -> Recipe:
+    return Recipe(
+        name=f"ding2018_table{table}_{dl}x{dh}",
+        source=f"Ding et al. 2018, Table {table}, row dl={dl} dh={dh} th={th}",
+        models={"dc_bilstm": _dc(dl, dh, th)},
+        expected={"sst1": sst1, "sst2": sst2},
+    )
+
+
+_DING: dict[str, dict[str, Any]] = {
+    "dc_bilstm": _dc(15, 13),
+    "bilstm": {"units": 300},
+    "lstm": {"units": 300},
+    "stacked_bilstm": {"num_layers": 8, "units": 100},
+    "residual_bilstm": {"num_layers": 8, "units": 100},
+}
+RECIPES = (
+    Recipe(
+        name="ding2018",
+        source="Ding et al. 2018, section 4.2 and Table 1",
+        models=_DING,
+        expected={"mr": 82.8, "sst1": 51.9, "sst2": 89.7, "subj": 94.5, "trec": 95.6},
+    ),
+    Recipe(
+        name="fixed_vectors",
+        source="this project: ding2018 with word vectors that are not trained, chosen on SST-2's dev texts",
+        models={model: {**arguments, "trainable_embeddings": False} for model, arguments in _DING.items()},
+    ),
+    _ding_row(3, 0, 10, 300, 49.2, 87.2),
+    _ding_row(3, 5, 40, 100, 49.6, 88.4),
+    _ding_row(3, 10, 20, 100, 51.0, 88.5),
+    _ding_row(3, 15, 13, 100, 51.9, 89.7),
+    _ding_row(3, 20, 10, 100, 50.2, 88.8),
+    _ding_row(4, 0, 10, 100, 48.5, 87.5),
+    _ding_row(4, 5, 10, 100, 49.4, 88.1),
+    _ding_row(4, 10, 10, 100, 49.5, 88.4),
+    _ding_row(4, 15, 10, 100, 50.6, 88.8),
+    _ding_row(4, 20, 10, 100, 50.2, 88.8),
+    _ding_row(5, 10, 0, 100, 48.5, 87.5),
+    _ding_row(5, 10, 5, 100, 49.2, 88.3),
+    _ding_row(5, 10, 10, 100, 49.5, 88.4),
+    _ding_row(5, 10, 15, 100, 50.2, 88.4),
+    _ding_row(5, 10, 20, 100, 51.0, 88.5),
+    Recipe(
+        name="xie2019",
+        source="Xie et al. 2019, section 4 (the DC-Bi-LSTM it compares with: 14 + 1 layers, Table 2)",
+        models={"dc_bilstm": {**_dc(14, 13), "recurrent_initializer": "glorot_uniform", "unit_forget_bias": False}},
+        expected={"sst1": 50.1, "sst2": 89.3, "trec": 94.8, "subj": 94.8, "mr": 83.3, "cr": 85.3},
+    ),
+)

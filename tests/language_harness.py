@@ -1,0 +1,18 @@
+"""A tiny language model trained on a part of the demo corpus, for tests of training and of what it leaves."""
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.data.demo_language import demo_language_splits
+from dense_lstm_zoo.data.language import LanguageCorpus
+
+TINY = {"num_layers": 2, "units": 6, "embedding_dim": 5, "dropout": 0.2}
+
+
+def small_corpus() -> LanguageCorpus:
+    splits = demo_language_splits()
+    return LanguageCorpus("demo", splits["train"][:300], splits["dev"][:40], splits["test"][:30])
+
+
+def train(run_dir, **arguments):
+    settings = {"epochs": 3, "patience": 3, "batch_size": 5, "num_steps": 12, "max_words": 90, "seed": 5}
+    settings |= {"progress": False, **TINY}
+    return zoo.train("dense_lstm_lm", arguments.pop("dataset", small_corpus()), run_dir, **settings | arguments)

@@ -1,0 +1,87 @@
+"""The conditional random field against the enumeration of every tag sequence."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dense_lstm_zoo import layers
+
+TAGS, TIME = 3, 5
+LENGTHS = np.array([5, 3, 1, 0], np.int32)
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(0)
+    layer = layers.CRF(TAGS)
+    layer.set_weights([rng.normal(size=w.shape) for w in layer.get_weights()])
+    return layer, rng.normal(size=(len(LENGTHS), TIME, TAGS)).astype(np.float32), rng
+
+
+def enumerate_sequences(layer, potentials, length):
+    """Every tag sequence of a sentence with its score, in float64."""
+    transitions, start, end = (w.astype(np.float64) for w in layer.get_weights())
+    for tags in itertools.product(range(TAGS), repeat=int(length)):
+        score = start[tags[0]] + end[tags[-1]] + sum(potentials[t, y] for t, y in enumerate(tags))
+        yield tags, score + sum(transitions[pair] for pair in itertools.pairwise(tags))
+
+
+def test_likelihoods_marginals_and_the_best_sequence_are_those_of_brute_force(case):
+    layer, potentials, rng = case
+    tags = rng.integers(0, TAGS, (len(LENGTHS), TIME))
+    tags[1, 3:] = -1  # what is past the length does not matter
+    likelihoods = layer.log_likelihood(potentials, tags, LENGTHS).numpy()
+    marginals, best = layer.marginals(potentials, LENGTHS).numpy(), layer(potentials, lengths=LENGTHS).numpy()
+    for b, n in enumerate(LENGTHS):
+        if n == 0:
+            assert likelihoods[b] == 0
+            continue
+        sequences = dict(enumerate_sequences(layer, potentials[b].astype(np.float64), n))
+        log_z = np.log(sum(np.exp(list(sequences.values()))))
+        assert likelihoods[b] == pytest.approx(sequences[tuple(tags[b, :n].tolist())] - log_z, abs=1e-5)
+        assert tuple(best[b, :n].tolist()) == max(sequences, key=sequences.get)
+        expected = np.zeros((n, TAGS))
+        for sequence, score in sequences.items():
+            expected[np.arange(n), sequence] += np.exp(score - log_z)
+        np.testing.assert_allclose(marginals[b, :n], expected, atol=1e-5)
+        assert not marginals[b, n:].any()
+        assert (best[b, n:] == -1).all()
+
+
+def test_padding_changes_nothing_and_graphs_of_any_length_give_the_same(case):
+    layer, potentials, rng = case
+    longer = np.concatenate([potentials, rng.normal(size=(len(LENGTHS), 4, TAGS)).astype(np.float32)], axis=1)
+    spec = [tf.TensorSpec((None, None, TAGS)), tf.TensorSpec((None,), tf.int32)]
+    graph = tf.function(lambda p, n: (layer(p, lengths=n), layer.marginals(p, n)), input_signature=spec)
+    tags, marginals = graph(longer, LENGTHS)
+    np.testing.assert_array_equal(tags[:, :TIME], layer(potentials, lengths=LENGTHS))
+    np.testing.assert_allclose(marginals[:, :TIME], layer.marginals(potentials, LENGTHS), atol=1e-6)
+    for b, n in enumerate(LENGTHS[:3]):
+        np.testing.assert_array_equal(graph(potentials[b : b + 1, :n], [n])[0][0], tags[b, :n])
+
+
+def test_gradients_of_the_likelihood_are_those_of_finite_differences(case):
+    layer, potentials, rng = case
+    tags = rng.integers(0, TAGS, (len(LENGTHS), TIME))
+    variables = [tf.Variable(potentials), *(w.value for w in layer.trainable_weights)]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer.log_likelihood(variables[0], tags, LENGTHS))
+    for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+        direction, start, step = rng.normal(size=variable.shape).astype(np.float32), variable.numpy(), 1e-2
+        values = []
+        for sign in (1, -1):
+            variable.assign(start + sign * step * direction)
+            values.append(float(tf.reduce_sum(layer.log_likelihood(variables[0], tags, LENGTHS))))
+        variable.assign(start)
+        assert np.sum(gradient * direction) == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-2, abs=1e-3)
+
+
+def test_a_saved_layer_decodes_the_same(case, tmp_path):
+    layer, potentials, _ = case
+    inputs, lengths = keras.Input((None, TAGS)), keras.Input((), dtype="int32")
+    keras.Model([inputs, lengths], layer(inputs, lengths=lengths)).save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    np.testing.assert_array_equal(again([potentials, LENGTHS]), layer(potentials, lengths=LENGTHS))

@@ -1,0 +1,427 @@
+"""What language models learned after Godin et al. 2017: tied softmax, DropConnect, word dropout, Adam, averages."""
+
+import itertools
+import json
+import zipfile
+
+import h5py
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import layers, registry
+from dense_lstm_zoo.training.averaging import EvaluateAverage, averaged
+from tests.test_dense_lstm import by_hand
+from tests.test_language_models import WORDS, perplexity_by_hand, text, tiny, windows
+
+MODELS = zoo.list_models(task="language_model")
+models = pytest.mark.parametrize("name", MODELS)
+EVERYTHING = {
+    "softmax": "tied",
+    "dropout": 0.2,
+    "variational_dropout": True,
+    "input_dropout": 0.1,
+    "output_dropout": 0.3,
+    "embedding_dropout": 0.1,
+    "weight_dropout": 0.3,
+    "optimizer": "adam",
+    "learning_rate": 0.01,
+    "weight_decay": 0.01,
+    "average": 0.5,
+}
+
+
+def table(model):
+    return model.core.get_layer("embedding").embeddings
+
+
+def gradients(model, ids, training=False):
+    """Of the model's loss on a text whose state starts from zeros."""
+    with tf.GradientTape() as tape:
+        loss = model.compute_loss(y=ids[:, 1:], y_pred=model(ids[:, :-1], training=training))
+    return tape.gradient(loss, [w.value for w in model.trainable_variables])
+
+
+@models
+def test_tied_logits_are_the_word_vectors_times_the_projected_stack(name):
+    model, ids = tiny(name, softmax="tied", units=5 if name != "residual_lstm_lm" else 6), text()[:, :-1]
+    core, words = model.core, table(model).numpy().astype(np.float64)
+    read = np.asarray(core.get_layer("stack")(words[ids].astype(np.float32))[0], np.float64)
+    if name != "residual_lstm_lm":
+        projection = core.get_layer("projection")
+        assert projection.bias is None
+        read = read @ projection.kernel.numpy()
+    bias = core.get_layer("logits").bias.numpy()
+    assert np.abs(bias).max() > 0.03
+    np.testing.assert_allclose(model(ids), read @ words.T + bias, atol=1e-6)
+
+
+@models
+@pytest.mark.parametrize("units", [6, 8])
+def test_a_tied_model_has_one_table_and_no_projection_between_equal_widths(name, units):
+    vocabulary, e, depth = 40, units if name == "residual_lstm_lm" else 6, 3
+    model = tiny(name, softmax="tied", vocab_size=vocabulary, units=units, embedding_dim=e, num_layers=depth)
+    reads = {
+        "dense_lstm_lm": [e, e + units, e + 2 * units],
+        "stacked_lstm_lm": [e, units, units],
+        "skip_lstm_lm": [e, units + e, units + units],
+        "residual_lstm_lm": [e, units, units],
+    }[name]
+    recurrent = sum(4 * units * (read + units + 1) for read in reads)
+    width = e + depth * units if name == "dense_lstm_lm" else units
+    projection = width * e if width != e else 0
+    assert model.count_params() == vocabulary * e + recurrent + projection + vocabulary
+    size = {"num_layers": depth, "units": units, "embedding_dim": e, "softmax": "tied"}
+    for biases in (True, False):
+        found = zoo.count_encoder_parameters(model, biases=biases)
+        assert found == zoo.count_encoder_parameters(name, biases=biases, **size)
+        assert found == recurrent + projection - (0 if biases else 4 * units * depth)
+        by_formula = zoo.count_encoder_parameters(name, biases=biases, cell="gru", **size)
+        gru = tiny(name, cell="gru", **size)
+        assert by_formula == zoo.count_encoder_parameters(gru, biases=biases)
+
+
+@models
+def test_a_tied_model_saves_its_table_once_and_comes_back_however_it_is_rebuilt(name, tmp_path):
+    model, ids = tiny(name, softmax="tied"), text()
+    model.save(tmp_path / "m.keras")
+    with zipfile.ZipFile(tmp_path / "m.keras") as archive:
+        archive.extract("model.weights.h5", tmp_path)
+    shapes = []
+    with h5py.File(tmp_path / "model.weights.h5") as file:
+        file.visititems(lambda path, x: shapes.append(x.shape) if isinstance(x, h5py.Dataset) else None)
+    assert shapes.count((WORDS, 6)) == 1
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    rebuilt = keras.Model.from_config(json.loads(json.dumps(model.core.get_config())))
+    rebuilt.set_weights(model.get_weights())
+    start = [tf.constant(ids), *model.zero_states(3)]
+    for other in (again.core, rebuilt, keras.Model(model.core.inputs, model.core.outputs)):
+        assert [w.shape for w in other.weights] == [w.shape for w in model.weights]
+        np.testing.assert_allclose(other(start)[0], model(ids), atol=1e-6)
+        other.get_layer("embedding").embeddings.assign(np.zeros((WORDS, 6)))
+        logits = np.asarray(other(start)[0])  # without word vectors there is nothing but the bias left
+        np.testing.assert_allclose(logits, np.broadcast_to(other.get_layer("logits").bias, logits.shape))
+
+
+@pytest.mark.parametrize("options", [{"softmax": "tied"}, {"optimizer": "adam", "learning_rate": 0.01}])
+def test_the_tables_gradient_adds_up_lookups_and_scores(options):
+    model, ids = tiny("dense_lstm_lm", dtype="float64", **options), np.tile(text(steps=3), 4)  # words come again
+    gradient = gradients(model, ids)[0]
+    assert not isinstance(gradient, tf.IndexedSlices)
+    start, step = table(model).numpy(), 1e-2
+    # Uphill, so that the differences stand out of what float32 logits leave of them.
+    direction = np.random.default_rng(1).random(start.shape) * np.sign(gradient)
+    losses = []
+    for sign in (1, -1):
+        table(model).assign(start + sign * step * direction)
+        losses.append(float(model.compute_loss(y=ids[:, 1:], y_pred=model(ids[:, :-1]))))
+    difference = (losses[0] - losses[1]) / (2 * step)
+    assert np.sum(gradient * direction) == pytest.approx(difference, rel=2e-3)
+
+
+def test_words_are_dropped_from_a_whole_window_and_every_row_and_never_in_prediction():
+    layer = layers.TiedEmbedding(200, 4, dropout=0.25, seed=1)
+    ids = np.random.default_rng(0).integers(0, 200, (8, 100))
+    words = layer(np.arange(200)[None])[0].numpy()
+    np.testing.assert_array_equal(layer(ids), words[ids])
+    seen = []
+    for _ in range(2):
+        factors = layer(ids, training=True).numpy() / words[ids]
+        by_word = {w: np.unique(np.round(factors[ids == w], 4)) for w in np.unique(ids)}
+        assert all(len(found) == 1 for found in by_word.values())
+        assert set(np.concatenate(list(by_word.values()))) == {0, np.float32(1.3333)}
+        seen.append({w for w, found in by_word.items() if found[0] == 0})
+        assert 0.15 < len(seen[-1]) / len(by_word) < 0.35
+    assert seen[0] != seen[1]
+    scores = layer(words[None], reverse=True, training=True)
+    np.testing.assert_allclose(scores[0], words @ words.T, atol=1e-6)
+
+
+def masked_kernels(layer, seed, rate):
+    """The weights with the masks that the layer's first call draws, which are functions of its seed alone."""
+    generator = keras.random.SeedGenerator(seed)
+    weights = layer.get_weights()
+    for i in range(1, len(weights), 3):
+        weights[i] = np.asarray(keras.random.dropout(weights[i], rate, seed=generator))
+    return weights
+
+
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "auto"])
+def test_weight_dropout_holds_one_mask_of_the_recurrent_kernel_in_every_loop(kernel):
+    x = np.random.default_rng(0).normal(size=(4, 9, 3)).astype(np.float32)
+    layer = layers.DenseLSTM(2, 5, weight_dropout=0.5, seed=3, kernel=kernel)
+    layer.build(x.shape)
+    weights = masked_kernels(layer, 3, 0.5)
+    recurrent = layer.get_weights()[1]
+    assert set(np.unique(np.round(weights[1] / recurrent, 3))) == {0.0, 2.0}
+    first = by_hand(x, *weights[:3], np.ones((4, 5)))
+    below = np.concatenate([x, first], axis=-1)
+    second = by_hand(below, *weights[3:], np.ones((4, 5)))
+    np.testing.assert_allclose(layer(x, training=True), np.concatenate([below, second], axis=-1), atol=1e-5)
+    plain = layers.DenseLSTM(2, 5)
+    plain.build(x.shape)
+    plain.set_weights(layer.get_weights())
+    np.testing.assert_allclose(layer(x), plain(x), atol=1e-6)
+    assert not np.allclose(layer(x, training=True), layer(x, training=True))
+    assert "recurrent dropout" not in layer.explain_kernel()
+
+
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
+def test_a_dropped_weight_gets_no_gradient_and_a_kept_one_its_share(kernel):
+    x = np.random.default_rng(0).normal(size=(4, 9, 3)).astype(np.float32)
+    layer = layers.DenseLSTM(1, 5, weight_dropout=0.4, seed=3, kernel=kernel)
+    layer.build(x.shape)
+    masked = masked_kernels(layer, 3, 0.4)[1]
+    plain = layers.DenseLSTM(1, 5, kernel=kernel)
+    plain.build(x.shape)
+    found = layer.get_weights()
+    plain.set_weights([found[0], masked, found[2]])
+    by_layer = []
+    for one, training in ((layer, True), (plain, False)):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(one(x, training=training)[:, :, 3:] ** 2)
+        by_layer.append(tape.gradient(loss, one.trainable_variables[1].value).numpy())
+    assert 0.2 < (masked == 0).mean() < 0.6
+    assert (by_layer[0][masked == 0] == 0).all()
+    assert np.abs(by_layer[1][masked == 0]).min() > 0
+    np.testing.assert_allclose(by_layer[0], np.where(masked == 0, 0, by_layer[1] / 0.6), atol=1e-5)
+
+
+def shares_of_zeros(wiring="dense", **options):
+    """Of the input and of each layer's outputs, in what the stack returns in training."""
+    layer = layers.RecurrentStack(2, 20, wiring=wiring, seed=1, **options)
+    found = np.asarray(layer(np.ones((20, 10, 20), np.float32), training=True))
+    return [round(float((part == 0).mean()), 1) for part in np.split(found, found.shape[-1] // 20, axis=-1)]
+
+
+@pytest.mark.parametrize("sharing", ["per_output", "per_reader"])
+def test_the_input_and_the_output_can_have_rates_of_their_own(sharing):
+    both = {"dropout": 0.5, "dropout_sharing": sharing}
+    assert shares_of_zeros(**both) == [0.5, 0.5, 0.5]
+    assert shares_of_zeros(**both, input_dropout=0.2) == [0.2, 0.5, 0.5]
+    assert shares_of_zeros(**both, output_dropout=0.0) == [0.0, 0.0, 0.0]
+    assert shares_of_zeros(**both, output_dropout=0.3, input_dropout=0.0) == [0.3, 0.3, 0.3]
+    assert shares_of_zeros("stacked", dropout_sharing=sharing, output_dropout=0.3) == [0.3]
+    assert shares_of_zeros("stacked", **both, output_dropout=0.0) == [0.0]
+
+
+@pytest.mark.parametrize("wiring", ["dense", "stacked", "skip", "residual"])
+@pytest.mark.parametrize("sharing", ["per_output", "per_reader"])
+def test_rates_of_their_own_that_are_the_common_one_change_no_number(wiring, sharing):
+    x = np.random.default_rng(0).normal(size=(3, 4, 6)).astype(np.float32)
+
+    def run(**options):
+        keras.utils.set_random_seed(1)
+        return np.asarray(layers.RecurrentStack(3, 6, wiring=wiring, seed=1, **options)(x, training=True))
+
+    common = run(dropout=0.5, dropout_sharing=sharing)
+    np.testing.assert_array_equal(common, run(dropout=0.5, input_dropout=0.5, dropout_sharing=sharing))
+    assert not np.array_equal(common, run(dropout=0.5, input_dropout=0.0, dropout_sharing=sharing))
+    # What layer 1 reads is dropped though what is returned is not.
+    kept = run(dropout=0.0, input_dropout=0.5, output_dropout=0.0, dropout_sharing=sharing)
+    assert not np.allclose(kept, run())
+    np.testing.assert_allclose(run(), run(dropout=0.0, input_dropout=0.0, output_dropout=0.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("option", ["input_dropout", "output_dropout", "embedding_dropout", "weight_dropout"])
+@models
+def test_each_dropout_of_a_model_acts_in_training_only(name, option):
+    model, ids = tiny(name, **{option: 0.5}), text()[:, :-1]
+    np.testing.assert_array_equal(model(ids), model(ids))
+    once, twice = model(ids, training=True), model(ids, training=True)
+    assert np.abs(once - twice).max() > 1e-6
+    plain = tiny(name)
+    plain.set_weights(model.get_weights())
+    np.testing.assert_allclose(plain(ids), model(ids), atol=1e-6)
+
+
+def test_adams_first_step_is_as_long_as_its_rate_for_words_that_come_twice_as_well():
+    model, ids = tiny("dense_lstm_lm", optimizer="adam", learning_rate=0.01, clip_norm=None), text()
+    gradient, before = gradients(model, ids), [w.numpy() for w in model.trainable_variables]
+    model.fit(windows(ids, 30), verbose=0, shuffle=False)
+    for w, b, g in zip(model.trainable_variables, before, gradient, strict=True):
+        steps, seen = b - w.numpy(), np.abs(g) > 1e-3
+        assert seen.any()
+        np.testing.assert_allclose(steps[seen], 0.01 * np.sign(g)[seen], rtol=5e-3)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_weight_decay_takes_its_share_of_every_weight_beside_the_gradients_step(optimizer):
+    ids, options = text(), {"optimizer": optimizer, "learning_rate": 0.1, "clip_norm": 1.0}
+    plain, decayed = tiny("stacked_lstm_lm", **options), tiny("stacked_lstm_lm", weight_decay=0.2, **options)
+    decayed.set_weights(plain.get_weights())
+    before = [w.numpy() for w in plain.trainable_variables]
+    for model in (plain, decayed):
+        assert model.optimizer.global_clipnorm == 1.0
+        model.fit(windows(ids, 30), verbose=0, shuffle=False)
+    for b, p, d in zip(before, plain.trainable_variables, decayed.trainable_variables, strict=True):
+        np.testing.assert_allclose(p.numpy() - d.numpy(), 0.1 * 0.2 * b, atol=1e-6)
+
+
+class Recorder(keras.callbacks.Callback):
+    """What training sees: weights after every step, all that a resumed run needs and the averages at an epoch's end."""
+
+    def __init__(self, stop_after=None):
+        super().__init__()
+        self.stop_after, self.steps, self.states, self.averages = stop_after, [], [], []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.steps.append(self.model.get_weights())
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.states.append([v.numpy() for v in (*self.model.variables, *self.model.optimizer.variables)])
+        with averaged(self.model):
+            self.averages.append(self.model.get_weights())
+        if epoch + 1 == self.stop_after:
+            self.model.stop_training = True
+
+
+def averages_by_hand(steps, momentum):
+    averages = [steps[0]]
+    for weights in steps[1:]:
+        averages.append([momentum * a + (1 - momentum) * w for a, w in zip(averages[-1], weights, strict=True)])
+    return averages
+
+
+def same(ours, theirs):
+    return all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+def trained(recorder, *callbacks, epochs=3, start=None, **options):
+    """A model fitted on 3 windows an epoch, from an epoch's state if given, and its history."""
+    keras.utils.set_random_seed(1)
+    options = {"dropout": 0.3, "learning_rate": 0.5, "average": 0.8, "softmax": "tied", **options}
+    model, ids = tiny("dense_lstm_lm", **options), text()
+    initial = 0
+    if start is not None:
+        initial, values = start
+        for variable, value in zip((*model.variables, *model.optimizer.variables), values, strict=True):
+            variable.assign(value)
+    history = model.fit(
+        windows(ids, 10),
+        validation_data=windows(ids, 10),
+        initial_epoch=initial,
+        epochs=epochs,
+        callbacks=[*callbacks, recorder],
+        verbose=0,
+        shuffle=False,
+    ).history
+    return model, history
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_validation_scores_the_average_and_training_goes_on_as_if_it_had_not(optimizer):
+    options = {"optimizer": optimizer, "learning_rate": 0.02 if optimizer == "adam" else 0.5}
+    with_callback, without, unaveraged = Recorder(), Recorder(), Recorder()
+    model, history = trained(with_callback, EvaluateAverage(), **options)
+    expected = averages_by_hand(with_callback.steps, 0.8)
+    for epoch in range(3):
+        average = expected[3 * epoch + 2]
+        for ours, theirs in zip(with_callback.averages[epoch], average, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-6)
+        scored = tiny("dense_lstm_lm", softmax="tied")
+        scored.set_weights(average)
+        found = history["val_perplexity"][epoch]
+        assert found == pytest.approx(perplexity_by_hand(scored, text()), rel=1e-4)
+        scored.set_weights(with_callback.steps[3 * epoch + 2])
+        assert found != pytest.approx(perplexity_by_hand(scored, text()), rel=1e-4)
+    assert same(model.get_weights(), with_callback.averages[-1])
+    trained(without, **options)
+    trained(unaveraged, **{**options, "average": None})
+    for other in (without, unaveraged):
+        assert all(itertools.starmap(same, zip(with_callback.steps, other.steps, strict=True)))
+
+
+def test_a_training_that_stops_early_ends_with_the_average():
+    recorder = Recorder(stop_after=2)
+    model, history = trained(recorder, EvaluateAverage())
+    assert len(history["loss"]) == 2
+    assert same(model.get_weights(), recorder.averages[-1])
+    assert not same(model.get_weights(), recorder.steps[-1])
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_run_goes_on_from_an_epochs_state_to_the_same_average(first):
+    whole, part = Recorder(), Recorder()
+    model, history = trained(whole, EvaluateAverage())
+    callbacks = [[EvaluateAverage()], []]
+    keras.utils.set_random_seed(1)
+    again, later = trained(part, *callbacks[not first], epochs=3, start=(1, whole.states[0]))
+    assert same(again.get_weights(), model.get_weights())
+    assert all(itertools.starmap(same, zip(whole.steps[3:], part.steps, strict=True)))
+    assert (later["val_perplexity"] == history["val_perplexity"][1:]) == first
+
+
+def test_an_evaluation_that_breaks_off_costs_no_training():
+    model = trained(Recorder(), epochs=1)[0]
+    trained_weights = [w + 1 for w in model.get_weights()]
+    model.set_weights(trained_weights)
+    callback = EvaluateAverage()
+    callback.set_model(model)
+    callback.on_test_begin()
+    assert not same(model.get_weights(), trained_weights)
+    callback.on_train_begin()
+    assert same(model.get_weights(), trained_weights)
+    with pytest.raises(ZeroDivisionError), averaged(model):
+        1 / same(model.get_weights(), trained_weights)
+    assert same(model.get_weights(), trained_weights)
+
+
+@pytest.mark.parametrize("average", [None, 0.9])
+def test_without_an_average_or_a_step_a_model_is_scored_as_it_is(average):
+    model = tiny("stacked_lstm_lm", average=average)
+    before = model.get_weights()
+    with averaged(model):
+        assert same(model.get_weights(), before)
+
+
+@models
+@pytest.mark.parametrize("dtype", [None, "mixed_bfloat16"])
+def test_all_options_at_once_train_save_load_and_train_on(name, dtype, tmp_path):
+    keras.utils.set_random_seed(1)
+    model, ids = tiny(name, dtype=dtype, **EVERYTHING), text()
+    before = [w.numpy() for w in model.trainable_variables]
+    fitted = {"validation_data": windows(ids, 10), "callbacks": [EvaluateAverage()], "verbose": 0, "shuffle": False}
+    history = model.fit(windows(ids, 10), epochs=20, **fitted).history
+    assert not any(np.array_equal(w, b) for w, b in zip(model.trainable_variables, before, strict=True))
+    assert history["val_perplexity"][-1] < 0.9 * history["val_perplexity"][0]
+    model.save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
+    assert (again.optimizer.use_ema, again.optimizer.ema_momentum) == (True, 0.5)
+    assert same([v.numpy() for v in again.optimizer.variables], [v.numpy() for v in model.optimizer.variables])
+    later = again.fit(windows(ids, 10), **fitted).history["val_perplexity"][0]
+    assert later == pytest.approx(history["val_perplexity"][-1], rel=0.1)
+    assert json.loads(json.dumps(EVERYTHING)).keys() <= registry.entry(name).arguments.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"softmax": "tide"}, "Did you mean 'tied'"),
+        ({"optimizer": "adm"}, "Did you mean 'adam'"),
+        ({"optimizer": "adam"}, r"at most 0\.1 with optimizer='adam'.*received 1\.0"),
+        ({"weight_decay": -1}, "weight_decay must be"),
+        ({"average": 1.0}, "average must be"),
+        ({"input_dropout": 1}, "input_dropout must be"),
+        ({"output_dropout": -0.1}, "output_dropout must be"),
+        ({"embedding_dropout": 1}, "embedding_dropout must be"),
+        ({"weight_dropout": 1}, "weight_dropout must be"),
+        ({"weight_dropout": 0.5, "cell": "gru"}, "kernels of an LSTM; received cell='gru'"),
+        ({"weight_dropout": 0.5, "cell": "simple_rnn"}, "kernels of an LSTM; received cell='simple_rnn'"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        tiny("stacked_lstm_lm", **options)
+
+
+def test_the_layers_configs_hold_their_options():
+    stack = layers.DenseLSTM(2, 3, weight_dropout=0.1, input_dropout=0.2, output_dropout=0.0)
+    again = layers.DenseLSTM.from_config(json.loads(json.dumps(stack.get_config())))
+    assert (again.weight_dropout, again.input_dropout, again.output_dropout) == (0.1, 0.2, 0.0)
+    words = layers.TiedEmbedding(7, 3, dropout=0.1, seed=4)
+    again = layers.TiedEmbedding.from_config(json.loads(json.dumps(words.get_config())))
+    assert (again.dropout, again.seed, again.input_dim) == (0.1, 4, 7)

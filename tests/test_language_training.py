@@ -1,0 +1,225 @@
+"""Training language models: schedules, files, interruption, what is refused, the command line."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.data.language import LanguageCorpus
+from tests.language_harness import TINY, small_corpus, train
+from tests.training_harness import interrupt
+
+
+@pytest.fixture(scope="module")
+def text_files(tmp_path_factory):
+    """The small corpus as files of a user's own."""
+    folder, corpus = tmp_path_factory.mktemp("files"), small_corpus()
+    for part in ("train", "dev", "test"):
+        (folder / f"{part}.txt").write_text("\n".join(getattr(corpus, part)) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run_dir(text_files):
+    """A bundle that the command line trained on text files."""
+    files = [f"--{part}-file={text_files / part}.txt" for part in ("train", "dev", "test")]
+    size = ["--num-layers", "2", "--units", "6", "--embedding-dim", "5", "--dropout", "0.2", "--epochs", "2"]
+    size += ["--batch-size", "5", "--num-steps", "12", "--max-words", "90", "--seed", "5", "--quiet"]
+    arguments = ["train", "dense_lstm_lm", "--dataset", "text", *files, "--run-dir", str(text_files / "run"), *size]
+    assert main(arguments) == 0
+    return text_files / "run"
+
+
+def test_text_files_train_the_weights_that_the_same_lines_in_memory_do(run_dir, tmp_path):
+    from_memory = train(tmp_path / "run", epochs=2)
+    for ours, theirs in zip(zoo.load(run_dir).network.get_weights(), from_memory.network.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_learning_rate_follows_the_recipe_or_what_is_asked(tmp_path):
+    bundle = train(tmp_path / "run", epochs=3, learning_rate=0.5, learning_rate_decay=0.5, decay_after=2)
+    assert bundle.history["learning_rate"].tolist() == pytest.approx([0.5, 0.5, 0.25])
+    training = bundle.config["training"]
+    assert (training["num_steps"], training["batch_size"], training["decay_after"]) == (12, 5, 2)
+
+
+def test_the_average_of_the_weights_is_what_is_scored_and_kept_and_a_resumed_run_has_it_too(tmp_path, monkeypatch):
+    settings = {"average": 0.9, "softmax": "tied", "weight_dropout": 0.3, "optimizer": "adam", "learning_rate": 0.01}
+    whole = train(tmp_path / "whole", **settings)
+    plain = train(tmp_path / "plain", **settings | {"average": None})
+    assert whole.history["loss"].tolist() == plain.history["loss"].tolist()
+    assert whole.history["val_perplexity"].tolist() != plain.history["val_perplexity"].tolist()
+    assert whole.metrics["dev_perplexity"] == pytest.approx(whole.history["val_perplexity"].min(), rel=1e-5)
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=2, batch=1)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", **settings)
+    resumed = train(tmp_path / "run", **settings)
+    for ours, theirs in zip(resumed.network.get_weights(), whole.network.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_short_schedule_has_the_papers_arguments_and_says_so():
+    for wiring, perplexity in (("dense", 80.4), ("stacked", 100.9)):
+        short, full = (zoo.get_recipe(f"godin2017_{wiring}_200x2{end}") for end in ("_30_epochs", ""))
+        assert short.models == full.models
+        assert (short.epochs, short.learning_rate_decay, short.decay_after) == (30, 0.85, 6)
+        assert short.expected == {"ptb": perplexity}
+
+
+@pytest.mark.parametrize(("epoch", "batch"), [(0, 3), (2, 5)])
+def test_a_run_interrupted_in_mid_epoch_ends_with_the_same_weights(tmp_path, monkeypatch, epoch, batch):
+    whole = train(tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=epoch, batch=batch)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    resumed = train(tmp_path / "run")
+    for ours, theirs in zip(resumed.network.get_weights(), whole.network.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert resumed.history["val_perplexity"].tolist() == whole.history["val_perplexity"].tolist()
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["run", "whole"]
+
+
+TRAIN = "import sys; from tests.language_harness import train; train(sys.argv[1], epochs=5)"
+
+
+@pytest.mark.slow
+def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
+    whole = train(tmp_path / "whole", epochs=5)
+    moments = np.random.default_rng(int(time.time()))
+    kills = 0
+    while not (tmp_path / "run").exists():
+        process = subprocess.Popen([sys.executable, "-c", TRAIN, str(tmp_path / "run")], stdout=subprocess.DEVNULL)
+        state = tmp_path / "run.unfinished" / "state.json"
+        before = state.read_bytes() if state.exists() else b""
+        if kills < 3:  # once it has gone an epoch further, somewhere in the next
+            while process.poll() is None and (not state.exists() or state.read_bytes() == before):
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 0.3))
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+    resumed = zoo.load(tmp_path / "run")
+    for ours, theirs in zip(resumed.network.get_weights(), whole.network.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert len(resumed.history) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dataset": "trec"}, "Corpus 'trec' is for classification, not for language_model. Accepted: demo, ptb, text"),
+        ({"dataset": "pbt"}, "Unknown corpus 'pbt'. Did you mean 'ptb'"),
+        ({"dataset": zoo.load_corpus("demo")}, "needs a LanguageCorpus of text; received Corpus"),
+        ({"dataset": LanguageCorpus("mine", ["a b"], None, None)}, "mine has no dev text"),
+        ({"dataset": LanguageCorpus("mine", ["a b"], ["a"], None)}, "5 streams of 12 steps need at least 65 tokens"),
+        ({"vectors": "v.txt"}, "vectors is no option for language_model; received 'v.txt'"),
+        ({"max_words": 1}, "max_words must be an integer of at least 2; received 1"),
+        ({"min_count": 0}, "min_count must be"),
+        ({"num_steps": 0}, "num_steps must be"),
+        ({"decay_after": 0}, "decay_after must be"),
+        ({"recipe": "godin2017_stacked_200x2"}, "is for stacked_lstm_lm, not for 'dense_lstm_lm'"),
+        ({"vocab_size": 9}, "vocab_size follows from the data"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        train(tmp_path / "run", **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_classifiers_refuse_running_text_and_its_options(tmp_path):
+    with pytest.raises(ValueError, match="Corpus 'ptb' is for language_model, not for classification"):
+        zoo.train("bilstm", "ptb", tmp_path / "run")
+    with pytest.raises(ValueError, match="needs a Corpus of labelled texts; received LanguageCorpus"):
+        zoo.train("bilstm", small_corpus(), tmp_path / "run")
+    with pytest.raises(ValueError, match="num_steps is no option for classification; received 35"):
+        zoo.train("bilstm", "demo", tmp_path / "run", num_steps=35)
+    with pytest.raises(ValueError, match="demo is running text: folds=3 divide labelled texts only"):
+        zoo.run_protocol("dense_lstm_lm", small_corpus(), tmp_path / "run", folds=3)
+
+
+def test_several_seeds_have_a_mean_perplexity(tmp_path):
+    settings = {"epochs": 1, "batch_size": 5, "num_steps": 12, "max_words": 90, "progress": False, **TINY}
+    result = zoo.run_protocol("stacked_lstm_lm", small_corpus(), tmp_path / "run", seeds=2, **settings)
+    perplexities = [zoo.load(tmp_path / "run" / f"seed{i}").metrics["test_perplexity"] for i in (1, 2)]
+    assert result.measure == "test_perplexity"
+    assert result.mean == pytest.approx(np.mean(perplexities))
+    assert f"test perplexity {np.mean(perplexities):.2f} ± {np.std(perplexities, ddof=1):.2f} (stand" in str(result)
+
+
+def output_of(capsys, *arguments):
+    status = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_command_line_scores_continues_and_evaluates(run_dir, text_files, capsys, tmp_path):
+    bundle = zoo.load(run_dir)
+    texts = ["the king reigns .", ""]
+    expected = bundle.score(texts)
+    _, out, _ = output_of(capsys, "score", run_dir, *texts)
+    assert out.splitlines() == [f"{s.log_probability:.4f}\t{s.perplexity:.2f}\t{s.text}" for s in expected]
+    _, out, _ = output_of(capsys, "score", run_dir, *texts, "--format", "jsonl")
+    assert [json.loads(line)["tokens"] for line in out.splitlines()] == [5, 1]
+    _, out, _ = output_of(capsys, "score", run_dir, *texts, "--format", "csv")
+    assert out.splitlines()[0] == "text,log_probability,perplexity,tokens,unknown_words"
+    _, out, _ = output_of(capsys, "next-words", run_dir, "the old", "-k", "2")
+    assert out.splitlines() == [f"{p:.4f}\t{word}" for word, p in bundle.next_words("the old", 2)]
+    _, out, _ = output_of(capsys, "generate", run_dir, "the king", "--seed", "4", "--count", "2", "--max-tokens", "6")
+    assert out.splitlines() == [f"the king {bundle.generate('the king', 6, seed=s).text}".strip() for s in (4, 5)]
+    _, out, _ = output_of(capsys, "evaluate", run_dir, "--test-file", text_files / "test.txt")
+    perplexity, tokens = bundle.metrics["test_perplexity"], bundle.metrics["test_tokens"]
+    assert out.startswith(f"test perplexity {perplexity:.2f}, {tokens:,} tokens, ")
+    _, out, _ = output_of(capsys, "evaluate", run_dir, "--dataset", "demo", "--report", tmp_path / "report")
+    assert "test perplexity" in out
+    assert "By frequency" in (tmp_path / "report" / "report.md").read_text()
+
+
+def test_commands_for_another_task_say_which_to_use(run_dir, capsys):
+    status, _, err = output_of(capsys, "predict", run_dir, "a")
+    assert status == 2
+    assert (
+        err == f"error: {run_dir} is for language_model, not for classification: use score, generate or next-words.\n"
+    )
+    assert output_of(capsys, "generate", run_dir, "--count", "0")[2] == (
+        "error: count must be an integer of at least 1; received 0.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "train.txt is empty"),
+        (b" \n\n", "train.txt is empty"),
+        (b"one\n", "has one line, of which none can be held out"),
+        (b"one\ntwo\n", "20 streams of 35 steps need at least 720 tokens; received 2"),
+        (b"caf\xe9\nb\n", r"train.txt, line 1 is not utf-8"),
+    ],
+)
+def test_a_file_that_cannot_be_trained_on_is_one_plain_line(tmp_path, capsys, content, message):
+    (tmp_path / "train.txt").write_bytes(content)
+    run = ["train", "stacked_lstm_lm", "--dataset", "text", "--run-dir", tmp_path / "run", "--quiet"]
+    status, _, err = output_of(capsys, *run, "--train-file", tmp_path / "train.txt")
+    assert status == 2
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert [f.name for f in tmp_path.iterdir()] == ["train.txt"]
+
+
+def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
+    line = "the cat sat on the mat " * 16_667
+    corpus = LanguageCorpus("long", [line], ["the cat sat"], None)
+    bundle = train(tmp_path / "run", dataset=corpus, epochs=1, batch_size=50, num_steps=500, dropout=0.0)
+    assert "test_perplexity" not in bundle.metrics
+    found = bundle.score([line])[0]
+    assert found.tokens == 100_003
+    assert found.perplexity < 6

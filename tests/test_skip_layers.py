@@ -1,0 +1,242 @@
+"""Skip connections inside the cell: golden vectors, the cell in Keras' own loop, what the paper's equations imply."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dense_lstm_zoo import layers
+from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS
+
+skips = pytest.mark.parametrize("skip", SKIPS)
+
+
+def golden_cell_weights(found, skip, prefix=""):
+    names = ["W", "U", "b"]
+    plain = [found[prefix + name] for name in names]
+    if skip not in GATED:
+        return plain
+    gate = [found[f"{prefix}{name}g"] for name in ("W", "U", "b")]
+    return [np.concatenate(pair, axis=-1) for pair in zip(plain, gate, strict=True)]
+
+
+@skips
+def test_the_cell_in_keras_loop_gives_the_golden_vectors(golden, skip):
+    found = np.load(golden / "skip_lstm.npz")
+    cell = layers.GatedSkipLSTMCell(4, skip)
+    rnn = keras.layers.RNN(cell, return_sequences=True, return_state=True)
+    inputs = found["x"] if skip == "none" else np.concatenate([found["x"], found["k"]], axis=-1)
+    rnn.build(inputs.shape)
+    cell.set_weights(golden_cell_weights(found, skip))
+    h, last_h, last_c = rnn(inputs.astype(np.float32))
+    np.testing.assert_allclose(h, found[f"{skip}_h"], atol=1e-6)
+    np.testing.assert_allclose(last_h, found[f"{skip}_h"][:, -1], atol=1e-6)
+    np.testing.assert_allclose(last_c, found[f"{skip}_c"][:, -1], atol=1e-6)
+
+
+def test_a_gate_that_reads_the_skip_gives_the_golden_vectors(golden):
+    found = np.load(golden / "skip_lstm.npz")
+    cell = layers.GatedSkipLSTMCell(4, gate_inputs="skip")
+    rnn = keras.layers.RNN(cell, return_sequences=True)
+    rnn.build((3, 6, 9))
+    recurrent = np.concatenate([found["U"], found["Wg_skip"]], axis=1)
+    cell.set_weights([found["W"], recurrent, np.concatenate([found["b"], found["bg"]]), found["Ug"]])
+    inputs = np.concatenate([found["x"], found["k"]], axis=-1).astype(np.float32)
+    np.testing.assert_allclose(rnn(inputs), found["gated_outputs_skip_gate_h"], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
+def test_the_stack_gives_the_golden_vectors_on_every_kernel(golden, kernel):
+    found = np.load(golden / "skip_bilstm.npz")
+    stack = layers.SkipBiLSTM(4, 4, kernel=kernel)
+    stack.build(found["x"].shape)
+    for layer, cells in enumerate(stack.cells):
+        for cell, name in zip(cells, ("forward", "backward"), strict=True):
+            cell.set_weights(golden_cell_weights(found, cell.skip, f"{name}_layer{layer}_"))
+    states = stack(found["x"].astype(np.float32), lengths=found["lengths"])
+    np.testing.assert_allclose(states, found["h"], atol=1e-6)
+
+
+def test_highway_cells_give_the_golden_vectors(golden):
+    found = np.load(golden / "highway_lstm.npz")
+    cell = layers.HighwayLSTMCell(4)
+    rnn = keras.layers.RNN(cell, return_sequences=True)
+    rnn.build((3, 6, 9))
+    kernel, bias = np.concatenate([found["W"], found["Wd"]], axis=1), np.concatenate([found["b"], found["bd"]])
+    cell.set_weights([kernel, found["U"], bias, np.stack([found["wc"], found["wl"]])])
+    inputs = np.concatenate([found["x"], found["c_below"]], axis=-1).astype(np.float32)
+    np.testing.assert_allclose(rnn(inputs), found["h"], atol=1e-6)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_recurrent_highway_cells_give_the_golden_vectors(golden, coupled):
+    found, width = np.load(golden / "recurrent_highway.npz"), 8 if coupled else 12
+    cell = layers.RecurrentHighwayCell(4, 3, couple_gates=coupled)
+    rnn = keras.layers.RNN(cell, return_sequences=True)
+    rnn.build((3, 6, 5))
+    kernel = np.concatenate([found["Wx"][:, :width], found["Wo"]], axis=1)
+    cell.set_weights([kernel, found["R"][:, :, :width], found["b"][:, :width], found["Ro"], found["bo"]])
+    expected = found["y_coupled" if coupled else "y_uncoupled"]
+    np.testing.assert_allclose(rnn(found["x"].astype(np.float32)), expected, atol=1e-6)
+
+
+def random_inputs(units, batch=5, time=7):
+    rng = np.random.default_rng(units)
+    lengths = np.array([time, 1, 3, 5, time], np.int32)[:batch]
+    return rng.normal(size=(batch, time, 6)).astype(np.float32), lengths, rng
+
+
+@pytest.mark.parametrize("units", [4, 40])
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
+@pytest.mark.parametrize("skip", ["none", "outputs", "gated_outputs"])
+def test_a_stack_equals_its_cells_in_keras_loops_in_values_and_gradients(skip, kernel, units):
+    x, lengths, rng = random_inputs(units)
+    stack = layers.SkipBiLSTM(3, units, skip, kernel=kernel, forget_bias=1.0)
+    stack.build(x.shape)
+    stack.set_weights([rng.normal(scale=units**-0.5, size=w.shape) for w in stack.get_weights()])
+    target = rng.normal(size=(len(x), x.shape[1], 2 * units)).astype(np.float32)
+    mask = tf.sequence_mask(lengths, x.shape[1])
+
+    def by_keras(inputs):
+        outputs = []
+        for d in (0, 1):
+            states = [inputs]
+            for cells in stack.cells:
+                read = states[-1]
+                if cells[d].skip_width:
+                    read = tf.concat([read, states[-2]], axis=-1)
+                rnn = keras.layers.RNN(cells[d], return_sequences=True, go_backwards=bool(d))
+                turned = tf.reverse_sequence(read, lengths, 1) if d else read
+                rnn.go_backwards = False  # rows end at different steps: they are turned by hand
+                found = rnn(turned, mask=mask)
+                found = tf.where(mask[:, :, None], found, 0.0)
+                states.append(tf.reverse_sequence(found, lengths, 1) if d else found)
+            outputs.append(states[-1])
+        return tf.concat(outputs, axis=-1)
+
+    results = []
+    for run in (lambda inputs: stack(inputs, lengths=lengths, training=True), by_keras):
+        inputs = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            found = run(inputs)
+            loss = tf.reduce_sum(found * target)
+        results.append([found, *tape.gradient(loss, [inputs, *(w.value for w in stack.trainable_weights)])])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5 * max(1, np.abs(theirs).max()))
+
+
+def test_a_closed_gate_leaves_a_plain_lstm_and_an_ungated_skip_alone_passes_through():
+    x, lengths, rng = random_inputs(4)
+    plain, gated = layers.SkipBiLSTM(4, 4, "none"), layers.SkipBiLSTM(4, 4, "gated_outputs", gate_bias=-1e9)
+    plain.build(x.shape)
+    gated.build(x.shape)
+    for ours, theirs in zip(
+        (cell for cells in plain.cells for cell in cells), (c for cells in gated.cells for c in cells), strict=True
+    ):
+        weights = [rng.normal(scale=0.5, size=w.shape) for w in ours.get_weights()]
+        ours.set_weights(weights)
+        own = theirs.get_weights()
+        for new, old in zip(weights, own, strict=True):
+            old[..., : new.shape[-1]] = new
+        theirs.set_weights(own)
+    np.testing.assert_allclose(gated(x, lengths=lengths), plain(x, lengths=lengths), atol=1e-6)
+    cell = layers.GatedSkipLSTMCell(4, "outputs")
+    rnn = keras.layers.RNN(cell, return_sequences=True)
+    k = rng.normal(size=(2, 3, 4)).astype(np.float32)
+    rnn.build((2, 3, 9))
+    cell.set_weights([np.zeros_like(w) for w in cell.get_weights()])
+    np.testing.assert_array_equal(rnn(np.concatenate([np.ones((2, 3, 5), np.float32), k], axis=-1)), k)
+
+
+def test_gates_begin_in_layer_3_and_the_papers_stacks_have_their_parameters():
+    stack = layers.SkipBiLSTM(4, 5)
+    stack.build((None, None, 7))
+    assert [[cell.num_gates for cell in cells] for cells in stack.cells] == [[4, 4], [4, 4], [5, 5], [5, 5]]
+    tagger = 1286 * (2 * 512 + 1)
+    expected = {3: (15_548_678, 20_267_270), 7: (36_540_678, 51_745_030)}  # spec, section W
+    for depth, counts in expected.items():
+        for interleave, count in zip((False, True), counts, strict=True):
+            stack = layers.SkipBiLSTM(depth, 512, interleave=interleave)
+            stack.build((None, None, 655))
+            assert stack.count_params() + tagger == count
+    stack = layers.SkipBiLSTM(7, 512, "outputs")
+    stack.build((None, None, 655))
+    assert stack.count_params() + tagger == 31_292_678
+
+
+def test_weights_start_as_the_paper_says():
+    stack = layers.SkipBiLSTM(3, 60, forget_bias=5.0, gate_bias=-2.0)
+    stack.build((None, None, 400))
+    (first, _), _, (third, _) = stack.cells
+    assert np.std(first.kernel) == pytest.approx(0.1 / np.sqrt(400), rel=0.05)
+    for block in np.split(third.recurrent_kernel.numpy(), 5, axis=1):
+        np.testing.assert_allclose(block @ block.T, np.eye(60), atol=1e-5)
+    bias = third.bias.numpy().reshape(5, 60)
+    assert bias.mean(axis=1).tolist() == [0, 5, 0, 0, -2]
+    assert not np.allclose(first.recurrent_kernel.numpy(), stack.cells[0][1].recurrent_kernel.numpy())
+
+
+def test_gates_are_those_the_states_were_made_with():
+    x, lengths, rng = random_inputs(4)
+    stack = layers.SkipBiLSTM(4, 4)
+    stack.build(x.shape)
+    stack.set_weights([rng.normal(scale=0.5, size=w.shape) for w in stack.get_weights()])
+    third = stack.gates(x, lengths)[0].numpy()
+    assert third.shape == (5, 7, 8)
+    assert not third[1, 1:].any()
+    real = np.arange(7) < lengths[:, None]
+    assert (third[real] > 0).all()
+    assert (third[real] < 1).all()
+    # With its gate's weights at zero a cell's gate is sigmoid(bias), whatever it reads.
+    for cell in stack.cells[3]:
+        kernel, recurrent, bias = cell.get_weights()
+        kernel[:, 16:], recurrent[:, 16:], bias[16:] = 0, 0, 0.5
+        cell.set_weights([kernel, recurrent, bias])
+    np.testing.assert_allclose(stack.gates(x, lengths)[1].numpy()[real], 1 / (1 + np.exp(-0.5)), atol=1e-6)
+    with pytest.raises(ValueError, match="skip='outputs' has no gate"):
+        layers.SkipBiLSTM(3, 4, "outputs").gates(x)
+
+
+@pytest.mark.parametrize("coupled", [True, False])
+def test_the_state_of_a_recurrent_highway_network_is_bounded_with_coupled_gates_only(coupled):
+    cell = layers.RecurrentHighwayCell(4, 3, couple_gates=coupled)
+    cell.build((None, 6))
+    weights = [np.zeros_like(w) for w in cell.get_weights()]
+    weights[2][:] = weights[4][:] = 3.0  # every gate nearly open, every candidate nearly 1
+    cell.set_weights(weights)
+    y = np.full((1, 4), 0.9, np.float32)
+    (found, _) = cell(np.zeros((1, 6), np.float32), [y])
+    s = np.arctanh(found.numpy() * (1 + np.exp(-3)))  # y = sigmoid(3) tanh(s)
+    assert (s <= 1).all() == coupled
+    assert (s > 2).all() == (not coupled)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"skip": "gated_output"}, "Did you mean 'gated_outputs'"),
+        ({"num_layers": 0}, "num_layers must be"),
+        ({"units": 0}, "units must be"),
+        ({"skip_distance": 0}, "skip_distance must be"),
+        ({"gate_inputs": "above"}, "Unknown value of gate_inputs: 'above'"),
+        ({"dropout": 1.0}, "dropout must be"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        layers.SkipBiLSTM(**{"num_layers": 3, "units": 4, **arguments})
+
+
+def test_dropout_is_on_the_first_and_last_layer_in_training_only():
+    x, lengths, _ = random_inputs(30)
+    for layer in (
+        layers.SkipBiLSTM(3, 30, dropout=0.5, seed=1),
+        layers.HighwayBiLSTM(2, 30, dropout=0.5, seed=1),
+        layers.BiRecurrentHighway(30, dropout=0.5, seed=1),
+    ):
+        first, second = (layer(x, lengths=lengths, training=True).numpy() for _ in range(2))
+        assert not np.array_equal(first, second)
+        assert 0.3 < (first[0] == 0).mean() < 0.7
+        np.testing.assert_array_equal(layer(x, lengths=lengths), layer(x, lengths=lengths, training=False))
+        assert (layer(x, lengths=lengths).numpy()[0] != 0).all()

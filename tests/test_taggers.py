@@ -1,0 +1,198 @@
+"""Taggers as models: counts, loss, padding, the CRF, what is exactly what."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.models.tagger import SentenceLoss, TokenAccuracy
+from tests.tagging_harness import LENGTHS, TAGS, TINY, batch, tiny
+
+MODELS = zoo.list_models(task="tagging")
+models = pytest.mark.parametrize("name", MODELS)
+OPTIONS = [
+    ("bilstm_tagger", {}),
+    ("bilstm_tagger", {"interleave": True}),
+    ("gated_skip_tagger", {}),
+    ("gated_skip_tagger", {"skip": "outputs", "window": 1, "case": None}),
+    ("gated_skip_tagger", {"gate_inputs": "skip", "interleave": True, "char_dim": 0}),
+    ("gated_skip_tagger", {"project_input": True, "skip_distance": 1, "gate_inputs": "skip"}),
+    ("gated_skip_tagger", {"project_input": True, "crf": True, "case": "four_way"}),
+    ("highway_tagger", {}),
+    ("rhn_tagger", {}),
+    ("rhn_tagger", {"couple_gates": True, "depth": 2}),
+]
+
+
+def test_the_taggers_are_those_of_the_paper():
+    assert MODELS == ["bilstm_tagger", "gated_skip_tagger", "highway_tagger", "rhn_tagger"]
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+@pytest.mark.parametrize("biases", [True, False])
+def test_the_closed_formula_counts_what_the_built_model_has(name, options, biases):
+    arguments = registry.resolve(name, {**TINY, **options}, complete=False)
+    del arguments["embedding_matrix"]
+    expected = zoo.count_encoder_parameters(name, biases=biases, **arguments)
+    model = zoo.build(name, **{**arguments, "vocab_size": 20, "num_tags": TAGS, "num_chars": 9})
+    assert zoo.count_encoder_parameters(model, biases=biases) == expected
+
+
+@pytest.mark.parametrize(
+    ("depth", "separate", "interleaved"),
+    [
+        (3, 15_548_678, 20_267_270),
+        (5, 26_044_678, 36_006_150),
+        (7, 36_540_678, 51_745_030),
+        (9, 47_036_678, 67_483_910),
+        (11, 57_532_678, 83_222_790),
+    ],
+)
+def test_every_depth_of_the_paper_has_the_parameters_of_the_spec(depth, separate, interleaved):
+    softmax = 1286 * (2 * 512 + 1)
+    count = zoo.count_encoder_parameters
+    assert count("gated_skip_tagger", num_layers=depth) + softmax == separate
+    assert count("gated_skip_tagger", num_layers=depth, interleave=True) + softmax == interleaved
+    if depth == 7:
+        assert count("gated_skip_tagger", skip="outputs") + softmax == 31_292_678
+        assert count("bilstm_tagger", num_layers=7) + softmax == 31_292_678
+
+
+# Wu et al. 2016, Tables 1 to 4: test accuracy by recipe.
+TABLES = {
+    "7_layers": 94.67,
+    "7_layers_no_char": 94.45,
+    "7_layers_no_dropout": 94.0,
+    "9_layers": 94.69,
+    "highway": 93.52,
+    "rhn": 94.24,
+    "none": 94.26,
+    "gates": 94.22,
+    "internals": 94.63,
+    "gated_internals": 94.52,
+    "outputs": 93.98,
+    "gated_outputs": 94.67,
+    "gated_outputs_forget_bias_5": 94.81,
+    "gated_sigmoid": 94.18,
+    **{f"depth_{depth}": x for depth, x in zip((3, 5, 7, 9, 11), (94.35, 94.57, 94.67, 94.7, 94.65), strict=True)},
+    "wsj_7_layers": 97.45,
+    "wsj_9_layers": 97.45,
+}
+
+
+def test_every_row_of_the_papers_tables_is_a_recipe():
+    found = {name.removeprefix("wu2016_"): zoo.get_recipe(name) for name in zoo.list_recipes() if "wu2016" in name}
+    assert {name: next(iter(recipe.expected.values())) for name, recipe in found.items()} == TABLES
+    for name, recipe in found.items():
+        (model,) = recipe.models
+        arguments = registry.resolve(model, {}, recipe.name, complete=False)
+        assert (arguments["units"], arguments["optimizer"], arguments["learning_rate"]) == (512, "sgd", 0.02)
+        assert recipe.batch_size == 1
+        assert arguments["forget_bias" if name.endswith("bias_5") else "window"] == (5.0 if "bias_5" in name else 3)
+        assert list(recipe.expected) == ["wsj" if name.startswith("wsj") else "ccgbank"]
+
+
+def test_without_skips_the_two_bilstm_taggers_are_one_and_the_same():
+    ids, _ = batch()
+    pair = [("bilstm_tagger", {}), ("gated_skip_tagger", {"skip": "none"})]
+    outputs = []
+    for name, options in pair:
+        keras.utils.set_random_seed(3)
+        outputs.append(tiny(name, num_layers=4, **options)(ids).numpy())
+    np.testing.assert_array_equal(*outputs)
+
+
+@models
+@pytest.mark.parametrize("crf", [False, True])
+def test_a_batch_gives_what_its_sentences_give_and_padding_changes_nothing(name, crf):
+    model, (ids, _) = tiny(name, crf=crf), batch()
+    together = model(ids).numpy()
+    assert np.isfinite(together).all()
+    for b, n in enumerate(LENGTHS[:3]):
+        alone = model({key: value[b : b + 1, :n] for key, value in ids.items()})
+        np.testing.assert_allclose(alone[0], together[b, :n], atol=1e-5)
+    longer = {key: np.pad(value, [[0, 0], [0, 3], *[[0, 0]] * (value.ndim - 2)]) for key, value in ids.items()}
+    np.testing.assert_allclose(model(longer)[:3, :1], together[:3, :1], atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+def test_fit_trains_every_weight_and_a_saved_model_is_the_same(name, options, tmp_path):
+    keras.utils.set_random_seed(1)
+    model, (ids, tags) = tiny(name, learning_rate=0.1, **options), batch()
+    rng = np.random.default_rng(2)  # the paper's own start is so small that a step can be lost in rounding
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    before = {w.path: w.numpy() for w in model.trainable_variables}
+    model.fit(ids, tags, epochs=2, verbose=0)
+    assert {w.path for w in model.trainable_variables if np.array_equal(before[w.path], w.numpy())} == set()
+    model.save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
+    scores = model.evaluate(ids, tags, verbose=0, return_dict=True)
+    assert again.evaluate(ids, tags, verbose=0, return_dict=True) == pytest.approx(scores, rel=1e-5)
+
+
+def test_the_loss_is_the_mean_of_a_sentences_tokens_then_of_sentences():
+    rng = np.random.default_rng(0)
+    logits, (_, tags) = rng.normal(size=(4, 6, TAGS)).astype(np.float32), batch()
+    log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    means = [-log_p[b, range(n), tags[b, :n]].mean() for b, n in enumerate(LENGTHS[:3])]
+    assert float(SentenceLoss()(tags, logits)) == pytest.approx(np.sum(means) / 4, rel=1e-5)
+    metric = TokenAccuracy()
+    metric.update_state(tags, logits)
+    right = sum((logits[b, :n].argmax(axis=1) == tags[b, :n]).sum() for b, n in enumerate(LENGTHS))
+    assert float(metric.result()) == pytest.approx(right / LENGTHS.sum())
+    unknown = tags.copy()
+    unknown[0, 0] = -2  # a tag that no model can know
+    other = TokenAccuracy()
+    other.update_state(unknown, logits)
+    assert float(other.result()) == pytest.approx((right - (logits[0, 0].argmax() == tags[0, 0])) / LENGTHS.sum())
+
+
+def test_a_crf_is_trained_on_the_likelihood_and_judged_by_the_best_sequence():
+    model, (ids, tags) = tiny("bilstm_tagger", crf=True, dropout=0.0, window_dropout=0.0), batch()
+    rng = np.random.default_rng(0)
+    model.crf.set_weights([rng.normal(size=w.shape) for w in model.crf.get_weights()])
+    potentials = model(ids)
+    likelihood = model.crf.log_likelihood(potentials, tags, LENGTHS).numpy()
+    best = model.crf(potentials, lengths=LENGTHS).numpy()
+    scores = model.evaluate(ids, tags, verbose=0, return_dict=True)
+    assert scores["loss"] == pytest.approx(-(likelihood / np.maximum(LENGTHS, 1)).mean(), rel=1e-4)
+    assert scores["accuracy"] == pytest.approx((best == tags)[tags >= 0].mean())
+
+
+def test_all_dropout_is_for_training_only():
+    model, (ids, _) = tiny("gated_skip_tagger", dropout=0.5, window_dropout=0.5), batch()
+    first, second = (model(ids, training=True).numpy() for _ in range(2))
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(model(ids), model(ids, training=False))
+
+
+@models
+def test_in_half_precision_logits_stay_in_float32(name):
+    full, half, (ids, _) = tiny(name), tiny(name, dtype="mixed_bfloat16"), batch()
+    half.set_weights(full.get_weights())
+    found = half(ids)
+    assert found.dtype == tf.float32
+    np.testing.assert_allclose(found, full(ids), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_tags": 1}, "num_tags must be"),
+        ({"num_chars": 1}, "num_chars must be"),
+        ({"window": 2}, "size must be odd"),
+        ({"case": "both"}, "Unknown value of case: 'both'"),
+        ({"skip": "gated"}, "Unknown value of skip: 'gated'"),
+        ({"kernel": "fast"}, "Unknown value of kernel: 'fast'"),
+        ({"optimizer": "sdg"}, "Did you mean 'sgd'"),
+        ({"learning_rate": 0}, "learning_rate must be"),
+        ({"unitz": 3}, "Did you mean 'units'"),
+    ],
+)
+def test_bad_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        tiny("gated_skip_tagger", **options)

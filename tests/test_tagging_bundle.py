@@ -1,0 +1,318 @@
+"""A trained tagger: what a run leaves, sentences and token lists, scores, spans, the same served, interruption."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus
+from dense_lstm_zoo.data.tagging_vocabulary import build_tagging_vocabulary
+from dense_lstm_zoo.training.tagging_analysis import analyse, span_scores, spans
+from tests.tagging_harness import small_demo, train
+from tests.training_harness import interrupt
+
+SENTENCES = [
+    "The old man saw her watch.",
+    "",
+    ["I", "like", "to", "light", "a", "light", "."],
+    [],
+    ["qwerty"],
+    "😀 Zoë's 1984 " * 30,
+    ["the"] * 2000,
+    ["", " ", "a b"],
+]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["softmax", "crf"])
+def trained(request, tmp_path_factory):
+    """A bundle and its folder; no test changes them."""
+    folder = tmp_path_factory.mktemp("runs") / "tagger"
+    return train(folder, crf=request.param), folder
+
+
+def test_a_run_leaves_a_whole_bundle_that_loads_the_same(trained):
+    bundle, folder = trained
+    expected = "README.md config.json evaluation.json history.csv labels.json learning_curve.png manifest.json"
+    expected += " metrics.json model.weights.h5 report.md vocabulary.txt"
+    assert sorted(f.name for f in folder.iterdir()) == expected.split()
+    again = zoo.load(folder)
+    assert again.predict(SENTENCES) == bundle.predict(SENTENCES)
+    assert again.vocabulary == bundle.vocabulary
+    assert bundle.metrics["dev_accuracy"] == pytest.approx(bundle.history["val_accuracy"].max(), abs=1e-6)
+    assert f"{bundle.metrics['test_tokens']:,} tokens of 70 sentences" in (folder / "README.md").read_text()
+    assert "The most frequent confusions" in (folder / "report.md").read_text()
+
+
+def test_every_token_has_a_tag_and_its_probability_whatever_else_is_tagged(trained):
+    bundle, _ = trained
+    for sentence, found in zip(SENTENCES, bundle.predict(SENTENCES), strict=True):
+        if not isinstance(sentence, str):
+            assert found.tokens == sentence
+        assert len(found.tokens) == len(found.tags) == len(found.probabilities)
+        assert set(found.tags) <= set(bundle.labels)
+        assert all(0 < p <= 1 + 1e-6 for p in found.probabilities)
+        (alone,) = bundle.predict([sentence])
+        assert alone.tags == found.tags
+        assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
+    assert bundle.predict(SENTENCES[:1])[0].tokens == ["The", "old", "man", "saw", "her", "watch", "."]
+    assert bundle.predict([]) == []
+    assert next(bundle.predict_stream(iter(SENTENCES))).tags
+    with pytest.raises(TypeError, match=r"received one string. Write \['a text'\]"):
+        bundle.predict("a text")
+    for wrong in (3, ["a", 3]):
+        with pytest.raises(TypeError, match="must be strings or lists of strings; received"):
+            bundle.predict([wrong])
+
+
+def test_scores_are_those_of_the_predictions_and_unknown_tags_are_wrong(trained):
+    bundle, _ = trained
+    test = small_demo().test
+    predicted = [found.tags for found in bundle.predict(test.tokens)]
+    right = sum(
+        a == b for gold, found in zip(test.tags, predicted, strict=True) for a, b in zip(gold, found, strict=True)
+    )
+    assert bundle.evaluate(test)["accuracy"] == pytest.approx(right / test.num_tokens)
+    assert bundle.metrics["test_accuracy"] == pytest.approx(right / test.num_tokens)
+    foreign = TaggedSplit([["the", "man"]], [["DET", "XYZ"]])
+    assert bundle.evaluate(foreign)["accuracy"] in (0.0, 0.5)
+    with pytest.raises(ValueError, match="at least one sentence"):
+        bundle.evaluate(TaggedSplit([], []))
+
+
+SERVE = """
+import json, sys
+import tensorflow as tf, tensorflow_text
+loaded, cases = tf.saved_model.load(sys.argv[1]), json.load(open(sys.argv[2]))
+by_text, by_tokens = loaded.signatures["serving_default"], loaded.signatures["tokens"]
+
+def plain(found):
+    return {
+        "tokens": [t.decode() for t in found["tokens"].numpy()],
+        "tags": [t.decode() for t in found["tags"].numpy()],
+        "probabilities": found["probabilities"].numpy().tolist(),
+        "row_lengths": found["row_lengths"].numpy().tolist(),
+    }
+
+lists = cases["lists"]
+flat = tf.constant([token for tokens in lists for token in tokens])
+print(json.dumps({
+    "text": plain(by_text(text=tf.constant(cases["texts"]))),
+    "lists": plain(by_tokens(tokens=flat, row_lengths=tf.constant([len(t) for t in lists], tf.int64))),
+    "none": plain(by_text(text=tf.constant([], tf.string))),
+    "imported": "dense_lstm_zoo" in sys.modules,
+}))
+"""
+
+
+def test_a_fresh_process_without_the_package_tags_as_python_does(trained, tmp_path):
+    bundle, _ = trained
+    folder = bundle.export(tmp_path / "export" / "1")
+    cases = {
+        "texts": [s for s in SENTENCES if isinstance(s, str)],
+        "lists": [s for s in SENTENCES if not isinstance(s, str)],
+    }
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    run = subprocess.run(
+        [sys.executable, "-c", SERVE, folder, tmp_path / "cases.json"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert run.returncode == 0, run.stderr
+    served = json.loads(run.stdout)
+    assert not served["imported"]
+    for name, sentences in (("text", cases["texts"]), ("lists", cases["lists"])):
+        expected = bundle.predict(sentences)
+        assert served[name]["tokens"] == [t for found in expected for t in found.tokens]
+        assert served[name]["tags"] == [t for found in expected for t in found.tags]
+        assert served[name]["row_lengths"] == [len(found.tokens) for found in expected]
+        shares = [p for found in expected for p in found.probabilities]
+        assert served[name]["probabilities"] == pytest.approx(shares, abs=1e-4)
+    assert served["none"] == {"tokens": [], "tags": [], "probabilities": [], "row_lengths": []}
+
+
+def test_gates_are_the_means_of_the_encoders_and_can_be_drawn(trained, tmp_path, capsys):
+    bundle, folder = trained
+    found = bundle.gates("The old man saw her watch.")
+    assert found.tokens == ["The", "old", "man", "saw", "her", "watch", "."]
+    assert found.layers == [3]
+    assert found.values.shape == (1, 2, 7)
+    encoder = bundle.network.get_layer("encoder")
+    for d, cell in enumerate(encoder.cells[2]):  # with closed gates there is nothing to see
+        kernel, recurrent, bias = cell.get_weights()
+        closed = [kernel.copy(), recurrent.copy(), bias.copy()]
+        closed[0][:, 16:], closed[1][:, 16:], closed[2][16:] = 0, 0, -3
+        cell.set_weights(closed)
+        np.testing.assert_allclose(bundle.gates(["saw", "her"]).values[0, d], 1 / (1 + np.exp(3)), atol=1e-5)
+        cell.set_weights([kernel, recurrent, bias])
+    status, out, _ = output_of(capsys, "gates", folder, "The old man saw her watch.", "--output", tmp_path / "g.png")
+    assert status == 0
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert rows[0] == ["token", "forward 3", "backward 3"]
+    assert [row[0] for row in rows[1:]] == found.tokens
+    assert [float(row[2]) for row in rows[1:]] == pytest.approx(found.values[0, 1].tolist(), abs=6e-4)
+    assert (tmp_path / "g.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="at least one token"):
+        bundle.gates("")
+    assert "must end in .png, .svg or .pdf" in output_of(capsys, "gates", folder, "a", "--output", "g.txt")[2]
+
+
+def test_an_interrupted_run_ends_with_the_same_weights(trained, tmp_path, monkeypatch):
+    bundle, _ = trained
+    crf = bundle.config["arguments"]["crf"]
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=4)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", crf=crf)
+    resumed = train(tmp_path / "run", crf=crf)
+    for ours, theirs in zip(resumed.model.get_weights(), bundle.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rare_tags_become_one_and_are_always_wrong(tmp_path):
+    corpus = small_demo()
+    bundle = train(tmp_path / "run", dataset=corpus, min_tag_count=200, epochs=1)
+    counts = {tag: sum(tags.count(tag) for tags in corpus.train.tags) for tag in corpus.tag_names}
+    kept = {tag for tag, count in counts.items() if count >= 200}
+    assert set(bundle.labels) == kept | {"RARE"}
+    predicted = [found.tags for found in bundle.predict(corpus.test.tokens)]
+    pairs = [p for gold, found in zip(corpus.test.tags, predicted, strict=True) for p in zip(gold, found, strict=True)]
+    assert bundle.metrics["test_accuracy"] == pytest.approx(np.mean([a == b and a in kept for a, b in pairs]))
+    assert bundle.history["val_accuracy"].max() == pytest.approx(bundle.metrics["dev_accuracy"], abs=1e-6)
+
+
+def test_words_and_their_vectors(tmp_path):
+    lines = ["the 0.1 0.2", "cat 0.3 0.4", "zebra 0.5 0.6", "9999 0.7 0.8"]
+    (tmp_path / "v.txt").write_text("\n".join(lines) + "\n")
+    sentences = [["The", "cat", "saw", "once"], ["the", "Cat", "saw", "1984"]]
+    built = build_tagging_vocabulary(sentences, vectors=tmp_path / "v.txt")
+    vocabulary = built.vocabulary
+    assert vocabulary.words == ("the", "cat", "saw", "9999", "zebra")  # "once" is seen once and has no vector
+    assert vocabulary.num_frozen_words == 1
+    np.testing.assert_allclose(built.matrix[[2, 3, 5, 6]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8], [0.5, 0.6]])
+    np.testing.assert_allclose(built.matrix[1], [0.4, 0.5])
+    assert built.matrix[4].any()
+    assert (built.coverage.types, built.coverage.types_with_vector) == (5, 3)
+    assert sorted(vocabulary.chars) == sorted(set("TheCatsawonce1984"))
+    with pytest.raises(ValueError, match="has a vector for none of the 1 words"):
+        build_tagging_vocabulary([["quark"]], vectors=tmp_path / "v.txt")
+
+
+BIO = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(BIO), st.sampled_from(BIO)), min_size=1, max_size=8), min_size=1))
+@settings(max_examples=100, deadline=None)
+def test_spans_are_counted_as_seqeval_counts_them(sentences):
+    seqeval = pytest.importorskip("seqeval.metrics")
+    gold, found = ([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1))
+    scores = span_scores(gold, found)
+    options = {"zero_division": 0}
+    assert scores["precision"] == pytest.approx(seqeval.precision_score(gold, found, **options))
+    assert scores["recall"] == pytest.approx(seqeval.recall_score(gold, found, **options))
+    assert scores["f1"] == pytest.approx(seqeval.f1_score(gold, found, **options))
+
+
+def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
+    tags = ["I-NP", "I-NP", "B-NP", "I-VP", "O", "B-VP", "I-NP"]
+    assert list(spans(tags)) == [("NP", 0, 2), ("NP", 2, 3), ("VP", 3, 4), ("VP", 5, 6), ("NP", 6, 7)]
+    split = TaggedSplit([["a", "b", "c", "d"]], [["B-NP", "I-NP", "O", "B-VP"]])
+    scores, analysis = analyse(split, [["B-NP", "I-NP", "B-VP", "B-VP"]], ["B-NP", "I-NP", "B-VP", "O"])
+    assert scores == {
+        "accuracy": 0.75,
+        "texts": 1,
+        "tokens": 4,
+        "precision": pytest.approx(2 / 3),
+        "recall": 1.0,
+        "f1": 0.8,
+    }
+    assert analysis["confusions"] == [{"right": "O", "predicted": "B-VP", "tokens": 1}]
+    (row,) = (row for row in analysis["tags"] if row["label"] == "B-VP")
+    assert (row["precision"], row["recall"], row["texts"]) == (0.5, 1.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dataset": "trec"}, "Corpus 'trec' is for classification, not for tagging"),
+        ({"dataset": TaggingCorpus("mine", TaggedSplit([["a"]], [["X"]]), None, None)}, "mine has no dev sentences"),
+        ({"num_steps": 3}, "num_steps is no option for tagging"),
+        ({"min_tag_count": 0}, "min_tag_count must be"),
+        ({"min_tag_count": 10**6}, "leaves no tag"),
+        ({"num_tags": 3}, "num_tags follows from the data"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        train(tmp_path / "run", **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def output_of(capsys, *arguments):
+    status = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(tmp_path, capsys):
+    corpus = small_demo()
+    for part in ("train", "dev", "test"):
+        split = getattr(corpus, part)
+        sentences = [
+            "\n".join(map(" ".join, zip(*pair, strict=True))) for pair in zip(split.tokens, split.tags, strict=True)
+        ]
+        (tmp_path / f"{part}.txt").write_text("\n\n".join(sentences) + "\n")
+    files = [f"--{part}-file={tmp_path / part}.txt" for part in ("train", "dev", "test")]
+    size = [
+        "--units",
+        "4",
+        "--embedding-dim",
+        "6",
+        "--num-layers",
+        "2",
+        "--optimizer",
+        "adam",
+        "--learning-rate",
+        "0.01",
+    ]
+    run = tmp_path / "run"
+    status, _, err = output_of(
+        capsys, "train", "bilstm_tagger", "--dataset", "columns", *files, "--run-dir", run, *size, "--epochs", "1"
+    )
+    assert (status, err) == (0, "")
+    bundle = zoo.load(run)
+    (raw, tokens) = bundle.predict(["The old man saw her.", ["her", "watch"]])
+    _, out, _ = output_of(capsys, "predict", run, "The old man saw her.", "")
+    assert out == " ".join(f"{t}/{tag}" for t, tag in zip(raw.tokens, raw.tags, strict=True)) + "\n\n"
+    (tmp_path / "in.conll").write_text("\n\nher\tX\nwatch\tY\n\n\nher\tZ\n\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conll", "--format", "columns")
+    alone = bundle.predict([["her"]])[0]
+    assert out == f"her\tX\t{tokens.tags[0]}\nwatch\tY\t{tokens.tags[1]}\n\nher\tZ\t{alone.tags[0]}\n\n"
+    (tmp_path / "in.jsonl").write_text('{"id": 7, "tokens": ["her", "watch"]}\n{"text": "The old man saw her."}\n')
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (first["id"], first["tags"]) == (7, tokens.tags)
+    assert (second["tokens"], second["tags"]) == (raw.tokens, raw.tags)
+    _, out, _ = output_of(capsys, "evaluate", run, *files)
+    assert out.startswith(
+        f"test accuracy {bundle.metrics['test_accuracy']:.4f}, {corpus.test.num_tokens:,} tokens, 70 "
+    )
+    (tmp_path / "in.jsonl").write_text('{"words": []}\n')
+    status, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
+    assert (status, err.splitlines()) == (
+        2,
+        ["error: Line 1 must be a JSON object with tokens or text; received '{\"words\": []}'."],
+    )
+    assert (
+        "--format csv is not for tagging. Accepted: text, columns, jsonl."
+        in output_of(capsys, "predict", run, "a", "--format", "csv")[2]
+    )
+    (tmp_path / "bad.txt").write_text("a X\nb\n")
+    status, _, err = output_of(
+        capsys, "train", "bilstm_tagger", "--dataset", "columns", f"--train-file={tmp_path}/bad.txt", "--run-dir", "x"
+    )
+    assert status == 2
+    assert "bad.txt, line 2: found 1 column" in err

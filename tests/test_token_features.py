@@ -1,0 +1,160 @@
+"""What a tagger reads of a token: each layer against NumPy, ids against plain Python."""
+
+import re
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dense_lstm_zoo import layers
+from dense_lstm_zoo.data.token_ids import TokensToIds
+
+LENGTHS = np.array([5, 2, 1, 0], np.int32)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def windows(size=3, **options):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 5, 6)).astype(np.float32)
+    layer = layers.GatedContextWindow(size, **options)
+    layer.build(x.shape)
+    layer.set_weights([rng.normal(size=w.shape) for w in layer.get_weights()])
+    return layer, x
+
+
+@pytest.mark.parametrize(("size", "gated"), [(1, True), (3, True), (5, True), (3, False)])
+def test_a_window_holds_its_neighbours_scaled_by_gates_and_the_boundary_past_both_ends(size, gated):
+    layer, x = windows(size, gated=gated)
+    weights = [w.astype(np.float64) for w in layer.get_weights()]
+    boundary, gate = (weights[0], weights[1:]) if size > 1 else (None, weights)
+    found = layer(x, lengths=LENGTHS).numpy()
+    reach = size // 2
+    for b, n in enumerate(LENGTHS):
+        words = [*[boundary] * reach, *x[b, :n].astype(np.float64), *[boundary] * reach]
+        for t in range(n):
+            window = np.concatenate(words[t : t + size])
+            r = sigmoid(window @ gate[0] + gate[1]) if gated else np.ones(size)
+            np.testing.assert_allclose(found[b, t], window * np.repeat(r, 6), atol=1e-5)
+        assert not found[b, n:].any()
+    longer = np.concatenate([x, np.full((4, 3, 6), 9, np.float32)], axis=1)
+    np.testing.assert_allclose(layer(longer, lengths=LENGTHS)[:, :5], found, atol=1e-6)
+    mask = np.arange(5) < LENGTHS[:, None]
+    np.testing.assert_array_equal(layer(x, mask=mask), found)
+
+
+def test_whole_words_of_a_window_are_dropped_each_window_for_itself_in_training_only():
+    layer, x = windows(dropout=0.4, seed=1, gated=False)
+    kept = layer(x, lengths=np.full(4, 5), training=True).numpy().reshape(4, 5, 3, 6)
+    whole = layer(x, lengths=np.full(4, 5)).numpy().reshape(4, 5, 3, 6)
+    dropped = (kept == 0).all(axis=3)
+    np.testing.assert_allclose(kept[~dropped], whole[~dropped] / 0.6, rtol=1e-5)
+    assert 0.2 < dropped.mean() < 0.6
+    assert (dropped[:, 1:, 0] != dropped[:, :-1, 1]).any()  # the same word in two windows
+    np.testing.assert_array_equal(layer(x, training=False), layer(x))
+
+
+def test_affixes_are_their_characters_side_by_side():
+    layer = layers.AffixEmbedding(7, 2)
+    ids = np.array([[[1, 0, 6], [3, 3, 3]]])
+    expected = layer.get_weights()[0][ids].reshape(1, 2, 6)
+    np.testing.assert_allclose(layer(ids), expected, atol=1e-7)
+    assert layer(ids).shape == layer.compute_output_shape(ids.shape)
+
+
+@pytest.mark.parametrize("sizes", [(5,), (2, 3)])
+def test_character_convolutions_see_a_words_own_characters_only(sizes):
+    layer = layers.CharacterCNN(9, 3, 4, kernel_sizes=sizes)
+    rng = np.random.default_rng(0)
+    layer.set_weights([rng.normal(size=w.shape) for w in layer.get_weights()])
+    table, *convolutions = (w.astype(np.float64) for w in layer.get_weights())
+    words = [[1, 2, 3, 4, 5, 6, 7], [8], [3, 1], [2] * 5, []]
+    ids = np.zeros((1, 5, 7), np.int32)
+    for row, word in zip(ids[0], words, strict=True):
+        row[: len(word)] = word
+    found = layer(ids).numpy()[0]
+    for word, values in zip(words, found, strict=True):
+        expected = []
+        for i, size in enumerate(sizes):
+            kernel, bias = convolutions[2 * i], convolutions[2 * i + 1]
+            vectors = np.concatenate([table[word].reshape(-1, 3), np.zeros((max(0, size - len(word)), 3))])
+            places = [np.tensordot(vectors[p : p + size], kernel, 2) + bias for p in range(len(vectors) - size + 1)]
+            expected.append(np.maximum(np.max(places, axis=0), 0))
+        np.testing.assert_allclose(values, np.concatenate(expected), atol=1e-5)
+    wider = np.pad(ids, [[0, 0], [0, 2], [0, 6]])
+    np.testing.assert_allclose(layer(wider)[0, :5], found, atol=1e-6)
+
+
+FEATURES = {
+    "window": lambda: (layers.GatedContextWindow(3, dropout=0.2), keras.Input((None, 6))),
+    "affixes": lambda: (layers.AffixEmbedding(7, 2), keras.Input((None, 10), dtype="int32")),
+    "characters": lambda: (layers.CharacterCNN(7, 3, 4), keras.Input((None, None), dtype="int32")),
+}
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_features_work_in_models_of_any_batch_and_time_that_save_and_train(name, tmp_path):
+    layer, inputs = FEATURES[name]()
+    model = keras.Model(inputs, layer(inputs))
+    model.save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    for batch, time in ((2, 4), (1, 1)):
+        shape = (batch, time, *(n or 5 for n in inputs.shape[2:]))
+        x = np.random.default_rng(0).integers(1, 6, shape).astype(inputs.dtype)
+        with tf.GradientTape() as tape:
+            found = model(x)
+            loss = tf.reduce_sum(found**2)
+        np.testing.assert_allclose(again(x), found, atol=1e-6)
+        assert found.shape == model.compute_output_shape(x.shape)
+    assert all(np.abs(tf.convert_to_tensor(g)).max() > 0 for g in tape.gradient(loss, model.trainable_variables))
+
+
+def test_bad_sizes_are_refused():
+    with pytest.raises(ValueError, match="size must be odd"):
+        layers.GatedContextWindow(2)
+    with pytest.raises(ValueError, match=r"filters=5 must divide evenly among kernel_sizes=\(2, 3\)"):
+        layers.CharacterCNN(9, 3, 5, kernel_sizes=(2, 3))
+
+
+WORDS, CHARS = ["the", "cat", "9-99", "\u00e9t\u00e9"], list("theCAT\u00e90")
+
+
+def by_hand(token):
+    """What the ids of a token are, in plain Python."""
+    folded = re.sub("[0-9]", "9", token.lower())
+    chars = [CHARS.index(c) + 2 if c in CHARS else 1 for c in token]
+    word = WORDS.index(folded) + 2 if folded in WORDS else 1
+    any_capital, small = any(c.isupper() for c in token), any(c.islower() for c in token)
+    kind = 1
+    if any_capital:
+        kind = 3 if not small and len(token) > 1 else 2 if token[0].isupper() else 4
+    affixes = (chars[:5] + [0] * 5)[:5] + ([0] * 5 + chars)[-5:]
+    return word, 2 if token[:1].isupper() else 1, kind, affixes, chars
+
+
+token = st.text(st.sampled_from("theCATxX\u00e9\u00c90159-."), max_size=9)
+
+
+@given(st.lists(st.lists(token, max_size=5), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_tokens_have_the_ids_of_plain_python(sentences):
+    ragged = tf.ragged.constant(sentences, dtype=tf.string, ragged_rank=1)
+    binary = TokensToIds(WORDS, CHARS)(ragged)
+    full = TokensToIds(WORDS, CHARS, case="four_way", whole_words=True)
+    found, padded = full(ragged), full.padded(ragged)
+    for b, sentence in enumerate(sentences):
+        rows = [by_hand(t) for t in sentence]
+        assert found["token_ids"][b].numpy().tolist() == [row[0] for row in rows]
+        assert binary["case_ids"][b].numpy().tolist() == [row[1] for row in rows]
+        assert found["case_ids"][b].numpy().tolist() == [row[2] for row in rows]
+        assert found["affix_ids"][b].numpy().tolist() == [row[3] for row in rows]
+        assert found["char_ids"][b].to_list() == [row[4] for row in rows]
+        for name in ("token_ids", "affix_ids"):
+            np.testing.assert_array_equal(padded[name][b, : len(rows)], found[name][b])
+            assert not padded[name][b, len(rows) :].numpy().any()
+    assert padded["char_ids"].shape[2] >= 1
