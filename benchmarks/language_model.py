@@ -18,7 +18,7 @@ import pandas as pd
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo import files
+from dense_lstm_zoo import plots
 
 KEY = ["dataset", "recipe", "settings", "protocol"]
 CURVES = tables.ROOT / "results" / "language_model_curves.csv"
@@ -84,21 +84,11 @@ def _row(recipe: str, model: str, options: argparse.Namespace, result: zoo.Proto
 
 def draw() -> None:
     """Draw the dev perplexity by epoch of every run in ``CURVES``."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     curves = pd.read_csv(CURVES, keep_default_na=False)
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    for (dataset, recipe, settings, run), rows in curves.groupby(["dataset", "recipe", "settings", "run"]):
-        name = " ".join(filter(None, [dataset, recipe, settings, run]))
-        axes.plot(rows["epoch"], rows["dev_perplexity"], marker=".", label=name)
-    axes.set(xlabel="epoch", ylabel="dev perplexity", yscale="log")
-    axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize="small")
-    with files.new_file(PICTURE) as file:
-        figure.savefig(file, format="png", dpi=120)
+    names = ["dataset", "recipe", "settings", "run"]
+    curves["series"] = [" ".join(filter(None, row)) for row in curves[names].itertuples(index=False)]
+    curves = curves.rename(columns={"dev_perplexity": "dev perplexity"})
+    plots.by_epoch(curves, PICTURE, "perplexity of the dev text", "dev perplexity")
 
 
 if __name__ == "__main__":

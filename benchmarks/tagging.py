@@ -14,10 +14,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
+from dense_lstm_zoo import plots
 
 KEY = ["dataset", "model", "recipe", "settings", "vectors", "protocol"]
+PICTURE = tables.ROOT / "results" / "tagging_depth.png"
 MEASURES = ("accuracy", "f1")
 
 
@@ -50,6 +54,7 @@ def main() -> None:
             **protocols.parse_settings(options.set),
         )
         tables.merge(tables.TAGGING, [_row(model, options, result)], KEY)
+        draw()
         tables.update_readme()
 
 
@@ -75,6 +80,21 @@ def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) ->
         "best_epochs": " ".join(map(str, runs["best_epoch"])),
         **protocols.how_it_ran(result, options, command),
     }
+
+
+def draw() -> None:
+    """Draw the accuracy against depth, of the rows that differ in nothing else."""
+    points = []
+    for row in pd.read_csv(tables.TAGGING, keep_default_na=False).itertuples():
+        settings = {**zoo.describe(row.model).arguments, **protocols.parse_settings(row.settings.split())}
+        others = [setting for setting in row.settings.split() if not setting.startswith("num_layers=")]
+        series = " ".join(filter(None, [row.dataset, row.model, row.recipe, *others]))
+        spread = pd.to_numeric(row.accuracy_std or "nan")
+        points.append({"series": series, "depth": settings.get("num_layers"), "mean": row.accuracy_mean, "std": spread})
+    scores = pd.DataFrame(points).dropna(subset="depth")
+    scores = scores.groupby("series").filter(lambda rows: rows["depth"].nunique() > 1)
+    if len(scores):
+        plots.by_depth(scores, PICTURE, "test accuracy by depth", "accuracy, %")
 
 
 if __name__ == "__main__":

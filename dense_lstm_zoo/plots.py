@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo import files
+
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from dense_lstm_zoo.tagging import GateActivations
 
@@ -23,11 +26,7 @@ def learning_curve(history: pd.DataFrame, path: Path, title: str, measure: str =
     Raises:
         ImportError: matplotlib is not installed.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _new(9, 3.5)
     for axes, name in zip(figure.subplots(1, 2), ("loss", measure), strict=True):
         axes.plot(history["epoch"], history[name], label="training", marker=".")
         axes.plot(history["epoch"], history[f"val_{name}"], label="dev", marker=".")
@@ -40,8 +39,7 @@ def learning_curve(history: pd.DataFrame, path: Path, title: str, measure: str =
     best = history.loc[scores.idxmin() if measure == "perplexity" else scores.idxmax()]
     axes.axvline(best["epoch"], color="gray", linestyle=":", label=f"best dev: {best[f'val_{measure}']:.4g}")
     axes.legend()
-    figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    _save(figure, path, title)
 
 
 def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
@@ -56,13 +54,10 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
         ImportError: matplotlib is not installed.
     """
     import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     labels, counts = evaluation["labels"], np.array(evaluation["confusion"])
     size = max(4.5, 0.28 * len(labels))
-    figure = Figure(figsize=(2 * size, size), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _new(2 * size, size)
     left, right = figure.subplots(1, 2)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     left.imshow(share, cmap="Blues", vmin=0, vmax=1)
@@ -80,8 +75,7 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     right.set(xlabel="probability of the predicted label", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1))
     right.set_title(f"expected calibration error {100 * error:.1f} %")
     right.legend()
-    figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    _save(figure, path, title)
 
 
 def gates(found: GateActivations, path: Path, title: str) -> None:
@@ -95,12 +89,7 @@ def gates(found: GateActivations, path: Path, title: str) -> None:
     Raises:
         ImportError: matplotlib is not installed.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    size = 1.5 + 0.25 * len(found.tokens), 3.5 + 0.8 * len(found.layers)
-    figure = Figure(figsize=(size[1], size[0]), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _new(3.5 + 0.8 * len(found.layers), 1.5 + 0.25 * len(found.tokens))
     panels = figure.subplots(1, 2, sharey=True)
     for d, (axes, direction) in enumerate(zip(panels, ("forward", "backward"), strict=True)):
         image = axes.imshow(found.values[:, d].T, cmap="viridis", aspect="auto")
@@ -108,5 +97,65 @@ def gates(found: GateActivations, path: Path, title: str) -> None:
         axes.set_xticks(range(len(found.layers)), found.layers)
         axes.set_yticks(range(len(found.tokens)), found.tokens)
         figure.colorbar(image, ax=axes, label="mean gate" if d else None)
+    _save(figure, path, title)
+
+
+def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accuracy") -> None:
+    """Draw a score against depth, a line a series, with standard deviations.
+
+    Args:
+        scores: ``series``, ``depth``, ``mean`` and ``std`` (NaN for a single run).
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+        measure: What the score is called.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    figure = _new(7, 4.5)
+    axes = figure.subplots()
+    for name, rows in scores.sort_values("depth").groupby("series", sort=False):
+        axes.errorbar(rows["depth"], rows["mean"], rows["std"].fillna(0), label=name, marker="o", capsize=3)
+    axes.set(xlabel="layers", ylabel=measure)
+    axes.set_xticks(sorted(set(scores["depth"])))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    _save(figure, path, title)
+
+
+def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None:
+    """Draw a score of several runs against the epoch, on a logarithmic scale.
+
+    Args:
+        scores: ``series``, ``epoch`` and the measure.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+        measure: The score's column, and what it is called.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    figure = _new(7, 4.5)
+    axes = figure.subplots()
+    for name, rows in scores.groupby("series", sort=False):
+        axes.plot(rows["epoch"], rows[measure], marker=".", label=name)
+    axes.set(xlabel="epoch", ylabel=measure, yscale="log")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize="small")
+    _save(figure, path, title)
+
+
+def _new(width: float, height: float) -> Figure:
+    """Return an empty figure, in inches, that needs no screen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _save(figure: Figure, path: Path, title: str) -> None:
     figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    with files.new_file(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix("."), dpi=120)

@@ -11,11 +11,19 @@ import pandas as pd
 import pytest
 
 from benchmarks import speed
-from dense_lstm_zoo.benchmark import GROUPS, bench, language_sides, measure, peers, rows, runs, worker
+from dense_lstm_zoo.benchmark import GROUPS, bench, language_sides, measure, peers, rows, runs, tagger_sides, worker
 from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
 from dense_lstm_zoo.benchmark.sides import Side
 from dense_lstm_zoo.benchmark.texts import TextSide
-from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Architecture, LanguageArchitecture, Settings
+from dense_lstm_zoo.benchmark.workloads import (
+    COLUMNS,
+    SCALING,
+    TARGETS,
+    Architecture,
+    LanguageArchitecture,
+    Settings,
+    TaggerArchitecture,
+)
 
 SMALL = Architecture(num_dense_layers=2, dense_units=3, top_units=4, features=5, num_classes=3)
 BATCH, TIME = 4, 6
@@ -24,6 +32,7 @@ AFTER_A_STEP = 0.02 * peers.LEARNING_RATE
 SMALL_LANGUAGE = LanguageArchitecture(
     num_layers=2, units=4, embedding_dim=3, vocab_size=30, dropout=0.0, batch=BATCH, time=TIME
 )
+SMALL_TAGGER = TaggerArchitecture(num_layers=4, units=4, features=5, num_tags=3, dropout=0.0, time=TIME)
 
 
 def random_weights(side: Side, scale: float = 0.5) -> list[np.ndarray]:
@@ -111,7 +120,7 @@ def test_pytorch_computes_our_language_model_and_its_training_steps(our_language
     with torch_worker() as worker:
         for dropout in (0.0, 0.6):
             architecture = dataclasses.replace(SMALL_LANGUAGE, dropout=dropout)
-            worker.ask("build_language_model", side="torch", architecture=architecture.to_dict())
+            worker.ask("build", side="torch", architecture=architecture.to_dict(), network="language_model")
             weights, path = our_language_model["before"], str(tmp_path / "arrays.npz")
             logits, after = torch_step(worker, weights, path, "train", steps=1)
             np.testing.assert_allclose(logits, our_language_model["logits"][0], atol=1e-5)
@@ -121,9 +130,9 @@ def test_pytorch_computes_our_language_model_and_its_training_steps(our_language
                 assert np.abs(after[-1] - our_language_model["after"][-1]).max() > 0.01
 
 
-def assert_equal_weights(found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
+def assert_equal_weights(found: list[np.ndarray], wanted: list[np.ndarray], atol: float = 1e-4) -> None:
     for theirs, mine in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(theirs, mine, atol=1e-4)
+        np.testing.assert_allclose(theirs, mine, atol=atol)
 
 
 def test_both_keras_language_models_drop_out_in_training_alone():
@@ -134,6 +143,23 @@ def test_both_keras_language_models_drop_out_in_training_alone():
         same = [side.model(side.inputs(ids[0], is_first=True), training=True).numpy() for _ in range(2)]
         assert np.abs(same[0] - same[1]).max() > 0
         np.testing.assert_array_equal(side.logits(BATCH, TIME), side.logits(BATCH, TIME))
+
+
+def test_the_cell_in_a_keras_rnn_computes_our_tagger_and_its_training_step():
+    ours, stock = (make(SMALL_TAGGER) for make in (tagger_sides.OurTagger, tagger_sides.StockTagger))
+    before = random_weights(ours, scale=1.0)
+    for side in (ours, stock):
+        side.set_weights(before)
+    np.testing.assert_allclose(stock.logits(BATCH, TIME), ours.logits(BATCH, TIME), atol=1e-5)
+    features, _, _ = tagger_sides.random_sentences(SMALL_TAGGER, BATCH, TIME)
+    lengths = np.array([6, 3, 1, 5], np.int32)
+    found = [side.model([features, lengths]).numpy() for side in (ours, stock)]
+    for row, length in enumerate(lengths):  # both honour the lengths
+        np.testing.assert_allclose(found[0][row, :length], found[1][row, :length], atol=1e-5)
+    for side in (ours, stock):
+        side.first_step(BATCH, TIME)
+    assert_equal_weights(stock.weights(), ours.weights(), atol=1e-6)
+    assert all(np.any(after != start) for after, start in zip(ours.weights(), before, strict=True))
 
 
 class InProcess:
@@ -147,7 +173,7 @@ class InProcess:
         return worker.REQUESTS[do](**key, **arguments)
 
 
-def test_the_language_model_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkeypatch):
+def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkeypatch):
     @contextlib.contextmanager
     def start_sides(settings: Settings, names: tuple[str, ...]):
         yield {name: InProcess(name) for name in names if name != "torch"}
@@ -160,6 +186,12 @@ def test_the_language_model_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(m
     assert min(row[column] for column in ("ours_ms", "peer_ms", "ratio", "peak_gflops")) > 0
     assert float(row["max_difference"]) < 1e-5
     assert rows.targets("language_model", LanguageArchitecture().batch, "keras") == {"floor": 1.4, "aim": 1.8}
+
+    taggers = Settings.quick(repeats=1, block_seconds=0.001, taggers=((SMALL_TAGGER, (1, 2)),))
+    found = list(GROUPS["tagger"](taggers))
+    assert [(row["name"], row["batch"], row["peer"]) for row in found] == [("tagger_4", n, "keras") for n in (1, 2)]
+    for architecture, batches in Settings().taggers:
+        assert all(rows.targets(f"tagger_{architecture.units}", batch, "keras")["floor"] for batch in batches)
 
     copy = language_sides.StockLanguageModel.set_weights
 
@@ -279,7 +311,9 @@ def test_the_work_of_a_step_is_counted_from_the_weights():
     # An encoder's softmax does not count, nor does a table of words.
     classifier = in_matrices(peers.OurSide(SMALL).weights()[:-2])
     language_model = in_matrices(language_sides.OurLanguageModel(SMALL_LANGUAGE).weights()[1:])
-    for architecture, matrices in ((SMALL, classifier), (SMALL_LANGUAGE, language_model)):
+    tagger = in_matrices(tagger_sides.OurTagger(SMALL_TAGGER).weights()[:-2])
+    counted = (SMALL, classifier), (SMALL_LANGUAGE, language_model), (SMALL_TAGGER, tagger)
+    for architecture, matrices in counted:
         assert architecture.matrix_weights == matrices
         assert architecture.gigaflops("train", BATCH, TIME) == pytest.approx(6 * matrices * BATCH * TIME / 1e9)
         assert architecture.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)

@@ -196,3 +196,13 @@ def test_in_half_precision_logits_stay_in_float32(name):
 def test_bad_arguments_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         tiny("gated_skip_tagger", **options)
+
+
+@pytest.mark.parametrize("name", ["highway_tagger", "rhn_tagger"])
+def test_a_kernel_that_a_model_lacks_is_refused_and_the_one_it_has_is_told(name):
+    with pytest.raises(ValueError, match=r"Unknown value of kernel: 'compiled'\. Accepted: auto, native, portable"):
+        tiny(name, kernel="compiled")
+    assert "encoder" in str(zoo.describe(tiny(name)))
+    assert "portable: these cells have no other" in str(zoo.describe(tiny(name)))
+    assert "portable: skip='gates' has no other" in str(zoo.describe(tiny("gated_skip_tagger", skip="gates")))
+    assert "no other" not in str(zoo.describe(tiny("gated_skip_tagger")))

@@ -28,7 +28,7 @@ from dense_lstm_zoo.benchmark.workloads import (
     SCALING_BASE,
     TIME,
     Architecture,
-    LanguageArchitecture,
+    Network,
     Settings,
 )
 
@@ -40,30 +40,40 @@ def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
     """Training steps or predictions of W against both peers, at each batch size, and the share of the peak."""
     shapes = [(batch, TIME) for batch in settings.batches]
     unit = "training step" if kind == "train" else "prediction of a batch"
-    return _in_turn(settings, kind, unit, kind, "build", settings.architecture, shapes)
+    return _in_turn(settings, kind, unit, "classifier", settings.architecture, shapes, method=kind)
 
 
 def language_model(settings: Settings) -> Iterator[Row]:
     """Training steps of the language model against both peers, and the share of the peak."""
     architecture = settings.language_model
     shapes = [(architecture.batch, architecture.time)]
-    return _in_turn(settings, "language_model", "training step", "train", "build_language_model", architecture, shapes)
+    return _in_turn(settings, "language_model", "training step", "language_model", architecture, shapes)
+
+
+def tagger(settings: Settings) -> Iterator[Row]:
+    """Training steps of taggers' encoders against their cell in ``keras.layers.RNN``, and the share of the peak."""
+    for architecture, batches in settings.taggers:
+        shapes = [(batch, architecture.time) for batch in batches]
+        name = f"tagger_{architecture.units}"
+        yield from _in_turn(settings, name, "training step", "tagger", architecture, shapes, sides=("ours", "keras"))
 
 
 def _in_turn(
     settings: Settings,
     name: str,
     unit: str,
-    method: str,
-    build: str,
-    architecture: Architecture | LanguageArchitecture,
+    network: str,
+    architecture: Network,
     shapes: list[tuple[int, int]],
+    *,
+    method: str = "train",
+    sides: tuple[str, ...] = ("ours", "keras", "torch"),
 ) -> Iterator[Row]:
-    """Measure ``method`` of the sides that ``build`` makes, at each shape (batch, time)."""
+    """Measure ``method`` of a network's sides at each shape (batch, time)."""
     architecture = dataclasses.replace(architecture, kernel=settings.kernel)
-    with start_sides(settings, ("ours", "keras", "torch")) as workers:
+    with start_sides(settings, sides) as workers:
         for side, worker in workers.items():
-            worker.ask(build, side=side, architecture=architecture.to_dict())
+            worker.ask("build", side=side, architecture=architecture.to_dict(), network=network)
         peak = workers["ours"].ask("matmul_gflops", size=PEAK_SIZE, repeats=10)
         batch, time = min(shapes)
         differences = max_difference(workers, "logits", batch=batch, time=time)
@@ -186,6 +196,7 @@ GROUPS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "train": lambda settings: steps_in_turn(settings, "train"),
     "predict": lambda settings: steps_in_turn(settings, "predict"),
     "language_model": language_model,
+    "tagger": tagger,
     "first_step": first_step,
     "epochs": epochs,
     "predict_texts": predict_texts,

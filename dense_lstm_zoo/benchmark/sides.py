@@ -56,11 +56,15 @@ class KerasSide(Side):
 
     def weights(self) -> list[np.ndarray]:
         """Return a copy of the weights."""
-        return [variable.numpy() for variable in self.model.trainable_variables]
+        return [variable.numpy() for variable in self.variables()]
+
+    def variables(self) -> list[Any]:
+        """Return the model's weights in the common order."""
+        return list(self.model.trainable_variables)
 
     def set_weights(self, weights: list[np.ndarray]) -> None:
         """Take weights in the common order."""
-        for variable, value in zip(self.model.trainable_variables, weights, strict=True):
+        for variable, value in zip(self.variables(), weights, strict=True):
             variable.assign(value)
 
     def train(self, batch: int, time: int, steps: int) -> float:

@@ -19,8 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.workloads import Architecture, LanguageArchitecture
+from dense_lstm_zoo.benchmark.workloads import Architecture, LanguageArchitecture, TaggerArchitecture
 
+# Where a network's sides are made, and of what.
+NETWORKS: dict[str, tuple[str, str, type]] = {
+    "classifier": ("peers", "make_side", Architecture),
+    "language_model": ("language_sides", "make_language_side", LanguageArchitecture),
+    "tagger": ("tagger_sides", "make_tagger_side", TaggerArchitecture),
+}
 _sides: dict[str, Any] = {}
 
 
@@ -52,18 +58,12 @@ def load(imports: str) -> dict[str, str]:
     return {imports: importlib.metadata.version(imports)}
 
 
-def build(side: str, architecture: dict[str, Any], key: str = "") -> None:
-    """Make a side; ``key`` tells it from others in this process."""
-    from dense_lstm_zoo.benchmark.peers import make_side
-
-    _sides[key] = make_side(side, Architecture(**architecture))
-
-
-def build_language_model(side: str, architecture: dict[str, Any], key: str = "") -> None:
-    """Make a side of the language model."""
-    from dense_lstm_zoo.benchmark.language_sides import make_language_side
-
-    _sides[key] = make_language_side(side, LanguageArchitecture(**architecture))
+def build(side: str, architecture: dict[str, Any], key: str = "", network: str = "classifier") -> None:
+    """Make a side of a network's comparison; ``key`` tells it from others in this process."""
+    module, make, kind = NETWORKS[network]
+    _sides[key] = getattr(importlib.import_module(f"dense_lstm_zoo.benchmark.{module}"), make)(
+        side, kind(**architecture)
+    )
 
 
 def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:
@@ -153,7 +153,7 @@ def _return_free_memory() -> None:
 REQUESTS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(build, build_language_model, build_text, run, save, set_weights),
+        *(build, build_text, run, save, set_weights),
         *(matmul_gflops, training_memory),
     )
 }

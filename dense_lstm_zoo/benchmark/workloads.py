@@ -30,6 +30,9 @@ TARGETS: dict[tuple[str, int, str], tuple[float | None, float | None]] = {
     ("predict", 1, "torch"): (None, 2.0),
     ("language_model", 20, "keras"): (1.4, 1.8),
     ("language_model", 20, "torch"): (None, 1.5),
+    ("tagger_512", 1, "keras"): (5.0, 6.0),
+    ("tagger_512", 32, "keras"): (1.6, 2.0),
+    ("tagger_128", 32, "keras"): (1.1, 2.0),
     ("first_step", 200, "keras"): (3.0, 4.0),
     ("first_epoch", 200, "keras"): (2.5, 4.0),
     ("second_epoch", 200, "keras"): (2.5, 4.0),
@@ -46,9 +49,15 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Network:
-    """What every architecture tells of itself."""
+    """What every architecture has and tells of itself.
+
+    Args:
+        kernel: Ours only: the layers' ``kernel`` argument; None leaves their default.
+    """
+
+    kernel: str | None = None
 
     @property
     def matrix_weights(self) -> int:
@@ -80,7 +89,6 @@ class Architecture(Network):
         features: Width of the input (e).
         num_classes: Labels.
         remat: Ours only: recompute layers in the backward pass.
-        kernel: Ours only: the layers' ``kernel`` argument; None leaves their default.
     """
 
     num_dense_layers: int = 15
@@ -89,7 +97,6 @@ class Architecture(Network):
     features: int = 300
     num_classes: int = 6
     remat: bool = False
-    kernel: str | None = None
 
     @property
     def layer_units(self) -> list[int]:
@@ -125,7 +132,6 @@ class LanguageArchitecture(Network):
         dropout: Rate on the word vectors and every layer's output, a new mask each step.
         batch: Rows of a window (B).
         time: Steps of a window (T).
-        kernel: Ours only: the layers' ``kernel`` argument; None leaves their default.
     """
 
     num_layers: int = 2
@@ -135,7 +141,6 @@ class LanguageArchitecture(Network):
     dropout: float = 0.6
     batch: int = 20
     time: int = 35
-    kernel: str | None = None
 
     @property
     def input_widths(self) -> list[int]:
@@ -152,6 +157,39 @@ class LanguageArchitecture(Network):
         """
         *widths, read = self.input_widths
         return sum(4 * self.units * (width + self.units) for width in widths) + read * self.vocab_size
+
+
+@dataclass(frozen=True)
+class TaggerArchitecture(Network):
+    """A gated-skip Bi-LSTM tagger over features; the defaults are Wu et al. 2016's encoder, 7 x 512.
+
+    Args:
+        num_layers: Depth, at least 3.
+        units: Width of a layer, one direction.
+        features: Width of the input.
+        num_tags: Tags.
+        dropout: Rate on what the first and the last layer pass up.
+        time: Steps of a sentence (T).
+    """
+
+    num_layers: int = 7
+    units: int = 512
+    features: int = 655
+    num_tags: int = 50
+    dropout: float = 0.5
+    time: int = 24
+
+    @property
+    def matrix_weights(self) -> int:
+        """Number of weights in the encoder's matrices; the softmax's are too few to count.
+
+        Example:
+            >>> TaggerArchitecture().matrix_weights
+            35162112
+        """
+        widths = [self.features, *[self.units] * (self.num_layers - 1)]
+        gates = [4, 4, *[5] * (self.num_layers - 2)]
+        return sum(2 * g * self.units * (width + self.units) for g, width in zip(gates, widths, strict=True))
 
 
 @dataclass(frozen=True)
@@ -173,6 +211,7 @@ class Settings:
         scaling: Which scaling curves to measure, from ``SCALING``.
         architecture: The model of the W rows.
         language_model: The language model and its windows.
+        taggers: Encoders of taggers, each with its batch sizes.
         kernel: The layers' ``kernel`` argument; None leaves their default.
         torch: Whether to compare with PyTorch, where it is installed.
         command: The command that the rows name.
@@ -194,6 +233,10 @@ class Settings:
     scaling: tuple[str, ...] = ("depth", "width", "batch", "length")
     architecture: Architecture = Architecture()
     language_model: LanguageArchitecture = LanguageArchitecture()
+    taggers: tuple[tuple[TaggerArchitecture, tuple[int, ...]], ...] = (
+        (TaggerArchitecture(units=512), (1, 32)),
+        (TaggerArchitecture(units=128), (32,)),
+    )
     kernel: str | None = None
     torch: bool = True
     command: str = "dense-lstm-zoo bench"

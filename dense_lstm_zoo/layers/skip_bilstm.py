@@ -182,6 +182,12 @@ class SkipBiLSTM(BidirectionalEncoder):
 
         return recurrence.over_time(stack, inputs, lengths, "portable", False)
 
+    def explain_kernel(self) -> str:
+        """Return which kernel runs, and why."""
+        if self.skip in ("none", "gated_outputs"):
+            return kernels.explain(self.kernel)
+        return f"portable: skip={self.skip!r} has no other; layers without a skip {kernels.explain(self.kernel)}"
+
     def _run(self, inputs: Any, run: Any, training: bool | None) -> list[list[Any]]:
         """Return the states of both directions of every layer, with the input (projected) as layer 0's."""
         dtype = inputs.dtype

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import keras
 
 AFFIX_CHARS = 10  # five at either end of a word
+_HIGHWAY_KERNELS = ("auto", "native", "portable")  # one loop, which is all three
 
 
 def tagger(
@@ -62,7 +63,8 @@ def tagger(
         optimizer: ``sgd`` (W12) or ``adam``.
         learning_rate: The optimiser's.
         clip_norm: Largest norm of all gradients together; None is no limit.
-        kernel: Which loop over time runs; see ``layers.SkipBiLSTM``.
+        kernel: Which loop over time runs; see ``layers.SkipBiLSTM``. The highway models have one, of core ops
+            alone: neither ``compiled`` nor ``cudnn``.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
     Raises:
@@ -248,6 +250,7 @@ def highway_tagger(*, num_layers: int = 7, units: int = 512, **options: Any) -> 
     def encoder(*, kernel: str, **common: Any) -> keras.layers.Layer:
         from dense_lstm_zoo import layers
 
+        checks.one_of("kernel", kernel, _HIGHWAY_KERNELS)
         return layers.HighwayBiLSTM(num_layers, units, **common)
 
     return tagger(encoder, **options)
@@ -267,6 +270,7 @@ def rhn_tagger(*, units: int = 512, depth: int = 3, couple_gates: bool = False, 
     def encoder(*, kernel: str, **common: Any) -> keras.layers.Layer:
         from dense_lstm_zoo import layers
 
+        checks.one_of("kernel", kernel, _HIGHWAY_KERNELS)
         return layers.BiRecurrentHighway(units, depth, couple_gates=couple_gates, **common)
 
     return tagger(encoder, **options)

@@ -1,0 +1,120 @@
+"""The sides of the tagger's comparison: a gated-skip Bi-LSTM in our layer, and its cell in ``keras.layers.RNN``.
+
+Both compute the same function of the same weights (tests/test_benchmark.py) and take the same steps: SGD on the mean
+cross-entropy of the tokens, dropout on what the first and the last layer pass up. All rows are full, but both sides are
+given lengths or a mask and honour them, as they must with real text.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
+from dense_lstm_zoo.benchmark.workloads import TaggerArchitecture
+
+LEARNING_RATE = 0.02
+
+
+def random_sentences(architecture: TaggerArchitecture, batch: int, time: int) -> tuple[np.ndarray, ...]:
+    """Return features [B, T, e], lengths [B] (all T) and tags [B, T]: the same numbers in every process."""
+    rng = np.random.default_rng(SEED)
+    features = rng.normal(size=(batch, time, architecture.features)).astype(np.float32)
+    tags = rng.integers(architecture.num_tags, size=(batch, time)).astype(np.int32)
+    return features, np.full(batch, time, np.int32), tags
+
+
+class KerasTagger(KerasSide):
+    """A side that is a ``keras.Model`` of features and lengths."""
+
+    def __init__(self, architecture: TaggerArchitecture) -> None:
+        super().__init__()
+        import keras
+        import tensorflow as tf
+
+        self.architecture = architecture
+        keras.utils.set_random_seed(SEED)
+        features = keras.Input((None, architecture.features), name="features")
+        lengths = keras.Input((), dtype="int32", name="lengths")
+        logits = keras.layers.Dense(architecture.num_tags, name="logits")(self.encode(features, lengths))
+        self.model = keras.Model([features, lengths], logits)
+        self.model.compile(
+            optimizer=keras.optimizers.SGD(LEARNING_RATE),
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            jit_compile=False,
+        )
+        self._call = tf.function(lambda features, lengths: self.model([features, lengths], training=False))
+
+    @abstractmethod
+    def encode(self, features: Any, lengths: Any) -> Any:
+        """Return the states of the top layer, both directions side by side."""
+
+    def logits(self, batch: int, time: int) -> np.ndarray:
+        """Return the logits of ``random_sentences`` [B, T, tags]."""
+        import tensorflow as tf
+
+        features, lengths, _ = random_sentences(self.architecture, batch, time)
+        return self._call(tf.constant(features), tf.constant(lengths)).numpy()
+
+    def make_dataset(self, batch: int, time: int) -> Any:
+        """Return ``random_sentences`` over and over."""
+        import tensorflow as tf
+
+        features, lengths, tags = random_sentences(self.architecture, batch, time)
+        return tf.data.Dataset.from_tensors(((features, lengths), tags)).repeat()
+
+
+class OurTagger(KerasTagger):
+    """``SkipBiLSTM``."""
+
+    def encode(self, features: Any, lengths: Any) -> Any:
+        """Return the states of the top layer."""
+        from dense_lstm_zoo import layers
+
+        a = self.architecture
+        options: dict[str, Any] = {"kernel": a.kernel} if a.kernel is not None else {}
+        return layers.SkipBiLSTM(a.num_layers, a.units, dropout=a.dropout, **options)(features, lengths=lengths)
+
+
+class StockTagger(KerasTagger):
+    """The cell in two stacks of ``keras.layers.RNN``, of which one reads the sentence from its end."""
+
+    def encode(self, features: Any, lengths: Any) -> Any:
+        """Return the states of the top layer."""
+        import keras
+
+        from dense_lstm_zoo import layers
+
+        a = self.architecture
+        steps = keras.ops.cumsum(keras.ops.ones_like(features[..., 0], dtype="int32"), axis=1)
+        mask = steps <= lengths[:, None]
+        # Turned around once, below and above the stack: padding comes first, and a masked step leaves zeros.
+        masks = [mask, keras.ops.flip(mask, axis=1)]
+        outputs = [[features, keras.ops.flip(features, axis=1)]]
+        self._cells: list[Any] = []
+        for layer in range(1, a.num_layers + 1):
+            states = []
+            for d in range(2):
+                read = outputs[-1][d]
+                if layer > 2:
+                    read = keras.layers.Concatenate()([read, outputs[layer - 2][d]])
+                cell = layers.GatedSkipLSTMCell(a.units, "gated_outputs" if layer > 2 else "none")
+                self._cells.append(cell)
+                rnn = keras.layers.RNN(cell, return_sequences=True, zero_output_for_mask=True)
+                found = rnn(read, mask=masks[d])
+                states.append(keras.layers.Dropout(a.dropout)(found) if layer in (1, a.num_layers) else found)
+            outputs.append(states)
+        forward, backward = outputs[-1]
+        return keras.layers.Concatenate()([forward, keras.ops.flip(backward, axis=1)])
+
+    def variables(self) -> list[Any]:
+        """Return the cells' weights from the bottom up, forward before backward, then the softmax's."""
+        cells = [weight for cell in self._cells for weight in cell.trainable_variables]
+        return [*cells, *self.model.get_layer("logits").trainable_variables]
+
+
+def make_tagger_side(name: str, architecture: TaggerArchitecture) -> Side:
+    """Return a side by name: ``"ours"`` or ``"keras"``."""
+    return {"ours": OurTagger, "keras": StockTagger}[name](architecture)
