@@ -31,6 +31,34 @@ def _pooling(mode: str, num_directions: int = 1) -> Case:
     )
 
 
+@keras.saving.register_keras_serializable(package="tests")
+class Sliced(layers.DynamicInteractionPooling):
+    """Dynamic interaction whose lower layers, 2 and 3 wide, are cut out of the one input."""
+
+    LOWER = (slice(0, 2), slice(2, 5))
+
+    def build(self, shape):
+        super().build([(*shape[:2], 2), (*shape[:2], 3), shape])
+
+    def call(self, x, **kwargs):
+        return super().call([*(x[..., part] for part in self.LOWER), x], **kwargs)
+
+    def compute_output_spec(self, x, **kwargs):
+        lower = [keras.KerasTensor((*x.shape[:2], width), x.dtype) for width in (2, 3)]
+        return super().compute_output_spec([*lower, x], **kwargs)
+
+
+def _interaction(mode: str, iterations: int, **options: Any) -> Case:
+    constant = options.get("weights") == "constant"
+    return Case(
+        f"interaction_{mode}_{iterations}{'_constant' if constant else ''}",
+        lambda **kw: Sliced(iterations, mode, **options, **kw),
+        lambda x, n, w: reference.dynamic_interaction(
+            [x[..., part] for part in Sliced.LOWER], x, n, w, mode, iterations, constant
+        )[0],
+    )
+
+
 def _stack(wiring: str, cell: str) -> Case:
     return Case(
         f"{wiring}_{cell}_states",
@@ -100,6 +128,15 @@ CASES = [
     _pooling("max"),
     _pooling("last"),
     _pooling("attention"),
+    *(_interaction(mode, 2) for mode in layers.dynamic_interaction.MODES),
+    _interaction("position", 1),
+    _interaction("position", 3),
+    _interaction("vector", 2, weights="constant"),
+    Case(
+        "dynamic_self_attention",
+        lambda **kw: layers.DynamicSelfAttention(3, 2, 3, **kw),
+        lambda x, n, w: reference.dynamic_self_attention(x, n, w, 2, 3),
+    ),
 ]
 BY_NAME = {case.name: case for case in CASES}
 

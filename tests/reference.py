@@ -114,6 +114,63 @@ def pool(x, lengths, mode, num_directions=1, weights=()):
     return pooled
 
 
+def softmax(x):
+    powers = np.exp(x - x.max())
+    return powers / powers.sum()
+
+
+def dynamic_interaction(lower, top, lengths, weights, mode, iterations, constant=False):
+    """Algorithm 1 of Xie et al. 2019, one sentence and one lower layer at a time; returns w and, by layer, c and v.
+
+    Weights: W_j and b_j side by side for all layers, then each P_j.
+    """
+    kernel, bias, *projections = (w.astype(np.float64) for w in weights)
+    widths = [u.shape[-1] for u in lower] if mode == "vector" else [kernel.shape[1] // len(lower)] * len(lower)
+    found, shares, gates = [], [], []
+    for j, (u, width) in enumerate(zip(lower, widths, strict=True)):
+        part = slice(sum(widths[:j]), sum(widths[: j + 1]))
+        w, c_j, v_j = np.zeros((len(top), width)), np.zeros(top.shape[:2]), []
+        for i, n in enumerate(lengths):
+            states, own = top[i, :n].astype(np.float64), u[i, :n].astype(np.float64)
+            x = states @ kernel[:, part] + bias[part]
+            x = np.where(x > 0, x, 0.2 * x)
+            b, c = np.zeros(n), np.zeros(n)
+            v = np.full(n, 0.5)
+            for _ in range(0 if constant or not n else iterations):
+                c = softmax(b)
+                if mode == "position":
+                    v = sigmoid(c * own.mean(axis=1))
+                    b = b + v * x.sum(axis=1)
+                else:
+                    seen = own @ projections[j] if projections else own
+                    v = sigmoid((c[:, None] * seen).mean(axis=0))
+                    b = b + x @ v
+            c_j[i, :n] = c
+            v_j.append(v)
+            if n:
+                w[i] = (v[:, None] * x if mode == "position" or constant else v * x).mean(axis=0)
+        found.append(w)
+        shares.append(c_j)
+        gates.append(v_j)
+    return np.concatenate(found, axis=1), shares, gates
+
+
+def dynamic_self_attention(x, lengths, weights, num_heads, iterations):
+    """Yoon et al. 2018, one sentence and one head at a time."""
+    kernel, bias = (w.astype(np.float64) for w in weights)
+    units = kernel.shape[1] // num_heads
+    pooled = np.zeros((len(x), kernel.shape[1]))
+    for i, n in enumerate(lengths):
+        for part in (slice(head * units, (head + 1) * units) for head in range(num_heads)):
+            y = x[i, :n].astype(np.float64) @ kernel[:, part] + bias[part]
+            y, q = np.where(y > 0, y, 0.2 * y), np.zeros(n)
+            for _ in range(iterations if n else 0):
+                z = np.tanh(softmax(q) @ y)
+                q = q + y @ z
+                pooled[i, part] = z
+    return pooled
+
+
 def skip_sentence(x, k, kernel, recurrent, bias, skip, skip_kernel=None):
     """Wu et al. 2016, Eqs 9-15 and Table 2, for one sentence; gates stored as i, f, c, o and, of a gated skip, g."""
     n = recurrent.shape[0]

@@ -7,6 +7,7 @@ from dense_lstm_zoo.layers.bilstm import BiLSTM
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.layers.dense_bilstm import DenseBiLSTM
 from dense_lstm_zoo.layers.dense_lstm import DenseLSTM
+from dense_lstm_zoo.layers.dynamic_interaction import DynamicInteractionPooling, DynamicSelfAttention
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.highway_lstm import HighwayBiLSTM, HighwayLSTMCell
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks
@@ -30,6 +31,8 @@ __all__ = [
     "CharacterCNN",
     "DenseBiLSTM",
     "DenseLSTM",
+    "DynamicInteractionPooling",
+    "DynamicSelfAttention",
     "GatedContextWindow",
     "GatedSkipLSTMCell",
     "HighwayBiLSTM",

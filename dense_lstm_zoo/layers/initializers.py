@@ -1,7 +1,8 @@
-"""Initialisers of recurrent weights that Keras has not."""
+"""Initialisers that Keras has not: of weights that hold several matrices side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -41,6 +42,37 @@ class OrthogonalBlocks(keras.initializers.Initializer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments."""
         return {"seed": self.seed}
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class Blocks(keras.initializers.Initializer):
+    """Matrices side by side in one weight, each initialised as if it stood alone.
+
+    Args:
+        initializer: Initialises each matrix.
+        widths: How many columns each has.
+
+    Example:
+        >>> Blocks(keras.initializers.Identity(), [2, 2])((2, 4)).numpy().tolist()
+        [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+    """
+
+    def __init__(self, initializer: Any, widths: Sequence[int]) -> None:
+        self.initializer, self.widths = keras.initializers.get(initializer), list(widths)
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any = None, **_: Any) -> Any:
+        """Return the weight [in, sum of widths]."""
+        config = self.initializer.get_config()
+        blocks = []
+        for i, width in enumerate(self.widths):
+            seed = config.get("seed")  # one seed would make all blocks alike
+            own = config if seed is None else {**config, "seed": seed + i}
+            blocks.append(self.initializer.from_config(own)((shape[0], width), dtype=dtype))
+        return ops.concatenate(blocks, axis=1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments."""
+        return {"initializer": keras.initializers.serialize(self.initializer), "widths": self.widths}
 
 
 def scaled_normal() -> keras.initializers.Initializer:

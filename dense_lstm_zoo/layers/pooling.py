@@ -13,11 +13,6 @@ from dense_lstm_zoo.layers import recurrence
 POOLINGS = ("mean", "max", "last", "attention")
 
 
-def _wide(x: Any) -> Any:
-    """Cast to at least float32: sums of hundreds of half-precision states lose digits, and counts stop at 256."""
-    return ops.cast(x, "float64" if x.dtype == "float64" else "float32")
-
-
 def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
     """Softmax over the true places of ``mask``: zeros elsewhere, and all zeros where none is true (no 0 / 0).
 
@@ -95,12 +90,12 @@ class MaskedPooling(keras.layers.Layer):
         return ops.cast(pooled, inputs.dtype)
 
     def _mean(self, inputs: Any, lengths: Any, real: Any) -> Any:
-        states = _wide(inputs)
+        states = recurrence.wide(inputs)
         total = ops.sum(ops.where(real, states, ops.zeros_like(states)), axis=1)
         return total / ops.cast(ops.maximum(lengths, 1), total.dtype)[:, None]
 
     def _max(self, inputs: Any, lengths: Any, real: Any) -> Any:
-        states = _wide(inputs)
+        states = recurrence.wide(inputs)
         largest = ops.max(ops.where(real, states, ops.full_like(states, -1e30)), axis=1)
         return ops.where((lengths > 0)[:, None], largest, ops.zeros_like(largest))
 
@@ -114,9 +109,9 @@ class MaskedPooling(keras.layers.Layer):
         return ops.concatenate([last[:, :half], inputs[:, 0, half:]], axis=-1)
 
     def _attention(self, inputs: Any, lengths: Any, real: Any) -> Any:
-        scores = _wide(ops.matmul(ops.tanh(ops.matmul(inputs, self.kernel) + self.bias), self.query))
+        scores = recurrence.wide(ops.matmul(ops.tanh(ops.matmul(inputs, self.kernel) + self.bias), self.query))
         weights = masked_softmax(scores, real)
-        states = _wide(inputs)
+        states = recurrence.wide(inputs)
         return ops.sum(weights * ops.where(real, states, ops.zeros_like(states)), axis=1)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:

@@ -1,0 +1,329 @@
+"""Pooling that lets the layers of an encoder weigh each other's words (Xie et al. 2019), and self-attention like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.initializers import Blocks
+from dense_lstm_zoo.layers.pooling import masked_softmax
+from dense_lstm_zoo.layers.recurrence import wide
+
+MODES = ("position", "vector", "projected_vector")
+WEIGHTS = ("routed", "constant")
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class DynamicInteractionPooling(keras.layers.Layer):
+    """Pool the top layer's states once for each layer below, with weights that come of both (Algorithm 1).
+
+    For each lower layer j with states u_t in R^{d_j}, and x_t = LeakyReLU(W_j h_t + b_j) in R^{d_c} of the top states
+    h_t, b_t = 0 and, ``iterations`` times over the n real steps:
+
+        c = softmax(b);  s_t = c_t mean(u_t);  v_t = sigmoid(s_t);  b_t += v_t sum(x_t)
+
+    then w_j = (1/n) sum_t v_t x_t, and the output is [w_1; ...; w_{L-1}]. That is ``mode="position"``, a weight a word.
+    In ``"vector"``, d_c being d_j, s = (1/n) sum_t c_t u_t, v = sigmoid(s) in R^{d_c}, b_t += <v, x_t> and
+    w_j = v * (1/n) sum_t x_t; in ``"projected_vector"`` a matrix P_j maps u_t to d_c features first (X1).
+
+    All layers are computed together. Be warned that v hardly leaves 1/2: c_t sums to 1 over the words, so v lies in
+    (0.269, 0.731) where states lie in (-1, 1), and ``weights="constant"`` is the comparison that tells what v is worth.
+
+    Args:
+        iterations: Rounds r; with 1, c is uniform.
+        mode: ``position``, ``vector`` or ``projected_vector``.
+        weights: ``routed``, as above, or ``constant``: v = 1/2, without any routing.
+        units: d_c; None is half the top layer's width (``vector`` has no choice).
+        stop_gradient: Whether c is taken as a constant in the backward pass (X5).
+        negative_slope: Of the LeakyReLU.
+        kernel_initializer: Initialiser of each W_j and P_j.
+        kernel_regularizer: Regulariser of all W_j together.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: A list [U_1, ..., U_{L-1}, U_top] of states (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded; or a list of one for each input, all the same.
+        return_routing: Whether to return c, v and b as well.
+
+    Returns:
+        (batch, (L - 1) d_c), zeros for an empty row. With ``return_routing`` also a dictionary: ``c`` and ``b`` of the
+        last round (batch, time, L - 1), and ``v``, (batch, time, L - 1), or (batch, L - 1, d_c) in the vector modes,
+        where a layer narrower than the widest is padded with halves.
+
+    Raises:
+        ValueError: An unknown mode, fewer than two inputs, inputs of another rank.
+
+    Reference: Xie et al. 2019, section 3.4, Algorithm 1. Parameters: sum_j (d_top d_c + d_c), and d_j d_c each for P_j.
+
+    Example:
+        >>> import numpy as np
+        >>> states = [np.ones((2, 4, width), "float32") for width in (6, 6, 8)]
+        >>> DynamicInteractionPooling()(states, lengths=np.array([4, 2])).shape
+        TensorShape([2, 8])
+    """
+
+    def __init__(
+        self,
+        iterations: int = 2,
+        mode: str = "position",
+        weights: str = "routed",
+        *,
+        units: int | None = None,
+        stop_gradient: bool = False,
+        negative_slope: float = 0.2,
+        kernel_initializer: Any = "glorot_uniform",
+        kernel_regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.iterations = checks.integer("iterations", iterations)
+        self.mode = checks.one_of("mode", mode, MODES)
+        self.weighting = checks.one_of("weights", weights, WEIGHTS)
+        if units is not None and mode == "vector":
+            raise ValueError("mode='vector' takes no units: its vectors are as long as the lower layers' states.")
+        self.units = None if units is None else checks.integer("units", units)
+        self.stop_gradient, self.negative_slope = stop_gradient, float(negative_slope)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.supports_masking = True
+
+    def build(self, inputs_shape: list[tuple[int | None, ...]]) -> None:
+        """Create the weights for a list of shapes (batch, time, features)."""
+        *self.lower_widths, top = self._widths(inputs_shape)
+        units = top // 2 if self.units is None else self.units
+        if not units:
+            raise ValueError(f"The top layer has {top} feature, of which half is none: give units.")
+        self.widths = self.lower_widths if self.mode == "vector" else [units] * len(self.lower_widths)
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(top, sum(self.widths)),
+            initializer=Blocks(self.kernel_initializer.clone(), self.widths),
+            regularizer=self.kernel_regularizer,
+        )
+        self.bias = self.add_weight(name="bias", shape=(sum(self.widths),), initializer="zeros")
+        self.projections = []
+        if self.mode == "projected_vector" and self.weighting == "routed":
+            self.projections = [
+                self.add_weight(
+                    name=f"projection_{j}", shape=(width, units), initializer=self.kernel_initializer.clone()
+                )
+                for j, width in enumerate(self.lower_widths, start=1)
+            ]
+
+    def _widths(self, inputs_shape: Any) -> list[int]:
+        shapes = list(inputs_shape)
+        if len(shapes) < 2 or any(
+            not isinstance(shape, list | tuple) or len(shape) != 3 or shape[-1] is None for shape in shapes
+        ):
+            raise ValueError(
+                "DynamicInteractionPooling takes a list of at least two inputs of shape (batch, time, features), the "
+                f"top layer's last; received shapes {inputs_shape}."
+            )
+        return [int(shape[-1]) for shape in shapes]
+
+    def call(self, inputs: list[Any], lengths: Any = None, mask: Any = None, return_routing: bool = False) -> Any:
+        """Pool; see the class for the arguments."""
+        *lower, top = inputs
+        lengths = recurrence.resolve_lengths(top, lengths, mask[-1] if isinstance(mask, list | tuple) else mask)
+        real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(top)[1]), (1, 0, 2))
+        x = ops.leaky_relu(wide(ops.matmul(top, self.kernel) + self.bias), self.negative_slope)
+        x = ops.where(real, x, ops.zeros_like(x))
+        steps = ops.cast(ops.maximum(lengths, 1), x.dtype)[:, None, None]
+        zeros = ops.zeros((ops.shape(top)[0], ops.shape(top)[1], len(lower)), x.dtype)
+        routing = {"c": masked_softmax(zeros, real), "b": zeros}
+        if self.weighting == "constant":
+            routing["v"] = 0.5 * ops.ones_like(zeros)
+            pooled = 0.5 * ops.sum(x, axis=1) / steps[:, 0]
+        else:
+            lower = [ops.where(real, wide(u), 0.0) for u in lower]
+            x = self._by_layer(x)
+            route = self._route_positions if self.mode == "position" else self._route_vectors
+            pooled, routing = route(lower, x, real, steps, zeros)
+            pooled = self._side_by_side(pooled)
+        pooled = ops.cast(pooled, top.dtype)
+        return (pooled, routing) if return_routing else pooled
+
+    def _route_positions(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
+        means = ops.stack([ops.mean(u, axis=-1) for u in lower], axis=-1)
+        sums = ops.sum(x, axis=-1)
+        for _ in range(self.iterations):
+            c = self._shares(b, real)
+            v = ops.sigmoid(c * means)
+            b = b + v * sums
+        return ops.sum(v[..., None] * x, axis=1) / steps, {"c": c, "v": v, "b": b}
+
+    def _route_vectors(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
+        # The states' weighted mean is projected, not each state: the same, as nothing stands between.
+        if self.projections:
+            projections = _stack([wide(ops.convert_to_tensor(p)) for p in self.projections], axis=0)
+        u = _stack(lower, axis=2)
+        for _ in range(self.iterations):
+            c = self._shares(b, real)
+            s = ops.einsum("btj,btjd->bjd", c, u) / steps
+            v = ops.sigmoid(ops.einsum("bjd,jdc->bjc", s, projections) if self.projections else s)
+            b = b + ops.einsum("bjc,btjc->btj", v, x)
+        return v * ops.sum(x, axis=1) / steps, {"c": c, "v": v, "b": b}
+
+    def _shares(self, b: Any, real: Any) -> Any:
+        c = masked_softmax(b, real)
+        return ops.stop_gradient(c) if self.stop_gradient else c
+
+    def _by_layer(self, x: Any) -> Any:
+        """Return (batch, time, sum of widths) as (batch, time, layers, widest): narrow layers get zeros behind."""
+        if len(set(self.widths)) == 1:
+            return ops.reshape(x, (*ops.shape(x)[:2], len(self.widths), self.widths[0]))
+        ends = [sum(self.widths[: j + 1]) for j in range(len(self.widths) - 1)]
+        return _stack(ops.split(x, ends, axis=-1), axis=2)
+
+    def _side_by_side(self, pooled: Any) -> Any:
+        """Return (batch, layers, widest) as (batch, sum of widths)."""
+        if len(set(self.widths)) == 1:
+            return ops.reshape(pooled, (ops.shape(pooled)[0], sum(self.widths)))
+        return ops.concatenate([pooled[:, j, :width] for j, width in enumerate(self.widths)], axis=-1)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """Return None: no steps are left."""
+        return None
+
+    def compute_output_spec(self, inputs: list[Any], *args: Any, return_routing: bool = False, **kwargs: Any) -> Any:
+        """Return the specs of what a call returns."""
+        *lower, top = self._widths([x.shape for x in inputs])
+        batch, time = inputs[-1].shape[:2]
+        units = top // 2 if self.units is None else self.units
+        widths = lower if self.mode == "vector" else [units] * len(lower)
+        pooled = keras.KerasTensor((batch, sum(widths)), inputs[-1].dtype)
+        if not return_routing:
+            return pooled
+        words = keras.KerasTensor((batch, time, len(lower)), "float32")
+        by_word = self.mode == "position" or self.weighting == "constant"
+        v = words if by_word else keras.KerasTensor((batch, len(lower), max(widths)), "float32")
+        return pooled, {"c": words, "v": v, "b": words}
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        names = ("iterations", "mode", "units", "stop_gradient", "negative_slope")
+        return {
+            **super().get_config(),
+            **{name: getattr(self, name) for name in names},
+            "weights": self.weighting,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+        }
+
+
+def _stack(tensors: list[Any], axis: int) -> Any:
+    """Stack along ``axis`` tensors whose last two sizes may differ, padded with zeros behind to the largest."""
+    ranks = len(tensors[0].shape)
+    places = [ranks - 1] if axis == 2 else [ranks - 2, ranks - 1]
+    largest = {place: max(x.shape[place] for x in tensors) for place in places}
+    padded = []
+    for x in tensors:
+        missing = [(0, largest[place] - x.shape[place]) if place in largest else (0, 0) for place in range(ranks)]
+        padded.append(ops.pad(x, missing) if any(after for _, after in missing) else x)
+    return ops.stack(padded, axis=axis)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class DynamicSelfAttention(keras.layers.Layer):
+    """Pool states by attention whose query is found by iterating (Yoon et al. 2018).
+
+    x_t = LeakyReLU(W h_t + b) and q_t = 0; ``iterations`` times over the real steps: a = softmax(q),
+    z = tanh(sum_t a_t x_t), q_t += <x_t, z>. The output is z; heads, each with weights of its own, stand side by side.
+
+    Args:
+        units: Length of a head's z.
+        num_heads: Number of heads.
+        iterations: Rounds r; with 1, a is uniform.
+        negative_slope: Of the LeakyReLU.
+        kernel_initializer: Initialiser of each head's W.
+        kernel_regularizer: Regulariser of all W together.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: States (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        return_attention: Whether to return the last round's a as well.
+
+    Returns:
+        (batch, num_heads * units), zeros for an empty row; with ``return_attention`` also a, (batch, time, num_heads).
+
+    Raises:
+        ValueError: A number that is no integer or below 1, an input of another rank.
+
+    Reference: Yoon et al. 2018, arXiv:1808.07383, as compared in Xie et al. 2019. Parameters: heads * units * (d + 1).
+
+    Example:
+        >>> import numpy as np
+        >>> DynamicSelfAttention(3, num_heads=2)(np.ones((2, 4, 5), "float32"), lengths=np.array([4, 2])).shape
+        TensorShape([2, 6])
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_heads: int = 1,
+        iterations: int = 2,
+        *,
+        negative_slope: float = 0.2,
+        kernel_initializer: Any = "glorot_uniform",
+        kernel_regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units, self.num_heads = checks.integer("units", units), checks.integer("num_heads", num_heads)
+        self.iterations = checks.integer("iterations", iterations)
+        self.negative_slope = float(negative_slope)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.supports_masking = True
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        widths = [self.units] * self.num_heads
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(checks.num_features(self, inputs_shape), sum(widths)),
+            initializer=Blocks(self.kernel_initializer.clone(), widths),
+            regularizer=self.kernel_regularizer,
+        )
+        self.bias = self.add_weight(name="bias", shape=(sum(widths),), initializer="zeros")
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, return_attention: bool = False) -> Any:
+        """Pool; see the class for the arguments."""
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        batch, time = ops.shape(inputs)[:2]
+        real = ops.transpose(recurrence.sequence_mask(lengths, time), (1, 0, 2))
+        x = ops.leaky_relu(wide(ops.matmul(inputs, self.kernel) + self.bias), self.negative_slope)
+        x = ops.reshape(ops.where(real, x, ops.zeros_like(x)), (batch, time, self.num_heads, self.units))
+        q = ops.zeros((batch, time, self.num_heads), x.dtype)
+        for _ in range(self.iterations):
+            a = masked_softmax(q, real)
+            z = ops.tanh(ops.einsum("bth,bthu->bhu", a, x))
+            q = q + ops.einsum("bthu,bhu->bth", x, z)
+        pooled = ops.cast(ops.reshape(z, (batch, self.num_heads * self.units)), inputs.dtype)
+        return (pooled, a) if return_attention else pooled
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """Return None: no steps are left."""
+        return None
+
+    def compute_output_spec(self, inputs: Any, *args: Any, return_attention: bool = False, **kwargs: Any) -> Any:
+        """Return the specs of what a call returns."""
+        batch, time = inputs.shape[:2]
+        pooled = keras.KerasTensor((batch, self.num_heads * self.units), inputs.dtype)
+        return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {
+            **super().get_config(),
+            **{name: getattr(self, name) for name in ("units", "num_heads", "iterations", "negative_slope")},
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+        }
