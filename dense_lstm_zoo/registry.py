@@ -31,7 +31,7 @@ class ModelEntry:
     task: str
     paper: str
     factory: Callable[..., Any]
-    options: Callable[..., Any]
+    options: tuple[Callable[..., Any], ...]
     encoder_parameters: Callable[..., int]
 
     @property
@@ -42,20 +42,20 @@ class ModelEntry:
     @property
     def arguments(self) -> dict[str, Any]:
         """Argument names with their defaults (``REQUIRED`` where there is none): the model's own, then the task's."""
-        functions = (self.factory, self.options)
+        functions = (self.factory, *self.options)
         parameters = [p for function in functions for p in inspect.signature(function).parameters.values()]
         return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def register(
-    *, task: str, paper: str, options: Callable[..., Any], encoder_parameters: Callable[..., int]
+    *, task: str, paper: str, options: tuple[Callable[..., Any], ...], encoder_parameters: Callable[..., int]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that registers a factory under its function's name.
 
     Args:
         task: ``"classification"``, ``"language_model"`` or ``"tagging"``.
         paper: The source, with the equations.
-        options: The function whose keyword-only arguments all factories of the task share and pass on.
+        options: The functions whose keyword-only arguments the factories share and pass on.
         encoder_parameters: The closed formula: resolved arguments and ``biases`` to a number.
     """
 

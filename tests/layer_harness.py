@@ -100,6 +100,11 @@ CASES = [
         reference.dense_bilstm,
     ),
     Case(
+        "dense_bilstm_decoupled",
+        lambda **kw: layers.DenseBiLSTM(2, 3, 4, couple_directions=False, return_all_layers=True, **kw),
+        reference.decoupled_dense_bilstm,
+    ),
+    Case(
         "dense_bilstm_no_dense_layer",
         lambda **kw: layers.DenseBiLSTM(0, 3, 4, **kw),
         lambda x, n, w: reference.dense_bilstm(x, n, w)[-1],

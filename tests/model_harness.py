@@ -20,6 +20,7 @@ TINY = {
     "num_dense_layers": 2,
     "dense_units": 3,
     "top_units": 4,
+    "attention_units": 3,
 }
 
 

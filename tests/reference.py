@@ -46,6 +46,19 @@ def dense_bilstm(x, lengths, weights):
     return layers
 
 
+def decoupled_dense_bilstm(x, lengths, weights):
+    """Eqs 7-8 of Xie et al. 2019: each direction reads the input and its own states below; all layers' states."""
+    reads, layers = [x.astype(np.float64)] * 2, []
+    for i in range(0, len(weights), 6):
+        units = weights[i + 1].shape[0]
+        both = [weights[i : i + 3], weights[i + 3 : i + 6]]
+        # Two copies of a direction, of which the right one is kept.
+        states = [lstm(reads[d], lengths, [*both[d], *both[d]])[0][..., d * units : (d + 1) * units] for d in (0, 1)]
+        layers.append(np.concatenate(states, axis=-1))
+        reads = [np.concatenate([read, own], axis=-1) for read, own in zip(reads, states, strict=True)]
+    return layers
+
+
 def gru_sentence(x, kernel, recurrent, bias, h):
     """Cho et al. 2014 in cuDNN's form, which is Keras': the reset gate acts after the product; gates z, r, h."""
     states = []

@@ -49,11 +49,26 @@ def test_a_model_overfits_a_handful_of_sentences(name):
     assert (model.predict_on_batch(ids).argmax(axis=1) == labels).all()
 
 
-@models
-@pytest.mark.parametrize("pooling", ["mean", "attention"])
+def choices() -> list[tuple[str, dict]]:
+    """Every model with each of the choices that change its number of weights."""
+    options = {
+        "pooling": ("mean", "attention"),
+        "mode": ("position", "vector", "projected_vector"),
+        "weights": ("constant",),
+        "couple_directions": (False,),
+        "num_heads": (1, 2),
+    }
+    found = []
+    for name in zoo.list_models(task="classification"):
+        known = zoo.describe(name).arguments
+        found += [(name, {option: value}) for option in options if option in known for value in options[option]]
+    return found
+
+
+@pytest.mark.parametrize(("name", "choice"), choices(), ids=str)
 @pytest.mark.parametrize("embedding_dim", [6, 8])
-def test_the_closed_formula_counts_what_the_built_model_has(name, pooling, embedding_dim):
-    arguments = {**harness.tiny_arguments(name), "embedding_dim": embedding_dim, "pooling": pooling}
+def test_the_closed_formula_counts_what_the_built_model_has(name, choice, embedding_dim):
+    arguments = {**harness.tiny_arguments(name), "embedding_dim": embedding_dim, **choice}
     model = zoo.build(name, **arguments)
     for biases in (True, False):
         by_formula = zoo.count_encoder_parameters(name, biases=biases, **arguments)
@@ -106,6 +121,46 @@ print("same:", len(expected.files))
     root = Path(__file__).parents[1]
     run = subprocess.run([sys.executable, "-c", script, tmp_path], cwd=root, capture_output=True, text=True)
     assert run.stdout.strip() == f"same: {len(expected)}", run.stderr
+
+
+def test_the_papers_sizes():
+    # X6, X12: 14 layers of 13 and one of 100 over words of 350 features; 281,400 in the interaction of 14 layers
+    dense = {"embedding_dim": 350, "num_dense_layers": 14}
+    assert zoo.count_encoder_parameters("dc_bilstm", **dense) == 1_428_048
+    assert zoo.count_encoder_parameters("dc_bilstm", couple_directions=False, **dense) == 1_159_416
+    assert zoo.count_encoder_parameters("di_bilstm", embedding_dim=350) == 1_428_048 + 281_400
+    # 4 x 100: three layers below the top, each with a 200 x 100 matrix
+    stack = zoo.count_encoder_parameters("stacked_bilstm", num_layers=4)
+    assert zoo.count_encoder_parameters("stacked_di_bilstm") == stack + 3 * (200 * 100 + 100)
+    assert zoo.count_encoder_parameters("dsa_bilstm") == stack + 200 * 100 + 100
+
+
+def test_dynamic_interaction_has_its_penalty_and_its_ablation_differs():
+    model = harness.tiny("di_bilstm", pooling_l2=2.0, l2=0.0)
+    kernel = model.get_layer("pooling").kernel.numpy()
+    assert float(sum(model.losses)) == pytest.approx(2 * np.square(kernel).sum(), rel=1e-5)
+    halves = harness.tiny("di_bilstm", weights="constant")
+    # Small weights would show nothing: states near 0 leave every v at a half.
+    rng = np.random.default_rng(0)
+    model.set_weights([rng.normal(size=w.shape) for w in model.get_weights()])
+    halves.set_weights(model.get_weights())
+    assert np.abs(halves(harness.ids()) - model(harness.ids())).max() > 1e-4
+    assert not harness.tiny("dsa_bilstm", pooling_l2=0.0, l2=0.0).losses
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("di_bilstm", {"num_dense_layers": 0}, "num_dense_layers must be an integer of at least 1"),
+        ("stacked_di_bilstm", {"num_layers": 1}, "num_layers must be an integer of at least 2"),
+        ("di_bilstm", {"mode": "vectors"}, "Did you mean 'vector'"),
+        ("di_bilstm", {"pooling": "mean"}, "Unknown argument of di_bilstm: 'pooling'"),
+        ("dsa_bilstm", {"num_heads": 0}, "num_heads must be"),
+    ],
+)
+def test_bad_arguments_of_the_interaction_are_refused(name, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        zoo.build(name, **{**harness.tiny_arguments(name), **arguments})
 
 
 def test_the_options_of_the_softmax_do_what_they_say():

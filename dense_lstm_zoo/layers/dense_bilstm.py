@@ -24,6 +24,8 @@ class DenseBiLSTM(keras.layers.Layer):
         num_dense_layers: Narrow layers below the top (dl). 0 leaves one Bi-LSTM of ``top_units``.
         dense_units: Units of a narrow layer, one direction (dh). 0 makes no narrow layer either.
         top_units: Units of the top layer, one direction (th).
+        couple_directions: Let both directions of a layer read both of those below; else each reads its own and the
+            input (Eqs 7-8 of Xie et al. 2019), and the sums above have dh (l-1) and dh dl in place of their doubles.
         return_all_layers: Return the list [H_1, ..., H_dl, H_top] in place of H_top.
         remat: Recompute each layer in the backward pass instead of keeping what it read: the concatenations are
             what makes memory quadratic in depth. Values and gradients stay the same; a step costs up to a third more.
@@ -56,6 +58,7 @@ class DenseBiLSTM(keras.layers.Layer):
         dense_units: int = 13,
         top_units: int = 100,
         *,
+        couple_directions: bool = True,
         return_all_layers: bool = False,
         remat: bool = False,
         kernel_initializer: Any = "glorot_uniform",
@@ -68,6 +71,7 @@ class DenseBiLSTM(keras.layers.Layer):
         self.num_dense_layers = checks.integer("num_dense_layers", num_dense_layers, minimum=0)
         self.dense_units = checks.integer("dense_units", dense_units, minimum=0)
         self.top_units = checks.integer("top_units", top_units)
+        self.couple_directions = couple_directions
         self.return_all_layers = return_all_layers
         self.remat = remat
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -95,7 +99,7 @@ class DenseBiLSTM(keras.layers.Layer):
         width = checks.num_features(self, inputs_shape)
         for layer in self.layers:
             layer.build((*inputs_shape[:2], width))
-            width += layer.output_units
+            width += layer.output_units if self.couple_directions else layer.units
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
@@ -119,7 +123,10 @@ class DenseBiLSTM(keras.layers.Layer):
         """
 
         def run(*states: Any) -> list[Any]:
-            return [*states, *layer.run(list(states), lengths, kernel)[0]]
+            forward = backward = list(states)
+            if not self.couple_directions:
+                forward, backward = ([states[0], *states[d::2]] for d in (1, 2))
+            return [*states, *layer.run(forward, lengths, kernel, backward_inputs=backward)[0]]
 
         return (keras.remat(run) if self.remat else run)(*read)
 
@@ -139,6 +146,7 @@ class DenseBiLSTM(keras.layers.Layer):
             "num_dense_layers": self.num_dense_layers,
             "dense_units": self.dense_units,
             "top_units": self.top_units,
+            "couple_directions": self.couple_directions,
             "return_all_layers": self.return_all_layers,
             "remat": self.remat,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),

@@ -147,6 +147,7 @@ class LSTM(keras.layers.Layer):
         final_state: bool = False,
         recurrent_mask: Any = None,
         drop_weights: Callable[[Any], Any] | None = None,
+        backward_inputs: list[Any] | None = None,
     ) -> list[list[Any]]:
         """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``.
 
@@ -163,6 +164,7 @@ class LSTM(keras.layers.Layer):
             kernel=kernel,
             final_state=final_state,
             recurrent_mask=recurrent_mask,
+            backward_inputs=backward_inputs,
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

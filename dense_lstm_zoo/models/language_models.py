@@ -212,7 +212,7 @@ def _count(wiring: str) -> Callable[..., int]:
 
 def _register(equations: str, wiring: str) -> Callable[..., Any]:
     paper = f"Godin et al. 2017, {equations}, arXiv:1707.06130"
-    return register(task="language_model", paper=paper, options=language_model, encoder_parameters=_count(wiring))
+    return register(task="language_model", paper=paper, options=(language_model,), encoder_parameters=_count(wiring))
 
 
 @_register("Eqs 6-7 (the baseline of Zaremba et al. 2014)", "stacked")

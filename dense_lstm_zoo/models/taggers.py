@@ -174,7 +174,7 @@ def _highway_network_count(*, units: int, depth: int, couple_gates: bool, biases
 
 def _register(equations: str, count: Callable[..., int]) -> Callable[..., Any]:
     paper = f"Wu et al. 2016, {equations}, arXiv:1610.03167"
-    return register(task="tagging", paper=paper, options=tagger, encoder_parameters=count)
+    return register(task="tagging", paper=paper, options=(tagger,), encoder_parameters=count)
 
 
 @_register("Eq 9", _skip_count)

@@ -78,12 +78,12 @@ def explain(kernel: str) -> str:
     return reasons.get(_automatic(training=None), by_batch)
 
 
-def run_on_inputs(inputs: Any, lengths: Any, directions: list[Any], start: list[tuple[Any, Any]]) -> list[Any]:
-    """Run the kernel that projects its inputs itself, for each direction."""
+def run_on_inputs(inputs: list[Any], lengths: Any, directions: list[Any], start: list[tuple[Any, Any]]) -> list[Any]:
+    """Run the kernel that projects its inputs itself, for each direction with what it reads."""
     from dense_lstm_zoo.layers.recurrence.cudnn import cudnn_lstm
 
     return [
-        cudnn_lstm(inputs, lengths, w.kernel, w.recurrent_kernel, w.bias, *start[d], reverse=bool(d))
+        cudnn_lstm(inputs[d], lengths, w.kernel, w.recurrent_kernel, w.bias, *start[d], reverse=bool(d))
         for d, w in enumerate(directions)
     ]
 

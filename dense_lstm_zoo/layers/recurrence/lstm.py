@@ -29,6 +29,7 @@ def lstm(
     kernel: str,
     final_state: bool = False,
     recurrent_mask: Any = None,
+    backward_inputs: list[Any] | None = None,
 ) -> list[list[Any]]:
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
@@ -41,6 +42,7 @@ def lstm(
         final_state: Whether to return the final state as well.
         recurrent_mask: [B, u], what h is multiplied by on its way to the next step (recurrent dropout); one direction
             and the portable kernel only.
+        backward_inputs: What the backward direction reads in place of ``inputs``.
 
     Returns:
         The states [T, B, u] of each direction, zeros past the length; with ``final_state`` also the final h of each
@@ -48,15 +50,20 @@ def lstm(
     """
     dtype = inputs[0].dtype
     state_dtype = "float64" if dtype == "float64" else "float32"
+    reads = [inputs, inputs if backward_inputs is None else backward_inputs][: len(directions)]
     start = _start(initial_state, len(directions), ops.shape(inputs[0])[1], state_dtype)
     if kernel == "cudnn":
-        ran = kernels.run_on_inputs(join(inputs), lengths, directions, start)
+        joined = join(inputs)
+        joined_reads = [joined if read is inputs else join(read) for read in reads]
+        ran = kernels.run_on_inputs(joined_reads, lengths, directions, start)
     else:
         # One product for all steps; only the small recurrent product is left inside the loop. Both directions read the
         # same: it is joined once.
-        if len(inputs) > 2:
-            inputs = [inputs[0], join(inputs[1:])]
-        projected = [ops.cast(project(inputs, d.kernel) + d.bias, state_dtype) for d in directions]
+        shortened = _in_two_parts(inputs)
+        reads = [shortened if read is inputs else _in_two_parts(read) for read in reads]
+        projected = [
+            ops.cast(project(read, d.kernel) + d.bias, state_dtype) for read, d in zip(reads, directions, strict=True)
+        ]
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         run = kernels.select(kernel)
         if recurrent_mask is not None:
@@ -67,6 +74,10 @@ def lstm(
         ]
     wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]
     return [[ops.cast(x, dtype) for x in part] for part in wanted]
+
+
+def _in_two_parts(inputs: list[Any]) -> list[Any]:
+    return [inputs[0], join(inputs[1:])] if len(inputs) > 2 else inputs
 
 
 def _start(initial_state: Any, num_directions: int, batch: Any, dtype: str) -> list[tuple[Any, Any]]:

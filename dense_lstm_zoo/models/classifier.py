@@ -1,0 +1,142 @@
+"""How a classifier is assembled: word vectors, an encoder, a pooling, a softmax (Ding et al. 2018, Figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+
+if TYPE_CHECKING:
+    import keras
+
+# (embedded words, lengths, keyword arguments of every LSTM layer) -> states, of one layer or of all
+Encode = Callable[[Any, Any, dict[str, Any]], Any]
+# (states, lengths, dtype policy) -> (batch, features)
+Pool = Callable[[Any, Any, str | None], Any]
+
+
+def classifier(
+    encode: Encode,
+    pool: Pool,
+    *,
+    vocab_size: int,
+    num_classes: int,
+    embedding_dim: int = 300,
+    embedding_matrix: Any = None,
+    num_frozen_words: int = 0,
+    trainable_embeddings: bool = True,
+    embedding_learning_rate: float | None = None,
+    embedding_dropout: float = 0.5,
+    dropout: float = 0.5,
+    l2: float = 1e-3,
+    softmax_max_norm: float | None = None,
+    recurrent_initializer: str = "orthogonal",
+    unit_forget_bias: bool = True,
+    kernel: str = "auto",
+    learning_rate: float = 0.005,
+    dtype: str | None = None,
+) -> keras.Model:
+    """Assemble and compile a classifier: ids [B, T] (0 is padding, 1 unknown) to logits [B, classes].
+
+    M_0 = Dropout(E[x]); H = encode(M_0); h* = pool(H) over the real steps; logits = W Dropout(h*) + b.
+    The loss is cross-entropy on logits plus the softmax kernel's L2, the optimiser Adam.
+
+    Args:
+        encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
+        pool: What makes one vector of the states, called with states, lengths and the dtype policy.
+        vocab_size: Number of ids, padding and unknown included.
+        num_classes: Number of labels, at least 2.
+        embedding_dim: Length of a word vector (e).
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
+        num_frozen_words: How many of the last ids are never trained: words that no training text holds.
+        trainable_embeddings: Whether word vectors are trained (D8).
+        embedding_learning_rate: Adam's for the word vectors; None is that of the other weights.
+        embedding_dropout: Dropout rate on the embedded words (D7).
+        dropout: Dropout rate on the pooled state (D7).
+        l2: L2 penalty of the softmax kernel (D7).
+        softmax_max_norm: Largest norm of a class's weights; None is no limit (D7).
+        recurrent_initializer: Initialiser of the recurrent kernels (D14).
+        unit_forget_bias: Whether forget gates start with a bias of 1 (D14).
+        kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
+        learning_rate: Adam's (D15).
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
+
+    Raises:
+        ValueError: A value out of range.
+    """
+    checks.integer("vocab_size", vocab_size, minimum=2)
+    checks.integer("num_classes", num_classes, minimum=2)
+    checks.integer("embedding_dim", embedding_dim)
+    checks.fraction("embedding_dropout", embedding_dropout)
+    checks.fraction("dropout", dropout)
+    checks.positive("l2", l2, zero=True)
+    checks.positive("learning_rate", learning_rate)
+    if embedding_learning_rate is not None:
+        checks.positive("embedding_learning_rate", embedding_learning_rate)
+    if softmax_max_norm is not None:
+        checks.positive("softmax_max_norm", softmax_max_norm)
+
+    import keras
+
+    from dense_lstm_zoo import layers
+
+    token_ids = keras.Input((None,), dtype="int32", name="token_ids")
+    lengths = layers.SequenceLengths(name="lengths")(token_ids)
+    embedding = layers.WordEmbedding(
+        vocab_size,
+        embedding_dim,
+        num_frozen_words=num_frozen_words,
+        trainable=trainable_embeddings,
+        update_scale=(embedding_learning_rate or learning_rate) / learning_rate,
+        dtype=dtype,
+        name="embedding",
+    )
+    if embedding_matrix is not None:
+        embedding.set_matrix(embedding_matrix)
+    words = keras.layers.Dropout(embedding_dropout, dtype=dtype, name="embedding_dropout")(embedding(token_ids))
+    lstm_options = {
+        "recurrent_initializer": recurrent_initializer,
+        "unit_forget_bias": unit_forget_bias,
+        "kernel": kernel,
+        "dtype": dtype,
+    }
+    states = encode(words, lengths, lstm_options)
+    pooled = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")(pool(states, lengths, dtype))
+    logits = keras.layers.Dense(
+        num_classes,
+        kernel_regularizer=keras.regularizers.L2(l2) if l2 else None,
+        kernel_constraint=keras.constraints.MaxNorm(softmax_max_norm) if softmax_max_norm else None,
+        dtype="float32",
+        name="logits",
+    )(pooled)
+    model = keras.Model(token_ids, logits)
+    model.compile(
+        optimizer=keras.optimizers.Adam(learning_rate),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+        jit_compile=False,  # XLA would compile the whole model again for every batch shape
+    )
+    # fit traces its step twice if the first trace has to make the optimiser's variables.
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "mean", **options: Any) -> keras.Model:
+    """Assemble a classifier over the pooled states of one layer.
+
+    Args:
+        encode: The encoder; see ``classifier``.
+        num_directions: How many directions lie side by side in the encoder's states.
+        pooling: ``mean`` (the paper's), ``max``, ``last`` or ``attention`` (D6).
+        **options: See ``classifier``.
+    """
+    checks.one_of("pooling", pooling, ("mean", "max", "last", "attention"))
+
+    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+        from dense_lstm_zoo import layers
+
+        layer = layers.MaskedPooling(pooling, num_directions=num_directions, dtype=dtype, name="pooling")
+        return layer(states, lengths=lengths)
+
+    return classifier(encode, pool, **options)
