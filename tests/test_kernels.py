@@ -1,5 +1,6 @@
 """Every kernel of the time loop against the portable one and against Keras; choice, limits, and what is saved."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -45,8 +46,7 @@ def values_and_gradients(kernel, units, inputs, lengths, start, training):
 
 
 @pytest.mark.parametrize("with_start", [False, True])
-@pytest.mark.parametrize("size", [1, 3, 200])
-@pytest.mark.parametrize("units", [1, 13, 100, 512])
+@pytest.mark.parametrize(("units", "size"), [*itertools.product((1, 13, 100), (1, 3, 200)), (512, 3)])
 def test_every_kernel_gives_the_values_and_gradients_of_the_portable_one(units, size, with_start, monkeypatch):
     monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
     inputs, lengths = batch(size)
@@ -204,6 +204,7 @@ def test_other_backends_run_the_portable_kernel(monkeypatch):
         kernels.check("compiled")
 
 
+@pytest.mark.slow
 def test_training_on_two_virtual_devices_equals_one(tmp_path):
     script = """
 import numpy as np, keras, tensorflow as tf

@@ -377,8 +377,7 @@ def test_without_an_average_or_a_step_a_model_is_scored_as_it_is(average):
         assert same(model.get_weights(), before)
 
 
-@models
-@pytest.mark.parametrize("dtype", [None, "mixed_bfloat16"])
+@pytest.mark.parametrize(("name", "dtype"), [*((name, None) for name in MODELS), ("dense_lstm_lm", "mixed_bfloat16")])
 def test_all_options_at_once_train_save_load_and_train_on(name, dtype, tmp_path):
     keras.utils.set_random_seed(1)
     model, ids = tiny(name, dtype=dtype, **EVERYTHING), text()

@@ -67,7 +67,16 @@ def test_expected_scores_are_those_of_the_papers_tables():
 
 
 def test_models_are_listed_by_wildcard_and_task():
-    classifiers = "bilstm dc_bilstm di_bilstm dsa_bilstm lstm residual_bilstm stacked_bilstm stacked_di_bilstm".split()
+    classifiers = [
+        "bilstm",
+        "dc_bilstm",
+        "di_bilstm",
+        "dsa_bilstm",
+        "lstm",
+        "residual_bilstm",
+        "stacked_bilstm",
+        "stacked_di_bilstm",
+    ]
     language_models = ["dense_lstm_lm", "residual_lstm_lm", "skip_lstm_lm", "stacked_lstm_lm"]
     assert zoo.list_models(task="classification") == classifiers
     assert zoo.list_models(task="language_model") == language_models

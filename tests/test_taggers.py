@@ -94,6 +94,14 @@ def test_every_row_of_the_papers_tables_is_a_recipe():
         assert list(recipe.expected) == ["wsj" if name.startswith("wsj") else "ccgbank"]
 
 
+def test_our_own_recipe_is_for_every_tagger():
+    assert list(zoo.get_recipe("batched").models) == MODELS
+    for name in MODELS:
+        arguments = registry.resolve(name, {}, "batched", complete=False)
+        assert (arguments["units"], arguments["optimizer"], arguments["clip_norm"]) == (128, "adam", 5.0)
+    assert zoo.get_recipe("batched").batch_size == 32
+
+
 def test_without_skips_the_two_bilstm_taggers_are_one_and_the_same():
     ids, _ = batch()
     pair = [("bilstm_tagger", {}), ("gated_skip_tagger", {"skip": "none"})]

@@ -185,7 +185,7 @@ class TaggerArchitecture(Network):
 
         Example:
             >>> TaggerArchitecture().matrix_weights
-            35162112
+            35188736
         """
         widths = [self.features, *[self.units] * (self.num_layers - 1)]
         gates = [4, 4, *[5] * (self.num_layers - 2)]

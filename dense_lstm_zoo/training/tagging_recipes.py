@@ -1,4 +1,4 @@
-"""Recipes of taggers: every row of Tables 1 to 4 of Wu et al. 2016."""
+"""Recipes of taggers: every row of Tables 1 to 4 of Wu et al. 2016, and our own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,18 @@ def _skip(name: str, words: str, expected: float, **arguments: Any) -> Recipe:
     return _row(name, f"Table 2, {words}", expected, num_layers=7, skip=name, **arguments)
 
 
+_BATCHED: dict[str, Any] = {"units": 128, "optimizer": "adam", "learning_rate": 0.002, "clip_norm": 5.0}
 RECIPES = (
+    Recipe(
+        "batched",
+        "this project: 128 units, Adam on batches of 32 sentences, so that two cores suffice",
+        dict.fromkeys(("bilstm_tagger", "gated_skip_tagger", "highway_tagger", "rhn_tagger"), _BATCHED),
+        batch_size=32,
+        learning_rate_decay=0.9,
+        decay_after=3,
+        epochs=30,
+        patience=4,
+    ),
     _row("7_layers", "Table 1, 7 layers, skip output, gating", 94.67, num_layers=7),
     _row("7_layers_no_char", "Table 1, without characters", 94.45, num_layers=7, char_dim=0),
     _row("7_layers_no_dropout", "Table 1, without dropout", 94.0, num_layers=7, dropout=0.0, window_dropout=0.0),
