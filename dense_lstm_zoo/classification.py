@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from dense_lstm_zoo.data.corpus import Split
+    from dense_lstm_zoo.explaining import Explanation
 
 _CHUNK = 4096  # texts held at a time by predict_stream
 
@@ -83,6 +84,46 @@ class ClassificationBundle(Bundle):
         logits = self._logits(texts)
         exp = np.exp(logits - logits.max(axis=1, keepdims=True))
         return exp / exp.sum(axis=1, keepdims=True)
+
+    def explain(self, text: str) -> Explanation:
+        """Tell which words moved the prediction of a text, and which its pooling looked at, layer by layer.
+
+        Args:
+            text: A raw string.
+
+        Returns:
+            Tokens with their saliency, for every classifier; shares by layer for models with dynamic interaction, by
+            head for those with self-attention.
+
+        Raises:
+            TypeError: ``text`` is no string.
+        """
+        from dense_lstm_zoo.data.vocabulary import to_bytes
+        from dense_lstm_zoo.explaining import Explanation, share_names
+
+        if not isinstance(text, str):
+            raise TypeError(f"explain takes one string; received {text!r:.80}.")
+        tokens, ids = self.text_to_ids.with_tokens(to_bytes([text]))
+        found = {name: values.numpy()[0] for name, values in self._explained(ids.to_tensor()).items()}
+        shares = np.exp(found["logits"] - found["logits"].max())
+        best = int(shares.argmax())
+        return Explanation(
+            text=text,
+            label=self.labels[best],
+            probability=float(shares[best] / shares.sum()),
+            tokens=[token.decode() for token in tokens.to_list()[0]],
+            saliency=found["saliency"],
+            layers=share_names(self.model),
+            shares=found["shares"],
+        )
+
+    @functools.cached_property
+    def _explained(self) -> Callable[[Any], dict[str, tf.Tensor]]:
+        import tensorflow as tf
+
+        from dense_lstm_zoo.explaining import explainer
+
+        return tf.function(explainer(self.model), input_signature=[tf.TensorSpec((None, None), tf.int32)])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
         from dense_lstm_zoo.data.batching import predict_logits

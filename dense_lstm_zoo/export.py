@@ -11,6 +11,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.explaining import explainer
 from dense_lstm_zoo.scoring import log_probabilities
 from dense_lstm_zoo.tagging import tag
 
@@ -32,9 +33,12 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
     Signatures, for any batch size, also 0:
         - ``serving_default``: ``text`` (batch,) strings.
         - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0.
+        - ``explain``: ``text`` (batch,) strings.
 
-    Both return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch, classes), the
-    names that the columns of ``probabilities`` have.
+    The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
+    classes), the names that the columns of ``probabilities`` have. ``explain`` returns what
+    ``ClassificationBundle.explain`` tells: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts one
+    after the other, and ``row_lengths`` (batch,), how many tokens each text has.
 
     The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
     ``assets.extra/non_core_ops.txt``.
@@ -60,11 +64,21 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
             "labels": tf.tile(names[None, :], [tf.shape(probabilities)[0], 1]),
         }
 
+    look_inside = explainer(model)
+
+    def explain(text: Any) -> dict[str, Any]:
+        tokens, _ = text_to_ids.with_tokens(text)
+        found = look_inside(text_to_ids.padded(text))
+        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(found["saliency"])[1])
+        by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
+        return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
+
     text = tf.TensorSpec((None,), tf.string, name="text")
     token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
     endpoints: Endpoints = {
         "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
         "token_ids": (classify, [token_ids]),
+        "explain": (explain, [text]),
     }
     return _write(path, overwrite, [model, text_to_ids], endpoints)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from dense_lstm_zoo.explaining import Explanation
     from dense_lstm_zoo.tagging import GateActivations
 
 
@@ -97,6 +98,34 @@ def gates(found: GateActivations, path: Path, title: str) -> None:
         axes.set_xticks(range(len(found.layers)), found.layers)
         axes.set_yticks(range(len(found.tokens)), found.tokens)
         figure.colorbar(image, ax=axes, label="mean gate" if d else None)
+    _save(figure, path, title)
+
+
+def explanation(found: Explanation, path: Path, title: str) -> None:
+    """Draw a text's words downwards: their saliency and, to the right, the shares of each layer (Figs 6 and 7).
+
+    Args:
+        found: What ``ClassificationBundle.explain`` returns.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    wide = bool(found.layers)
+    figure = _new(4 + (1.5 + 0.35 * len(found.layers)) * wide, 1.5 + 0.25 * len(found.tokens))
+    panels = figure.subplots(1, 1 + wide, sharey=True, squeeze=False)[0]
+    places = range(len(found.tokens))
+    panels[0].barh(places, found.saliency, color=["tab:blue" if x >= 0 else "tab:red" for x in found.saliency])
+    panels[0].set(xlabel=f"gradient x input, for {found.label}")
+    panels[0].axvline(0, color="gray", linewidth=1)
+    panels[0].set_yticks(places, found.tokens)
+    panels[0].invert_yaxis()
+    if wide:
+        image = panels[1].imshow(found.shares, cmap="viridis", aspect="auto")
+        panels[1].set_xticks(range(len(found.layers)), [name.rsplit(" ", 1)[1] for name in found.layers])
+        panels[1].set(xlabel=found.layers[0].rsplit(" ", 1)[0])
+        figure.colorbar(image, ax=panels[1], label="share of the words")
     _save(figure, path, title)
 
 

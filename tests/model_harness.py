@@ -7,6 +7,8 @@ import numpy as np
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
+from dense_lstm_zoo.classification import ClassificationBundle
+from dense_lstm_zoo.data.vocabulary import Vocabulary
 
 VOCABULARY, CLASSES, FROZEN = 20, 3, 4
 # Small values for whatever a model's factory takes; a new model's new arguments find their place here.
@@ -44,3 +46,14 @@ def ids(batch: int = 5, time: int = 6, seed: int = 0) -> np.ndarray:
 def labels(batch: int = 5) -> np.ndarray:
     """A label a row."""
     return np.arange(batch, dtype=np.int32) % CLASSES
+
+
+WORDS = ("the", "film", "was", "n't", "good", ",", "but", "caf\u00e9", "bad", "!", "it", "very", "long", "short")
+LABELS = ["d\u00e9j\u00e0", "no", "yes"]
+
+
+def bundle(name: str, oov: str = "unk", **arguments: Any) -> ClassificationBundle:
+    """An untrained classifier that knows ``WORDS``."""
+    arguments = {**tiny_arguments(name), "vocab_size": len(WORDS) + 2, **arguments}
+    config = {"model": name, "arguments": arguments, "training": {"dataset": "none"}}
+    return ClassificationBundle(zoo.build(name, **arguments), config, Vocabulary(WORDS, 4, oov), LABELS, {}, None)

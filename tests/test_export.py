@@ -12,13 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification import ClassificationBundle
-from dense_lstm_zoo.data.vocabulary import Vocabulary, to_bytes
+from dense_lstm_zoo.data.vocabulary import to_bytes
 from dense_lstm_zoo.export import graph_ops
-from tests import model_harness as harness
+from tests.model_harness import LABELS, WORDS, bundle
 
-WORDS = ("the", "film", "was", "n't", "good", ",", "but", "caf\u00e9", "bad", "!", "it", "very", "long", "short")
-LABELS = ["d\u00e9j\u00e0", "no", "yes"]
 TEXTS = [
     "The film wasn't GOOD, but...",
     "",
@@ -38,7 +35,7 @@ texts = json.load(open(sys.argv[1]))
 results = {}
 for folder in sys.argv[2:]:
     loaded = tf.saved_model.load(folder)
-    serve, by_ids = loaded.signatures["serving_default"], loaded.signatures["token_ids"]
+    serve, by_ids, explain = (loaded.signatures[name] for name in ("serving_default", "token_ids", "explain"))
     found = serve(text=tf.constant(texts))
     one_by_one = [serve(text=tf.constant([t]))["probabilities"].numpy()[0].tolist() for t in texts]
     empty = serve(text=tf.constant([], tf.string))
@@ -53,16 +50,14 @@ for folder in sys.argv[2:]:
         "empty": {name: list(value.shape) for name, value in empty.items()},
         "no_ids": {name: list(value.shape) for name, value in no_ids.items()},
         "by_ids": ids["probabilities"].numpy().tolist(),
+        "explained": {name: value.numpy().tolist() for name, value in explain(text=tf.constant(texts)).items()
+                      if name != "tokens"},
+        "tokens": [x.decode() for x in explain(text=tf.constant(texts))["tokens"].numpy()],
+        "nothing_explained": {name: list(x.shape) for name, x in explain(text=tf.constant([], tf.string)).items()},
     }
 core = {"dense_lstm_zoo", "keras"} & set(sys.modules)
 print(json.dumps({"results": results, "imported": sorted(core - {"keras"})}))
 """
-
-
-def bundle(name: str, oov: str, **arguments) -> ClassificationBundle:
-    arguments = {**harness.tiny_arguments(name), "vocab_size": len(WORDS) + 2, **arguments}
-    config = {"model": name, "arguments": arguments, "training": {"dataset": "none"}}
-    return ClassificationBundle(zoo.build(name, **arguments), config, Vocabulary(WORDS, 4, oov), LABELS, {}, None)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +89,20 @@ def test_a_fresh_process_gets_what_the_bundle_predicts(exported):
             assert served["label"] == [p.label for p in expected]
         assert served["labels"] == [LABELS] * len(TEXTS)
         assert served["dtype"] == "float32"
+
+
+def test_explanations_are_the_bundles(exported):
+    for name, (trained, served, _) in exported.items():
+        expected = [trained.explain(text) for text in TEXTS]
+        assert served["tokens"] == [token for found in expected for token in found.tokens]
+        assert served["explained"]["row_lengths"] == [len(found.tokens) for found in expected]
+        for part in ("saliency", "shares"):
+            values = np.concatenate([getattr(found, part) for found in expected])
+            np.testing.assert_allclose(served["explained"][part], values, atol=1e-2 if name == "half" else 1e-5)
+        columns = len(expected[0].layers)
+        assert served["nothing_explained"] == {
+            **{"tokens": [0], "row_lengths": [0], "saliency": [0], "shares": [0, columns]},
+        }
 
 
 words = st.lists(st.sampled_from([*WORDS, "GOOD!", "wasn't", "CAFÉ", "\u00a0", "zz", "'", "..."]), max_size=12).map(

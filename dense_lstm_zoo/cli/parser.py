@@ -106,6 +106,16 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("sentence", help="a raw sentence")
     sub.add_argument("--output", help="also draw it, as .png, .svg or .pdf")
 
+    sub = command(
+        "explain",
+        texts.explain,
+        "Show which words moved a classifier, and which its layers looked at.",
+        'explain runs/sst2 "a smart , sweet and playful romantic comedy ."',
+    )
+    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("text", help="a raw text")
+    sub.add_argument("--output", help="also draw it, as .png, .svg or .pdf")
+
     sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")

@@ -137,13 +137,7 @@ def next_words(bundle: str, prefix: str, k: int) -> None:
 
 def gates(bundle: str, sentence: str, output: str | None) -> None:
     """Print how far a tagger's skips are open, a token a line, and draw it."""
-    if output:
-        from dense_lstm_zoo.training.report import has_matplotlib
-
-        if not has_matplotlib():
-            raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
-        if Path(output).suffix not in (".png", ".svg", ".pdf"):
-            raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
+    _check_picture(output)
     loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
     found = loaded.gates(sentence)
     columns = [f"{direction} {layer}" for direction in ("forward", "backward") for layer in found.layers]
@@ -154,6 +148,32 @@ def gates(bundle: str, sentence: str, output: str | None) -> None:
         from dense_lstm_zoo import plots
 
         plots.gates(found, Path(output), f"gates of {loaded.config['model']}")
+
+
+def explain(bundle: str, text: str, output: str | None) -> None:
+    """Print the saliency of a text's words and what each layer looked at, a word a line, and draw it."""
+    _check_picture(output)
+    loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]
+    found = loaded.explain(text)
+    print(f"{found.label}\t{found.probability:.4f}")
+    print("\t".join(["token", "saliency", *found.layers]))
+    for token, saliency, shares in zip(found.tokens, found.saliency, found.shares, strict=True):
+        print("\t".join([token, f"{saliency:+.4f}", *(f"{share:.3f}" for share in shares)]))
+    if output:
+        from dense_lstm_zoo import plots
+
+        plots.explanation(found, Path(output), f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")
+
+
+def _check_picture(output: str | None) -> None:
+    if not output:
+        return
+    from dense_lstm_zoo.training.report import has_matplotlib
+
+    if not has_matplotlib():
+        raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
+    if Path(output).suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
 
 
 @contextlib.contextmanager

@@ -56,14 +56,27 @@ class TextToIds(StringLayer):
 
     def call(self, inputs: Any) -> tf.RaggedTensor:
         """Turn texts into ids."""
+        _, ids = self._look_up(inputs)
+        return self._readable(ids, ids, tf.constant(UNKNOWN, tf.int32))
+
+    def with_tokens(self, inputs: Any) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
+        """Return the tokens that the ids stand for, case kept, and the ids; a row's only unknown word is ``""``."""
+        tokens, ids = self._look_up(inputs)
+        return self._readable(tokens, ids, tf.constant("")), self(inputs)
+
+    def _look_up(self, inputs: Any) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
+        """Return tokens and their ids, -1 for those to leave out."""
         tokens = self.tokenizer(inputs)
         found = tf.cast(self.table.lookup(tf_text.case_fold_utf8(tokens.flat_values)), tf.int32)
-        ids = tokens.with_flat_values(found)
+        return tokens, tokens.with_flat_values(found)
+
+    def _readable(self, values: tf.RaggedTensor, ids: tf.RaggedTensor, filler: tf.Tensor) -> tf.RaggedTensor:
+        """Leave out the values whose id is -1, and put one into each row that is empty then."""
         if self.oov == "drop":
-            ids = tf.ragged.boolean_mask(ids, ids.with_flat_values(found >= 0))
-        is_empty = tf.cast(ids.row_lengths() == 0, tf.int64)
-        unknown = tf.fill([tf.reduce_sum(is_empty)], tf.constant(UNKNOWN, tf.int32))
-        return tf.concat([ids, tf.RaggedTensor.from_row_lengths(unknown, is_empty, validate=False)], axis=1)
+            values = tf.ragged.boolean_mask(values, ids.with_flat_values(ids.flat_values >= 0))
+        is_empty = tf.cast(values.row_lengths() == 0, tf.int64)
+        fillers = tf.fill([tf.reduce_sum(is_empty)], filler)
+        return tf.concat([values, tf.RaggedTensor.from_row_lengths(fillers, is_empty, validate=False)], axis=1)
 
     def padded(self, inputs: Any) -> tf.Tensor:
         """Return the ids right-padded with 0 to (batch, time), time at least 1 also for an empty batch."""

@@ -1,0 +1,81 @@
+"""Looking inside a classifier: which words moved it, and which words its pooling looked at, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttention
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a classifier made of a text, word by word.
+
+    Args:
+        text: The text.
+        label: The predicted label.
+        probability: Its probability.
+        tokens: The words that the model read, (tokens).
+        saliency: Gradient times input, (tokens): by how much the label's logit rises with a word's vector, to first
+            order; below 0 the word speaks against the label.
+        layers: What the columns of ``shares`` are; empty where the pooling looks at no layer by itself.
+        shares: The pooling's c of Algorithm 1 (Xie et al. 2019), or the shares of self-attention, (tokens, layers);
+            each column sums to 1.
+    """
+
+    text: str
+    label: str
+    probability: float
+    tokens: list[str]
+    saliency: np.ndarray
+    layers: list[str]
+    shares: np.ndarray
+
+
+def share_names(model: keras.Model) -> list[str]:
+    """Return what the columns of the shares are: the layers below the top, or heads; none for other poolings."""
+    pooling = model.get_layer("pooling")
+    if isinstance(pooling, DynamicInteractionPooling):
+        return [f"layer {j}" for j in range(1, len(pooling.lower_widths) + 1)]
+    if isinstance(pooling, DynamicSelfAttention):
+        return [f"head {j}" for j in range(1, pooling.num_heads + 1)]
+    return []
+
+
+def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
+    """Return graph code from ids (batch, time) to ``logits``, ``saliency`` and ``shares``.
+
+    ``saliency`` is (batch, time), ``shares`` (batch, time, columns), without any column for a pooling that has none;
+    both are zero at padding.
+    """
+    vectors_of = model.get_layer("embedding").output
+    embed = keras.Model(model.inputs, vectors_of)
+    classify = keras.Model([*model.inputs, vectors_of], model.outputs[0])
+    pooling = model.get_layer("pooling")
+    read = keras.Model(model.inputs, pooling.input)  # what the pooling reads: states, and lengths behind them
+
+    def shares(token_ids: Any) -> Any:
+        *states, lengths = read(token_ids, training=False)
+        if isinstance(pooling, DynamicInteractionPooling):
+            return pooling(states, lengths=lengths, return_routing=True)[1]["c"]
+        if isinstance(pooling, DynamicSelfAttention):
+            return pooling(states[0], lengths=lengths, return_attention=True)[1]
+        return tf.zeros((*tf.unstack(tf.shape(token_ids)), 0))
+
+    def explain(token_ids: Any) -> dict[str, Any]:
+        vectors = embed(token_ids, training=False)
+        with tf.GradientTape() as tape:
+            tape.watch(vectors)
+            logits = classify([token_ids, vectors], training=False)
+            best = tf.reduce_max(logits, axis=1)
+        products = tf.cast(tape.gradient(best, vectors), tf.float32) * tf.cast(vectors, tf.float32)
+        saliency = tf.where(token_ids != 0, tf.reduce_sum(products, axis=2), 0.0)
+        return {"logits": logits, "saliency": saliency, "shares": tf.cast(shares(token_ids), tf.float32)}
+
+    return explain

@@ -1,0 +1,95 @@
+"""Explanations: saliency against finite differences, shares against the pooling layer, pictures and the command."""
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import plots
+from dense_lstm_zoo.cli import main
+from tests.model_harness import bundle
+
+MODELS = zoo.list_models(task="classification")
+TEXT = "The film was n't very GOOD !"
+
+
+def opened(name: str, **arguments):
+    """A bundle whose weights are large enough for anything to show."""
+    found = bundle(name, **arguments)
+    rng = np.random.default_rng(1)
+    found.model.set_weights([rng.normal(scale=0.7, size=w.shape) for w in found.model.get_weights()])
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_saliency_is_the_logits_slope_as_a_word_grows(name):
+    trained = opened(name, num_frozen_words=0)
+    found = trained.explain(TEXT)
+    (prediction,) = trained.predict([TEXT])
+    assert (found.label, found.tokens) == (prediction.label, ["The", "film", "was", "n't", "very", "GOOD", "!"])
+    assert found.probability == pytest.approx(prediction.probability, abs=1e-6)
+    ids = trained.text_to_ids([TEXT]).to_tensor().numpy()
+    assert len(set(ids[0])) == ids.shape[1]  # each word is in the text once: its row of the table is its vector
+    embedding = trained.model.get_layer("embedding")
+    table, best = embedding.get_weights(), trained.labels.index(found.label)
+
+    def logit(word: int, scale: float) -> float:
+        grown = table[0].copy()
+        grown[word] *= scale
+        embedding.set_weights([grown, *table[1:]])
+        return float(trained.model(ids)[0, best])
+
+    for word, saliency in zip(ids[0], found.saliency, strict=True):
+        slope = (logit(word, 1.01) - logit(word, 0.99)) / 0.02
+        assert saliency == pytest.approx(slope, abs=2e-3 + 0.01 * abs(slope))
+    assert np.abs(found.saliency).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"),
+    [
+        ("di_bilstm", ["layer 1", "layer 2"]),
+        ("stacked_di_bilstm", ["layer 1", "layer 2"]),
+        ("dsa_bilstm", ["head 1", "head 2"]),
+        ("bilstm", []),
+    ],
+)
+def test_shares_are_of_words_by_layer(name, layers):
+    trained = opened(name, **({"num_heads": 2} if name == "dsa_bilstm" else {}))
+    found = trained.explain(TEXT)
+    assert found.layers == layers
+    assert found.shares.shape == (7, len(layers))
+    if layers:
+        np.testing.assert_allclose(found.shares.sum(axis=0), 1, atol=1e-5)
+        assert np.ptp(found.shares, axis=0).min() > 1e-3
+
+
+def test_words_that_the_model_leaves_out_are_left_out_and_an_empty_text_has_one():
+    assert bundle("bilstm", "drop").explain("a zzz film , zzz").tokens == ["film", ","]
+    assert bundle("bilstm", "unk").explain("a zzz film").tokens == ["a", "zzz", "film"]
+    for policy in ("drop", "unk"):
+        found = bundle("di_bilstm", policy).explain(" ")
+        assert found.tokens == [""]
+        np.testing.assert_allclose(found.shares, 1)
+    with pytest.raises(TypeError, match="explain takes one string; received"):
+        bundle("bilstm").explain(["a"])
+
+
+@pytest.mark.parametrize(("name", "ending", "magic"), [("di_bilstm", "svg", b"<?xml"), ("lstm", "png", b"\x89PNG")])
+def test_an_explanation_can_be_drawn(name, ending, magic, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"e.{ending}"
+    plots.explanation(bundle(name).explain(TEXT), path, "a title")
+    assert path.read_bytes().startswith(magic)
+
+
+def test_the_command_prints_words_by_layers(run, tmp_path, capsys):
+    trained, folder = run
+    assert main(["explain", str(folder), "the old film", "--output", str(tmp_path / "e.png")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = trained.explain("the old film")
+    assert lines[0] == f"{found.label}\t{found.probability:.4f}"
+    assert lines[1] == "token\tsaliency"
+    assert [line.split("\t")[0] for line in lines[2:]] == found.tokens
+    assert (tmp_path / "e.png").is_file()
+    assert main(["explain", str(folder), "a", "--output", "e.txt"]) != 0
+    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
