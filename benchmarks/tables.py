@@ -50,9 +50,14 @@ def classification() -> str:
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
-            *(row.dataset, f"`{row.model}`", f"`{row.recipe}` {row.settings}", f"{int(row.encoder_parameters):,}"),
+            *(
+                row.dataset,
+                f"`{row.model}`",
+                f"`{row.recipe}` {row.settings}" if row.recipe else row.settings,
+                f"{int(row.encoder_parameters):,}",
+            ),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
-            *(f"{row.epochs} (patience {row.patience})", row.paper),
+            *(f"{row.epochs} (patience {row.patience})" if row.epochs else "-", row.paper),
         ),
     )
 
@@ -95,7 +100,7 @@ def _table(path: Path, order: list[str], columns: tuple[str, ...], cells: Callab
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [f"| {' | '.join(cells(row))} |" for row in rows.sort_values(order, kind="stable").itertuples()]
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {rows['versions'].iloc[-1]}."])
+    return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {max(rows['versions'], key=len)}."])
 
 
 def _with_spread(mean: str, std: str) -> str:

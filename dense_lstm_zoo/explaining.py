@@ -54,7 +54,8 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     ``saliency`` is (batch, time), ``shares`` (batch, time, columns), without any column for a pooling that has none;
     both are zero at padding.
     """
-    vectors_of = model.get_layer("embedding").output
+    channels = {layer.name: layer for layer in model.layers}
+    vectors_of = channels.get("channels", channels["embedding"]).output
     embed = keras.Model(model.inputs, vectors_of)
     classify = keras.Model([*model.inputs, vectors_of], model.outputs[0])
     pooling = model.get_layer("pooling")

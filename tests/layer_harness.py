@@ -137,6 +137,19 @@ CASES = [
     _interaction("position", 1),
     _interaction("position", 3),
     _interaction("vector", 2, weights="constant"),
+    *(
+        Case(
+            f"convolution_{padding}",
+            lambda padding=padding, **kw: layers.ConvolutionPooling(3, (2, 4), padding=padding, **kw),
+            lambda x, n, w, padding=padding: reference.convolution_pooling(x, n, w, padding),
+        )
+        for padding in ("full", "valid")
+    ),
+    Case(
+        "map_convolution",
+        lambda **kw: layers.MapConvolutionPooling(4, 3, **kw),
+        reference.map_convolution_pooling,
+    ),
     Case(
         "dynamic_self_attention",
         lambda **kw: layers.DynamicSelfAttention(3, 2, 3, **kw),

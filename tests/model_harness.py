@@ -23,6 +23,7 @@ TINY = {
     "dense_units": 3,
     "top_units": 4,
     "attention_units": 3,
+    "filters": 5,
 }
 
 

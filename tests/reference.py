@@ -127,6 +127,37 @@ def pool(x, lengths, mode, num_directions=1, weights=()):
     return pooled
 
 
+def convolution_pooling(x, lengths, weights, padding="full"):
+    """Kim 2014: windows one by one over each sentence without its padding, zeros past its ends."""
+    pooled = [[] for _ in x]
+    for kernel, bias in zip(weights[::2], weights[1::2], strict=True):
+        size = len(kernel)
+        for i, n in enumerate(lengths):
+            sentence = x[i, :n].astype(np.float64)
+            ends = np.zeros((size - 1 if padding == "full" else 0, x.shape[2]))
+            short = np.zeros((max(0, size - n) if padding == "valid" else 0, x.shape[2]))
+            sentence = np.concatenate([ends, sentence, short, ends])
+            windows = [
+                np.einsum("kf,kfo->o", sentence[t : t + size], kernel) + bias for t in range(len(sentence) - size + 1)
+            ]
+            pooled[i] += np.maximum(np.max(windows, axis=0), 0).tolist() if n else [0] * len(bias)
+    return np.array(pooled)
+
+
+def map_convolution_pooling(x, lengths, weights):
+    """Zhou et al. 2016 with the pooling over the whole map, place by place."""
+    (kernel, bias), size = weights, len(weights[0])
+    before, after = (size - 1) // 2, size // 2
+    pooled = np.zeros((len(x), len(bias)))
+    for i, n in enumerate(lengths):
+        picture = np.pad(x[i, :n].astype(np.float64), [(before, after)] * 2)
+        for t in range(n):
+            for f in range(x.shape[2]):
+                value = np.einsum("hw,hwo->o", picture[t : t + size, f : f + size], kernel[:, :, 0]) + bias
+                pooled[i] = np.maximum(pooled[i], value)
+    return pooled
+
+
 def softmax(x):
     powers = np.exp(x - x.max())
     return powers / powers.sum()

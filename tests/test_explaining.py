@@ -29,13 +29,14 @@ def test_saliency_is_the_logits_slope_as_a_word_grows(name):
     assert found.probability == pytest.approx(prediction.probability, abs=1e-6)
     ids = trained.text_to_ids([TEXT]).to_tensor().numpy()
     assert len(set(ids[0])) == ids.shape[1]  # each word is in the text once: its row of the table is its vector
-    embedding = trained.model.get_layer("embedding")
-    table, best = embedding.get_weights(), trained.labels.index(found.label)
+    tables = [layer for layer in trained.model.layers if layer.name in ("embedding", "static_embedding")]
+    start, best = [layer.get_weights()[0] for layer in tables], trained.labels.index(found.label)
 
     def logit(word: int, scale: float) -> float:
-        grown = table[0].copy()
-        grown[word] *= scale
-        embedding.set_weights([grown, *table[1:]])
+        for layer, table in zip(tables, start, strict=True):
+            grown = table.copy()
+            grown[word] *= scale
+            layer.set_weights([grown])
         return float(trained.model(ids)[0, best])
 
     for word, saliency in zip(ids[0], found.saliency, strict=True):

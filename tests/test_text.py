@@ -21,6 +21,7 @@ def tokens(*texts: str | bytes) -> list[list[str]]:
             "I ca n't , we 've , he 'll , she 'd , I 'm , you 're , it 's",
         ),
         ("DON'T WE'VE", "DO N'T WE 'VE"),
+        ("I don't. \"It's.\" He can't...", "I do n't . \" It 's . \" He ca n't ..."),
         ("1,000,000 at 3:30 p.m., i.e. 10%: 1,2,3", "1,000,000 at 3:30 p.m. , i.e. 10 % : 1,2,3"),
         ("“Quoted” ‘words’ — really…", "\" Quoted \" ' words ' -- really ..."),
         ("the parents' (well-made) house", "the parents ' ( well-made ) house"),

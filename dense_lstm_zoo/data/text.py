@@ -44,9 +44,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"(^|\s)\$(\S)", r"\1$ \2"),
     (r"'\.", "' ."),
     (r"\.'(\s|\.|$)", r". '\1"),
-    # Clitics, then other quotes at either end of a word.
-    (r"(?i)(\pL)(n't)(\s|$)", r"\1 \2\3"),
-    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))(\s|$)", r"\1 \2\3"),
+    # Clitics, also before the period that ends a sentence; then other quotes at either end of a word.
+    (r"(?i)(\pL)(n't)(\.?(?:\s|$))", r"\1 \2\3"),
+    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))(\.?(?:\s|$))", r"\1 \2\3"),
     (rf"(?i)(^|\s)'((?:{_LEADING})\b|\d)", rf"\1{_QUOTE}\2"),
     (r"(^|\s)'([^\s'])", r"\1' \2"),
     (r"([^\s'])'(\s|$)", r"\1 '\2"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,13 +163,29 @@ class BuiltVocabulary:
     report: VectorReport | None = None
 
 
+def tokenize_folded(texts: Iterable[str]) -> list[list[str]]:
+    """Return the tokens of each text, folded to lower case, as models look words up.
+
+    Example:
+        >>> tokenize_folded(["It DOESN'T."])
+        [['it', 'does', "n't", '.']]
+    """
+    return [[token.decode() for token in row] for chunk in _folded(texts) for row in chunk.to_list()]
+
+
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the tokens of ``texts``, folded to lower case, with the models' own tokeniser."""
-    tokenizer, counts, encoded = Tokenizer(), Counter[bytes](), to_bytes(texts)
+    counts = Counter[bytes]()
+    for chunk in _folded(texts):
+        counts.update(chunk.flat_values.numpy().tolist())
+    return Counter({word.decode(): count for word, count in counts.items() if word})
+
+
+def _folded(texts: Iterable[str]) -> Iterator[tf.RaggedTensor]:
+    tokenizer, encoded = Tokenizer(), to_bytes(texts)
     for start in range(0, len(encoded), _CHUNK):
         tokens = tokenizer(tf.constant(encoded[start : start + _CHUNK]))
-        counts.update(tf_text.case_fold_utf8(tokens.flat_values).numpy().tolist())
-    return Counter({word.decode(): count for word, count in counts.items() if word})
+        yield tokens.with_flat_values(tf_text.case_fold_utf8(tokens.flat_values))
 
 
 def build_vocabulary(

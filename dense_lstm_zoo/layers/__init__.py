@@ -4,6 +4,7 @@ Importing this package registers every class, which ``keras.saving.load_model`` 
 """
 
 from dense_lstm_zoo.layers.bilstm import BiLSTM
+from dense_lstm_zoo.layers.convolution import ConvolutionPooling, MapConvolutionPooling
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.layers.dense_bilstm import DenseBiLSTM
 from dense_lstm_zoo.layers.dense_lstm import DenseLSTM
@@ -29,6 +30,7 @@ __all__ = [
     "BiRecurrentHighway",
     "Bias",
     "CharacterCNN",
+    "ConvolutionPooling",
     "DenseBiLSTM",
     "DenseLSTM",
     "DynamicInteractionPooling",
@@ -37,6 +39,7 @@ __all__ = [
     "GatedSkipLSTMCell",
     "HighwayBiLSTM",
     "HighwayLSTMCell",
+    "MapConvolutionPooling",
     "MaskedPooling",
     "OrthogonalBlocks",
     "RecurrentHighwayCell",

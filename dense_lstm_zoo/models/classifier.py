@@ -19,6 +19,7 @@ Pool = Callable[[Any, Any, str | None], Any]
 def classifier(
     encode: Encode,
     pool: Pool,
+    static_channel: bool = False,
     *,
     vocab_size: int,
     num_classes: int,
@@ -45,6 +46,7 @@ def classifier(
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
         pool: What makes one vector of the states, called with states, lengths and the dtype policy.
+        static_channel: Whether the encoder reads, behind the word vectors, the same ones as they began, never trained.
         vocab_size: Number of ids, padding and unknown included.
         num_classes: Number of labels, at least 2.
         embedding_dim: Length of a word vector (e).
@@ -94,7 +96,14 @@ def classifier(
     )
     if embedding_matrix is not None:
         embedding.set_matrix(embedding_matrix)
-    words = keras.layers.Dropout(embedding_dropout, dtype=dtype, name="embedding_dropout")(embedding(token_ids))
+    vectors = embedding(token_ids)
+    if static_channel:
+        static = layers.WordEmbedding.from_config(
+            {**embedding.get_config(), "trainable": False, "name": "static_embedding"}
+        )
+        static.set_weights(embedding.get_weights())
+        vectors = keras.layers.Concatenate(dtype=dtype, name="channels")([vectors, static(token_ids)])
+    words = keras.layers.Dropout(embedding_dropout, dtype=dtype, name="embedding_dropout")(vectors)
     lstm_options = {
         "recurrent_initializer": recurrent_initializer,
         "unit_forget_bias": unit_forget_bias,

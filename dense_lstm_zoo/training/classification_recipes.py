@@ -39,6 +39,20 @@ RECIPES = (
         source="this project: ding2018 with word vectors that are not trained, chosen on SST-2's dev texts",
         models={model: {**arguments, "trainable_embeddings": False} for model, arguments in _DING.items()},
     ),
+    Recipe(
+        name="kim2014",
+        source="Kim 2014, section 3.1, with Adam",
+        models={
+            "cnn_mc": {"embedding_dropout": 0.0, "l2": 0.0, "softmax_max_norm": 3.0, "learning_rate": 0.001},
+        },
+        batch_size=50,
+    ),
+    Recipe(
+        name="zhou2016",
+        source="Zhou et al. 2016, section 4.2, with Adam on larger batches",
+        models={"blstm_2dcnn": {"units": 300, "filters": 100, "dropout": 0.4, "l2": 1e-5, "learning_rate": 0.001}},
+        batch_size=50,
+    ),
     _ding_row(3, 0, 10, 300, 49.2, 87.2),
     _ding_row(3, 5, 40, 100, 49.6, 88.4),
     _ding_row(3, 10, 20, 100, 51.0, 88.5),

@@ -1,0 +1,106 @@
+"""Train linear models on word counts under the protocols of benchmarks.classification: what a deep model must beat.
+
+Naive Bayes and a linear support vector machine, both of scikit-learn, over which words a text has. The one free number
+of each (smoothing, or C) is chosen on dev; the test texts are scored once a run. Rows go to results/classification.csv.
+
+examples:
+  python -m benchmarks.linear_baselines --dataset trec sst2
+  python -m benchmarks.linear_baselines --dataset mr --folds 10
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.svm import LinearSVC
+
+import dense_lstm_zoo as zoo
+from benchmarks import tables
+from benchmarks.classification import KEY
+from dense_lstm_zoo.data.corpus import Corpus, cross_validation_fold, split_dev
+
+# Names, what is chosen on dev and how a model is made of it.
+MODELS = {
+    "unigram_naive_bayes": ((0.01, 0.03, 0.1, 0.3, 1.0, 3.0), lambda value: BernoulliNB(alpha=value)),
+    "unigram_linear_svm": ((0.003, 0.01, 0.03, 0.1, 0.3, 1.0), lambda value: LinearSVC(C=value, random_state=1)),
+}
+# Socher et al. 2013, as Ding et al. 2018 quote them.
+PAPER = {
+    "unigram_naive_bayes": {"sst1": 41.0, "sst2": 81.8},
+    "unigram_linear_svm": {"sst1": 40.7, "sst2": 79.4},
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.linear_baselines",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--dataset", nargs="+", default=["trec"], help="corpora (default: trec)")
+    parser.add_argument("--folds", type=int, help="cross-validate with so many folds")
+    parser.add_argument("--seed", type=int, default=1, help="of the dev texts where a corpus has none (default: 1)")
+    options = parser.parse_args(argv)
+    corpora = [zoo.load_corpus(name) for name in options.dataset]  # an unknown name fails before any work
+    for corpus in corpora:
+        if corpus.test is None and options.folds is None:
+            parser.error(f"{corpus.name} has no test texts: --folds 10 cross-validates")
+    for corpus in corpora:
+        for model in MODELS:
+            row = measure(model, corpus, options.folds, options.seed)
+            print(f"{corpus.name} {model}: {row['accuracy_mean']} {row['accuracy_std']}", flush=True)
+            tables.merge(tables.CLASSIFICATION, [row], KEY)
+    tables.update_readme()
+
+
+def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[str, Any]:
+    """Return the row of one model on one corpus."""
+    parts = [corpus] if folds is None else [cross_validation_fold(corpus, fold, folds) for fold in range(1, folds + 1)]
+    runs = [_run(model, split_dev(part, seed=seed)) for part in parts]
+    dev, test, seconds = (np.array(values) for values in zip(*runs, strict=True))
+    command = f"python -m benchmarks.linear_baselines --dataset {corpus.name}"
+    return {
+        **{"dataset": corpus.name, "model": model, "recipe": "", "settings": "", "vectors": ""},
+        "protocol": f"{folds} folds, seed {seed}" if folds else f"seed {seed}",
+        "accuracy_mean": round(100 * test.mean(), 2),
+        "accuracy_std": round(100 * test.std(ddof=1), 2) if folds else "",
+        "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in test),
+        "dev_accuracy_mean": round(100 * dev.mean(), 2),
+        "paper": PAPER[model].get(corpus.name, ""),
+        "encoder_parameters": 0,
+        **{"epochs": "", "patience": ""},
+        "seconds_median": round(float(np.median(seconds)), 1),
+        "versions": " ".join(f"{name}={version(name)}" for name in ("dense-lstm-zoo", "numpy", "scikit-learn")),
+        "processor": platform.processor() or platform.machine(),
+        "command": command + (f" --folds {folds}" if folds else ""),
+    }
+
+
+def _run(model: str, corpus: Corpus) -> tuple[float, float, float]:
+    """Return dev and test accuracy and the seconds of training."""
+    from dense_lstm_zoo.data.vocabulary import tokenize_folded
+
+    assert corpus.dev is not None
+    assert corpus.test is not None
+    counter = CountVectorizer(analyzer=lambda tokens: tokens, binary=True)
+    train, dev, test = (tokenize_folded(split.texts) for split in (corpus.train, corpus.dev, corpus.test))
+    started = time.perf_counter()
+    features = counter.fit_transform(train)
+    values, make = MODELS[model]
+    fitted = [make(value).fit(features, corpus.train.labels) for value in values]
+    scores = [each.score(counter.transform(dev), corpus.dev.labels) for each in fitted]
+    seconds = time.perf_counter() - started
+    best = int(np.argmax(scores))
+    return scores[best], fitted[best].score(counter.transform(test), corpus.test.labels), seconds
+
+
+if __name__ == "__main__":
+    main()
