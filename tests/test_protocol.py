@@ -1,6 +1,7 @@
 """Several seeds and folds: what is trained on what, what is kept, what a repeated call does."""
 
 import json
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -77,8 +78,17 @@ def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_resul
     pd.testing.assert_frame_equal(resumed.runs[columns], result.runs[columns], check_exact=True)
 
 
-def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_path):
+def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_path, monkeypatch):
+    models = []
+
+    def remembering(*arguments, **options):
+        bundle = zoo.train(*arguments, **options)
+        models.append(weakref.ref(bundle.model))
+        return bundle
+
+    monkeypatch.setattr(protocol, "train", remembering)
     result = run(tmp_path / "seeds", seeds=2, seed=7)
+    assert [model() for model in models] == [None, None]  # many runs must not hold many models
     assert result.runs["run"].tolist() == ["seed7", "seed8"]
     assert result.runs["test_texts"].tolist() == [70, 70]
     demo = small_demo()

@@ -86,20 +86,22 @@ class ShuffledBatches(keras.callbacks.Callback):
         super().__init__()
         if not len(lengths):
             raise ValueError("Training needs texts; received none.")
-        self.lengths, self.collate = lengths, collate
-        self.batch_size, self.seed, self.epoch = checks.integer("batch_size", batch_size), seed, 0
-        dataset = tf.data.Dataset.from_generator(self._epoch, output_signature=signature)
-        num_batches = len(plan_batches(lengths, self.batch_size))
+        checks.integer("batch_size", batch_size)
+        self._epoch = now = {"epoch": 0}
+
+        # TensorFlow keeps a generator for ever: it must not hold the callback, which holds the model.
+        def batches() -> Iterator[Any]:
+            rng = np.random.default_rng([seed, now["epoch"]])
+            for indices in plan_batches(lengths, batch_size, rng):
+                yield collate(indices)
+
+        dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
+        num_batches = len(plan_batches(lengths, batch_size))
         self.dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(4)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Follow ``fit``'s epochs, which may start above 0."""
-        self.epoch = epoch
-
-    def _epoch(self) -> Iterator[Any]:
-        rng = np.random.default_rng([self.seed, self.epoch])
-        for indices in plan_batches(self.lengths, self.batch_size, rng):
-            yield self.collate(indices)
+        self._epoch["epoch"] = epoch
 
 
 class TrainingBatches(ShuffledBatches):

@@ -158,7 +158,7 @@ def run_protocol(
 
 
 def _train_alone(*arguments: Any, **options: Any) -> None:
-    """Train a run, and free what Keras keeps of it: many runs must not need more memory than one."""
+    """Train a run, and free what Keras keeps of it. XLA keeps the programs it compiled until the process ends."""
     import keras
 
     train(*arguments, **options)
