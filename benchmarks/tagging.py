@@ -89,7 +89,7 @@ def draw() -> None:
         settings = {**zoo.describe(row.model).arguments, **protocols.parse_settings(row.settings.split())}
         others = [setting for setting in row.settings.split() if not setting.startswith("num_layers=")]
         series = " ".join(filter(None, [row.dataset, row.model, row.recipe, *others]))
-        spread = pd.to_numeric(row.accuracy_std or "nan")
+        spread = float(row.accuracy_std or "nan")
         points.append({"series": series, "depth": settings.get("num_layers"), "mean": row.accuracy_mean, "std": spread})
     scores = pd.DataFrame(points).dropna(subset="depth")
     scores = scores.groupby("series").filter(lambda rows: rows["depth"].nunique() > 1)

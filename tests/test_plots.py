@@ -1,0 +1,56 @@
+"""Pictures of results: what is drawn of which rows, written whole."""
+
+import pandas as pd
+import pytest
+
+from benchmarks import language_model, tables, tagging
+from dense_lstm_zoo import plots
+
+pytest.importorskip("matplotlib")
+
+
+def row(model: str, settings: str, mean: float, std: str = "", recipe: str = "batched") -> dict:
+    return {
+        **{"dataset": "ewt_upos", "model": model, "recipe": recipe, "settings": settings},
+        **{"accuracy_mean": mean, "accuracy_std": std},
+    }
+
+
+def test_accuracy_is_drawn_by_depth_where_nothing_else_differs(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "TAGGING", tmp_path / "tagging.csv")
+    monkeypatch.setattr(tagging, "PICTURE", tmp_path / "depth.png")
+    drawn = []
+    monkeypatch.setattr(plots, "by_depth", lambda scores, *_: drawn.append(scores))
+    single = [row("bilstm_tagger", "num_layers=1 units=64", 93.0), row("rhn_tagger", "units=64", 92.0)]
+    pd.DataFrame(single).to_csv(tables.TAGGING, index=False)
+    tagging.draw()
+    assert drawn == []
+    # Seven layers are the gated tagger's default.
+    rows = [row("gated_skip_tagger", s, m, "0.1") for s, m in (("num_layers=3 units=64", 94.0), ("units=64", 94.5))]
+    pd.DataFrame([*single, *rows]).to_csv(tables.TAGGING, index=False)
+    tagging.draw()
+    (scores,) = drawn
+    assert scores["series"].unique().tolist() == ["ewt_upos gated_skip_tagger batched units=64"]
+    assert scores[["depth", "mean", "std"]].to_numpy().tolist() == [[3, 94.0, 0.1], [7, 94.5, 0.1]]
+
+
+def test_curves_are_drawn_by_run_and_a_picture_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
+    curves = pd.DataFrame(
+        {
+            **{"dataset": "ptb", "recipe": ["a", "a", "b"], "settings": "", "run": "seed1", "epoch": [1, 2, 1]},
+            "dev_perplexity": [200.0, 150.0, 180.0],
+        }
+    )
+    monkeypatch.setattr(language_model, "CURVES", tmp_path / "curves.csv")
+    monkeypatch.setattr(language_model, "PICTURE", tmp_path / "curves.png")
+    curves.to_csv(language_model.CURVES, index=False)
+    language_model.draw()
+    assert language_model.PICTURE.read_bytes().startswith(b"\x89PNG")
+    scores = pd.DataFrame({"series": "x", "depth": [1, 3], "mean": [90.0, 91.0], "std": [0.1, float("nan")]})
+    path = tmp_path / "depth.svg"
+    plots.by_depth(scores, path, "a title")
+    before = path.read_bytes()
+    assert before.startswith(b"<?xml")
+    with pytest.raises(KeyError):
+        plots.by_depth(scores.drop(columns="std"), path, "a title")
+    assert path.read_bytes() == before
