@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
 from tests import model_harness as harness
 
 models = pytest.mark.parametrize("name", zoo.list_models(task="classification"))
@@ -244,8 +245,8 @@ def test_seeded_training_repeats_exactly():
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_the_docstrings_of_classifiers_document_every_argument():
-    from dense_lstm_zoo.models.classifiers import classifier
-
-    documented = set(re.findall(r"^\s+(\w+): ", inspect.getdoc(classifier), re.M))
-    assert documented >= {a for a in zoo.describe("lstm").arguments if a != "units"}
+@pytest.mark.parametrize("name", zoo.list_models())
+def test_docstrings_document_every_argument(name):
+    entry = registry.entry(name)
+    pages = "\n".join(inspect.getdoc(function) for function in (entry.factory, *entry.options))
+    assert set(re.findall(r"^\s+(\w+): ", pages, re.M)) >= set(entry.arguments)

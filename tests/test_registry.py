@@ -92,7 +92,7 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
     ("arguments", "message"),
     [
         ({"name": "dc_bilstn"}, "Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm'"),
-        ({"name": "gpt"}, "Accepted: bilstm, bilstm_tagger, dc_bilstm"),
+        ({"name": "gpt"}, "Accepted: bilstm, bilstm_tagger, blstm_2dcnn"),
         ({"vocab": 3}, "Unknown argument of dc_bilstm: 'vocab'. Did you mean 'vocab_size'"),
         ({"name": "bilstm", "dense_units": 3}, "Unknown argument of bilstm: 'dense_units'"),
         ({"vocab_size": 10}, "dc_bilstm needs num_classes; received vocab_size"),

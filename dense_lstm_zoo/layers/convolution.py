@@ -12,6 +12,15 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 
 
+def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
+    """Return the convolution of a batch that may be empty: TensorFlow would give that the input's features."""
+    batch = ops.shape(inputs)[0]
+    if isinstance(batch, int) and batch:
+        return convolution(inputs)
+    one = ops.zeros((ops.maximum(1 - batch, 0), *ops.shape(inputs)[1:]), inputs.dtype)
+    return convolution(ops.concatenate([inputs, one], axis=0))[:batch]
+
+
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class ConvolutionPooling(keras.layers.Layer):
     """Convolve over time, rectify, keep the largest value of each feature: (batch, time, features) to (batch, filters).
@@ -72,7 +81,7 @@ class ConvolutionPooling(keras.layers.Layer):
         found = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             before = size - 1 if self.padding == "full" else 0
-            values = ops.relu(convolution(ops.pad(inputs, [[0, 0], [before, size - 1], [0, 0]])))
+            values = ops.relu(convolve(convolution, ops.pad(inputs, [[0, 0], [before, size - 1], [0, 0]])))
             windows = lengths + size - 1 if self.padding == "full" else ops.maximum(lengths - size + 1, 1)
             windows = ops.where(lengths > 0, windows, ops.zeros_like(windows))
             counts = ops.arange(ops.shape(values)[1])[None, :] < windows[:, None]
@@ -144,7 +153,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
         inputs = ops.where(real, inputs, ops.zeros_like(inputs))
-        values = ops.max(ops.relu(self.convolution(inputs[..., None])), axis=2)
+        values = ops.max(ops.relu(convolve(self.convolution, inputs[..., None])), axis=2)
         return ops.max(values * ops.cast(real, values.dtype), axis=1)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:

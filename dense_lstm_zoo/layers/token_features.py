@@ -10,6 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.convolution import convolve
 from dense_lstm_zoo.layers.dropout import drop
 
 
@@ -210,7 +211,7 @@ class CharacterCNN(keras.layers.Layer):
         lengths = ops.sum(ops.cast(is_char, "int32"), axis=1)
         found = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
-            values = ops.relu(convolution(vectors))
+            values = ops.relu(convolve(convolution, vectors))
             # A word of n characters has n - size + 1 places, and at least one.
             places = ops.arange(ops.shape(values)[1])[None, :] < ops.maximum(lengths - size + 1, 1)[:, None]
             # After a ReLU nothing is below 0, which stands for the places that do not count.
