@@ -20,7 +20,8 @@ def tokens(*texts: str | bytes) -> list[list[str]]:
             "I can't, we've, he'll, she'd, I'm, you're, it's",
             "I ca n't , we 've , he 'll , she 'd , I 'm , you 're , it 's",
         ),
-        ("DON'T WE'VE", "DO N'T WE 'VE"),
+        ("DON'T WE'VE, she'd've can't've", "DO N'T WE 'VE , she 'd 've ca n't 've"),
+        ("'Tom said it's' $$ $$A", "' Tom said it 's ' $$ $$ A"),
         ("I don't. \"It's.\" He can't...", "I do n't . \" It 's . \" He ca n't ..."),
         ("1,000,000 at 3:30 p.m., i.e. 10%: 1,2,3", "1,000,000 at 3:30 p.m. , i.e. 10 % : 1,2,3"),
         ("“Quoted” ‘words’ — really…", "\" Quoted \" ' words ' -- really ..."),
@@ -29,7 +30,7 @@ def tokens(*texts: str | bytes) -> list[list[str]]:
         ("Who is J. Smith of the U.S.?", "Who is J. Smith of the U.S. ?"),
         ("O'Brien saw rock 'n roll in the '80s o'clock", "O'Brien saw rock 'n roll in the '80s o'clock"),
         ("wait...what?!", "wait ... what ? !"),
-        ("US$5 or £3", "US$ 5 or £ 3"),
+        ("US$5 or £3, '$A'", "US$ 5 or £ 3 , ' $ A '"),
         ("No. 5 said no. Then", "No. 5 said no . Then"),
         ("caf\u0065\u0301 ﬁne ½", "caf\u00e9 fine 1\u20442"),
         ("a\u00a0b\u2028c\td\ne\u200bf", "a b c d e f"),
@@ -63,7 +64,7 @@ def test_case_is_kept():
 characters = st.text(alphabet=st.sampled_from("aA.b,:'\"`1$%-* ()!nt…’–´½é\u0301\u00a0\ufffd\\/sS£#&"), max_size=14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.one_of(characters, characters, st.text(max_size=20)), min_size=1, max_size=50))
 def test_any_text_is_tokenised_and_tokenising_again_changes_nothing(texts):
     encoded = [text.encode("utf-8", "replace") for text in texts]

@@ -41,12 +41,14 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"(\d):(\d)", rf"\1{_COLON}\2"),
     (r"([,:])", r" \1 "),
     (r"\$([\d.])", r"$ \1"),
-    (r"(^|\s)\$(\S)", r"\1$ \2"),
+    (r"(^|[\s'])(\$+)([^\s$])", r"\1\2 \3"),
+    (r"(^|[\s'])(\$+)([^\s$])", r"\1\2 \3"),
     (r"'\.", "' ."),
     (r"\.'(\s|\.|$)", r". '\1"),
-    # Clitics, also before the period that ends a sentence; then other quotes at either end of a word.
-    (r"(?i)(\pL)(n't)(\.?(?:\s|$))", r"\1 \2\3"),
-    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))(\.?(?:\s|$))", r"\1 \2\3"),
+    # Clitics, also before a closing quote or the last period, twice for "she'd've"; then other quotes.
+    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))('?\.?(?:\s|$))", r"\1 \2\3"),
+    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))('?\.?(?:\s|$))", r"\1 \2\3"),
+    (r"(?i)(\pL)(n't)('?\.?(?:\s|$))", r"\1 \2\3"),
     (rf"(?i)(^|\s)'((?:{_LEADING})\b|\d)", rf"\1{_QUOTE}\2"),
     (r"(^|\s)'([^\s'])", r"\1' \2"),
     (r"([^\s'])'(\s|$)", r"\1 '\2"),
