@@ -96,7 +96,8 @@ def _run(model: str, corpus: Corpus) -> tuple[float, float, float]:
     features = counter.fit_transform(train)
     values, make = MODELS[model]
     fitted = [make(value).fit(features, corpus.train.labels) for value in values]
-    scores = [each.score(counter.transform(dev), corpus.dev.labels) for each in fitted]
+    dev_features = counter.transform(dev)
+    scores = [each.score(dev_features, corpus.dev.labels) for each in fitted]
     seconds = time.perf_counter() - started
     best = int(np.argmax(scores))
     return scores[best], fitted[best].score(counter.transform(test), corpus.test.labels), seconds

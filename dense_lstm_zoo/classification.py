@@ -12,7 +12,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
-from dense_lstm_zoo.data.vocabulary import TextToIds, Vocabulary
+from dense_lstm_zoo.data.vocabulary import TextToIds, Vocabulary, pad_ids, to_bytes
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -98,13 +98,12 @@ class ClassificationBundle(Bundle):
         Raises:
             TypeError: ``text`` is no string.
         """
-        from dense_lstm_zoo.data.vocabulary import to_bytes
         from dense_lstm_zoo.explaining import Explanation, share_names
 
         if not isinstance(text, str):
             raise TypeError(f"explain takes one string; received {text!r:.80}.")
         tokens, ids = self.text_to_ids.with_tokens(to_bytes([text]))
-        found = {name: values.numpy()[0] for name, values in self._explained(ids.to_tensor()).items()}
+        found = {name: values.numpy()[0] for name, values in self._explained(pad_ids(ids)).items()}
         shares = np.exp(found["logits"] - found["logits"].max())
         best = int(shares.argmax())
         return Explanation(

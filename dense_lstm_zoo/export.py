@@ -11,6 +11,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.data.vocabulary import pad_ids
 from dense_lstm_zoo.explaining import explainer
 from dense_lstm_zoo.scoring import log_probabilities
 from dense_lstm_zoo.tagging import tag
@@ -67,8 +68,8 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
     look_inside = explainer(model)
 
     def explain(text: Any) -> dict[str, Any]:
-        tokens, _ = text_to_ids.with_tokens(text)
-        found = look_inside(text_to_ids.padded(text))
+        tokens, ids = text_to_ids.with_tokens(text)
+        found = look_inside(pad_ids(ids))
         real = tf.sequence_mask(tokens.row_lengths(), tf.shape(found["saliency"])[1])
         by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
         return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}

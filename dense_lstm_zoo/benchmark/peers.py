@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo.benchmark.measure import seconds_a_step
-from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
+from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
 from dense_lstm_zoo.benchmark.workloads import Architecture
 
 LEARNING_RATE = 1e-3
@@ -43,44 +43,21 @@ class Classifier(Side):
         """Predict ``random_batch`` over and over and return the seconds of one prediction."""
 
 
-class KerasClassifier(KerasSide, Classifier):
+class KerasClassifier(FeatureSide, Classifier):
     """A side that is a ``keras.Model`` of features and lengths."""
 
     def __init__(self, architecture: Architecture) -> None:
-        super().__init__()
+        super().__init__(architecture, architecture.num_classes)
+
+    def optimizer(self) -> Any:
+        """Return Adam."""
         import keras
-        import tensorflow as tf
 
-        self.architecture = architecture
-        keras.utils.set_random_seed(SEED)
-        features = keras.Input((None, architecture.features), name="features")
-        lengths = keras.Input((), dtype="int32", name="lengths")
-        logits = keras.layers.Dense(architecture.num_classes, name="logits")(self.encode(features, lengths))
-        self.model = keras.Model([features, lengths], logits)
-        self.model.compile(
-            optimizer=keras.optimizers.Adam(LEARNING_RATE),
-            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            jit_compile=False,
-        )
-        self._call = tf.function(lambda features, lengths: self.model([features, lengths], training=False))
+        return keras.optimizers.Adam(LEARNING_RATE)
 
-    @abstractmethod
-    def encode(self, features: Any, lengths: Any) -> Any:
-        """Return the pooled states."""
-
-    def logits(self, batch: int, time: int) -> np.ndarray:
-        """Return the logits of ``random_batch``."""
-        import tensorflow as tf
-
-        features, lengths, _ = random_batch(self.architecture, batch, time)
-        return self._call(tf.constant(features), tf.constant(lengths)).numpy()
-
-    def make_dataset(self, batch: int, time: int) -> Any:
-        """Return ``random_batch`` over and over."""
-        import tensorflow as tf
-
-        features, lengths, labels = random_batch(self.architecture, batch, time)
-        return tf.data.Dataset.from_tensors(((features, lengths), labels)).repeat()
+    def examples(self, batch: int, time: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ``random_batch``."""
+        return random_batch(self.architecture, batch, time)
 
     def predict(self, batch: int, time: int, steps: int) -> float:
         """Call the traced model ``steps`` times and return the seconds of one call."""

@@ -105,3 +105,51 @@ class KerasSide(Side):
     def _fit(self, batch: int, time: int, steps: int, **options: Any) -> None:
         # shuffle=False: Keras warns that it cannot shuffle a dataset.
         self.model.fit(self._dataset(batch, time), steps_per_epoch=steps, verbose=0, shuffle=False, **options)
+
+
+class FeatureSide(KerasSide):
+    """A side that is a ``keras.Model`` of features [B, T, e] and lengths [B] to logits."""
+
+    def __init__(self, architecture: Any, num_labels: int) -> None:
+        super().__init__()
+        import keras
+        import tensorflow as tf
+
+        self.architecture = architecture
+        keras.utils.set_random_seed(SEED)
+        features = keras.Input((None, architecture.features), name="features")
+        lengths = keras.Input((), dtype="int32", name="lengths")
+        logits = keras.layers.Dense(num_labels, name="logits")(self.encode(features, lengths))
+        self.model = keras.Model([features, lengths], logits)
+        self.model.compile(
+            optimizer=self.optimizer(),
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            jit_compile=False,
+        )
+        self._call = tf.function(lambda features, lengths: self.model([features, lengths], training=False))
+
+    @abstractmethod
+    def encode(self, features: Any, lengths: Any) -> Any:
+        """Return what the softmax reads."""
+
+    @abstractmethod
+    def optimizer(self) -> Any:
+        """Return the optimiser."""
+
+    @abstractmethod
+    def examples(self, batch: int, time: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features, lengths and labels: the same numbers in every process."""
+
+    def logits(self, batch: int, time: int) -> np.ndarray:
+        """Return the logits of ``examples``."""
+        import tensorflow as tf
+
+        features, lengths, _ = self.examples(batch, time)
+        return self._call(tf.constant(features), tf.constant(lengths)).numpy()
+
+    def make_dataset(self, batch: int, time: int) -> Any:
+        """Return ``examples`` over and over."""
+        import tensorflow as tf
+
+        features, lengths, labels = self.examples(batch, time)
+        return tf.data.Dataset.from_tensors(((features, lengths), labels)).repeat()

@@ -7,18 +7,19 @@ given lengths or a mask and honour them, as they must with real text.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
+from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
 from dense_lstm_zoo.benchmark.workloads import TaggerArchitecture
 
 LEARNING_RATE = 0.02
 
 
-def random_sentences(architecture: TaggerArchitecture, batch: int, time: int) -> tuple[np.ndarray, ...]:
+def random_sentences(
+    architecture: TaggerArchitecture, batch: int, time: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return features [B, T, e], lengths [B] (all T) and tags [B, T]: the same numbers in every process."""
     rng = np.random.default_rng(SEED)
     features = rng.normal(size=(batch, time, architecture.features)).astype(np.float32)
@@ -26,44 +27,21 @@ def random_sentences(architecture: TaggerArchitecture, batch: int, time: int) ->
     return features, np.full(batch, time, np.int32), tags
 
 
-class KerasTagger(KerasSide):
+class KerasTagger(FeatureSide):
     """A side that is a ``keras.Model`` of features and lengths."""
 
     def __init__(self, architecture: TaggerArchitecture) -> None:
-        super().__init__()
+        super().__init__(architecture, architecture.num_tags)
+
+    def optimizer(self) -> Any:
+        """Return plain SGD."""
         import keras
-        import tensorflow as tf
 
-        self.architecture = architecture
-        keras.utils.set_random_seed(SEED)
-        features = keras.Input((None, architecture.features), name="features")
-        lengths = keras.Input((), dtype="int32", name="lengths")
-        logits = keras.layers.Dense(architecture.num_tags, name="logits")(self.encode(features, lengths))
-        self.model = keras.Model([features, lengths], logits)
-        self.model.compile(
-            optimizer=keras.optimizers.SGD(LEARNING_RATE),
-            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            jit_compile=False,
-        )
-        self._call = tf.function(lambda features, lengths: self.model([features, lengths], training=False))
+        return keras.optimizers.SGD(LEARNING_RATE)
 
-    @abstractmethod
-    def encode(self, features: Any, lengths: Any) -> Any:
-        """Return the states of the top layer, both directions side by side."""
-
-    def logits(self, batch: int, time: int) -> np.ndarray:
-        """Return the logits of ``random_sentences`` [B, T, tags]."""
-        import tensorflow as tf
-
-        features, lengths, _ = random_sentences(self.architecture, batch, time)
-        return self._call(tf.constant(features), tf.constant(lengths)).numpy()
-
-    def make_dataset(self, batch: int, time: int) -> Any:
-        """Return ``random_sentences`` over and over."""
-        import tensorflow as tf
-
-        features, lengths, tags = random_sentences(self.architecture, batch, time)
-        return tf.data.Dataset.from_tensors(((features, lengths), tags)).repeat()
+    def examples(self, batch: int, time: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return ``random_sentences``."""
+        return random_sentences(self.architecture, batch, time)
 
 
 class OurTagger(KerasTagger):

@@ -56,13 +56,15 @@ class TextToIds(StringLayer):
 
     def call(self, inputs: Any) -> tf.RaggedTensor:
         """Turn texts into ids."""
-        _, ids = self._look_up(inputs)
-        return self._readable(ids, ids, tf.constant(UNKNOWN, tf.int32))
+        return self._ids(self._look_up(inputs)[1])
 
     def with_tokens(self, inputs: Any) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Return the tokens that the ids stand for, case kept, and the ids; a row's only unknown word is ``""``."""
         tokens, ids = self._look_up(inputs)
-        return self._readable(tokens, ids, tf.constant("")), self(inputs)
+        return self._readable(tokens, ids, tf.constant("")), self._ids(ids)
+
+    def _ids(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+        return self._readable(ids, ids, tf.constant(UNKNOWN, tf.int32))
 
     def _look_up(self, inputs: Any) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Return tokens and their ids, -1 for those to leave out."""
@@ -80,8 +82,7 @@ class TextToIds(StringLayer):
 
     def padded(self, inputs: Any) -> tf.Tensor:
         """Return the ids right-padded with 0 to (batch, time), time at least 1 also for an empty batch."""
-        ids = self(inputs).to_tensor(default_value=PADDING)
-        return tf.pad(ids, [[0, 0], [0, tf.maximum(0, 1 - tf.shape(ids)[1])]])
+        return pad_ids(self(inputs))
 
     def encode(self, texts: Iterable[str | bytes]) -> list[np.ndarray]:
         """Return one int32 array of ids a text."""
@@ -95,6 +96,12 @@ class TextToIds(StringLayer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
         return {**super().get_config(), "words": self.words, "oov": self.oov}
+
+
+def pad_ids(ids: tf.RaggedTensor) -> tf.Tensor:
+    """Return ids right-padded with 0 to (batch, time), time at least 1 also for an empty batch."""
+    padded = ids.to_tensor(default_value=PADDING)
+    return tf.pad(padded, [[0, 0], [0, tf.maximum(0, 1 - tf.shape(padded)[1])]])
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:

@@ -8,7 +8,8 @@ from dense_lstm_zoo.layers.convolution import ConvolutionPooling, MapConvolution
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.layers.dense_bilstm import DenseBiLSTM
 from dense_lstm_zoo.layers.dense_lstm import DenseLSTM
-from dense_lstm_zoo.layers.dynamic_interaction import DynamicInteractionPooling, DynamicSelfAttention
+from dense_lstm_zoo.layers.dynamic_interaction import DynamicInteractionPooling
+from dense_lstm_zoo.layers.dynamic_self_attention import DynamicSelfAttention
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.highway_lstm import HighwayBiLSTM, HighwayLSTMCell
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks

@@ -21,6 +21,15 @@ def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
     return convolution(ops.concatenate([inputs, one], axis=0))[:batch]
 
 
+def largest(values: Any, counts: Any) -> Any:
+    """Return the largest of each row's first ``counts`` values: (batch, places, features) to (batch, features).
+
+    After a ReLU nothing is below 0, which stands for the places that do not count.
+    """
+    real = ops.arange(ops.shape(values)[1])[None, :] < counts[:, None]
+    return ops.max(values * ops.cast(real, values.dtype)[..., None], axis=1)
+
+
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class ConvolutionPooling(keras.layers.Layer):
     """Convolve over time, rectify, keep the largest value of each feature: (batch, time, features) to (batch, filters).
@@ -84,9 +93,7 @@ class ConvolutionPooling(keras.layers.Layer):
             values = ops.relu(convolve(convolution, ops.pad(inputs, [[0, 0], [before, size - 1], [0, 0]])))
             windows = lengths + size - 1 if self.padding == "full" else ops.maximum(lengths - size + 1, 1)
             windows = ops.where(lengths > 0, windows, ops.zeros_like(windows))
-            counts = ops.arange(ops.shape(values)[1])[None, :] < windows[:, None]
-            # After a ReLU nothing is below 0, which stands for the windows that do not count.
-            found.append(ops.max(values * ops.cast(counts, values.dtype)[..., None], axis=1))
+            found.append(largest(values, windows))
         return ops.concatenate(found, axis=-1)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:

@@ -10,7 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.convolution import convolve
+from dense_lstm_zoo.layers.convolution import convolve, largest
 from dense_lstm_zoo.layers.dropout import drop
 
 
@@ -213,9 +213,7 @@ class CharacterCNN(keras.layers.Layer):
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             values = ops.relu(convolve(convolution, vectors))
             # A word of n characters has n - size + 1 places, and at least one.
-            places = ops.arange(ops.shape(values)[1])[None, :] < ops.maximum(lengths - size + 1, 1)[:, None]
-            # After a ReLU nothing is below 0, which stands for the places that do not count.
-            found.append(ops.max(values * ops.cast(places, values.dtype)[..., None], axis=1))
+            found.append(largest(values, ops.maximum(lengths - size + 1, 1)))
         return ops.reshape(ops.concatenate(found, axis=-1), (batch, time, self.filters))
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:

@@ -1,0 +1,115 @@
+"""Pooling by attention whose query is found by iterating (Yoon et al. 2018)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.initializers import Blocks
+from dense_lstm_zoo.layers.pooling import masked_softmax
+from dense_lstm_zoo.layers.recurrence import wide
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class DynamicSelfAttention(keras.layers.Layer):
+    """Pool states by attention whose query is found by iterating (Yoon et al. 2018).
+
+    x_t = LeakyReLU(W h_t + b) and q_t = 0; ``iterations`` times over the real steps: a = softmax(q),
+    z = tanh(sum_t a_t x_t), q_t += <x_t, z>. The output is z; heads, each with weights of its own, stand side by side.
+
+    Args:
+        units: Length of a head's z.
+        num_heads: Number of heads.
+        iterations: Rounds r; with 1, a is uniform.
+        negative_slope: Of the LeakyReLU.
+        kernel_initializer: Initialiser of each head's W.
+        kernel_regularizer: Regulariser of all W together.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: States (batch, time, features), right-padded.
+        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        mask: (batch, time), right-padded.
+        return_attention: Whether to return the last round's a as well.
+
+    Returns:
+        (batch, num_heads * units), zeros for an empty row; with ``return_attention`` also a, (batch, time, num_heads).
+
+    Raises:
+        ValueError: A number that is no integer or below 1, an input of another rank.
+
+    Reference: Yoon et al. 2018, arXiv:1808.07383, as compared in Xie et al. 2019. Parameters: heads * units * (d + 1).
+
+    Example:
+        >>> import numpy as np
+        >>> DynamicSelfAttention(3, num_heads=2)(np.ones((2, 4, 5), "float32"), lengths=np.array([4, 2])).shape
+        TensorShape([2, 6])
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_heads: int = 1,
+        iterations: int = 2,
+        *,
+        negative_slope: float = 0.2,
+        kernel_initializer: Any = "glorot_uniform",
+        kernel_regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.units, self.num_heads = checks.integer("units", units), checks.integer("num_heads", num_heads)
+        self.iterations = checks.integer("iterations", iterations)
+        self.negative_slope = float(negative_slope)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.supports_masking = True
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weights for inputs of shape (batch, time, features)."""
+        widths = [self.units] * self.num_heads
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(checks.num_features(self, inputs_shape), sum(widths)),
+            initializer=Blocks(self.kernel_initializer.clone(), widths),
+            regularizer=self.kernel_regularizer,
+        )
+        self.bias = self.add_weight(name="bias", shape=(sum(widths),), initializer="zeros")
+
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, return_attention: bool = False) -> Any:
+        """Pool; see the class for the arguments."""
+        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        batch, time = ops.shape(inputs)[:2]
+        real = ops.transpose(recurrence.sequence_mask(lengths, time), (1, 0, 2))
+        x = ops.leaky_relu(wide(ops.matmul(inputs, self.kernel) + self.bias), self.negative_slope)
+        x = ops.reshape(ops.where(real, x, ops.zeros_like(x)), (batch, time, self.num_heads, self.units))
+        q = ops.zeros((batch, time, self.num_heads), x.dtype)
+        for _ in range(self.iterations):
+            a = masked_softmax(q, real)
+            z = ops.tanh(ops.einsum("bth,bthu->bhu", a, x))
+            q = q + ops.einsum("bthu,bhu->bth", x, z)
+        pooled = ops.cast(ops.reshape(z, (batch, self.num_heads * self.units)), inputs.dtype)
+        return (pooled, a) if return_attention else pooled
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """Return None: no steps are left."""
+        return None
+
+    def compute_output_spec(self, inputs: Any, *args: Any, return_attention: bool = False, **kwargs: Any) -> Any:
+        """Return the specs of what a call returns."""
+        batch, time = inputs.shape[:2]
+        pooled = keras.KerasTensor((batch, self.num_heads * self.units), inputs.dtype)
+        return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {
+            **super().get_config(),
+            **{name: getattr(self, name) for name in ("units", "num_heads", "iterations", "negative_slope")},
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+        }
