@@ -19,8 +19,9 @@ install: .venv/.installed
 demo: install
 	$(BIN)/python -m benchmarks.demo
 
+# Two processes, a file of tests at a time: one would leave a core idle most of the time.
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: install
 	$(BIN)/python -m pytest -m slow

@@ -44,6 +44,7 @@ setup(
             "ruff>=0.12",
             "mypy>=1.15",
             "pytest>=8.3",
+            "pytest-xdist>=3.6",
             "hypothesis>=6.130",
             "scikit-learn>=1.5",
             "seqeval>=1.2.2",  # spans counted by another hand than ours

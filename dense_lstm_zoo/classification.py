@@ -12,7 +12,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
-from dense_lstm_zoo.data.vocabulary import TextToIds, Vocabulary, pad_ids, to_bytes
+from dense_lstm_zoo.data.vocabulary import TextToIds, Vocabulary, pad_features, to_bytes
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -49,13 +49,12 @@ class ClassificationBundle(Bundle):
         return self.vocabulary.text_to_ids()
 
     @functools.cached_property
-    def _logits_of(self) -> Callable[[np.ndarray], tf.Tensor]:
+    def _logits_of(self) -> Callable[[Any], tf.Tensor]:
         """The model as one graph for any batch and length: ``model.predict`` would trace the first few anew."""
         import tensorflow as tf
 
         model = self.model
-        spec = tf.TensorSpec((None, None), tf.int32)
-        return tf.function(lambda token_ids: model(token_ids, training=False), input_signature=[spec])
+        return tf.function(lambda ids: model(ids, training=False), input_signature=[self.text_to_ids.signature])
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
         """Classify raw texts; empty ones and unknown words are fine.
@@ -102,8 +101,8 @@ class ClassificationBundle(Bundle):
 
         if not isinstance(text, str):
             raise TypeError(f"explain takes one string; received {text!r:.80}.")
-        tokens, ids = self.text_to_ids.with_tokens(to_bytes([text]))
-        found = {name: values.numpy()[0] for name, values in self._explained(pad_ids(ids)).items()}
+        tokens, ids = self.text_to_ids.read(to_bytes([text]))
+        found = {name: values.numpy()[0] for name, values in self._explained(pad_features(ids)).items()}
         shares = np.exp(found["logits"] - found["logits"].max())
         best = int(shares.argmax())
         return Explanation(
@@ -122,7 +121,7 @@ class ClassificationBundle(Bundle):
 
         from dense_lstm_zoo.explaining import explainer
 
-        return tf.function(explainer(self.model), input_signature=[tf.TensorSpec((None, None), tf.int32)])
+        return tf.function(explainer(self.model), input_signature=[self.text_to_ids.signature])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
         from dense_lstm_zoo.data.batching import predict_logits

@@ -49,10 +49,10 @@ def share_names(model: keras.Model) -> list[str]:
 
 
 def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
-    """Return graph code from ids (batch, time) to ``logits``, ``saliency`` and ``shares``.
+    """Return graph code from what the model takes to ``logits``, ``saliency`` and ``shares``.
 
     ``saliency`` is (batch, time), ``shares`` (batch, time, columns), without any column for a pooling that has none;
-    both are zero at padding.
+    both are zero at padding. A word's saliency is that of all it enters as: its vector and its characters.
     """
     channels = {layer.name: layer for layer in model.layers}
     vectors_of = channels.get("channels", channels["embedding"]).output
@@ -61,22 +61,25 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     pooling = model.get_layer("pooling")
     read = keras.Model(model.inputs, pooling.input)  # what the pooling reads: states, and lengths behind them
 
-    def shares(token_ids: Any) -> Any:
-        *states, lengths = read(token_ids, training=False)
+    def shares(ids: list[Any], batch_and_time: Any) -> Any:
+        *states, lengths = read(ids, training=False)
         if isinstance(pooling, DynamicInteractionPooling):
             return pooling(states, lengths=lengths, return_routing=True)[1]["c"]
         if isinstance(pooling, DynamicSelfAttention):
             return pooling(states[0], lengths=lengths, return_attention=True)[1]
-        return tf.zeros((*tf.unstack(tf.shape(token_ids)), 0))
+        return tf.zeros((*tf.unstack(batch_and_time), 0))
 
-    def explain(token_ids: Any) -> dict[str, Any]:
-        vectors = embed(token_ids, training=False)
+    def explain(inputs: Any) -> dict[str, Any]:
+        ids = keras.tree.flatten(inputs)
+        token_ids = inputs["token_ids"] if isinstance(inputs, dict) else inputs
+        vectors = embed(ids, training=False)
         with tf.GradientTape() as tape:
             tape.watch(vectors)
-            logits = classify([token_ids, vectors], training=False)
+            logits = classify([*ids, vectors], training=False)
             best = tf.reduce_max(logits, axis=1)
         products = tf.cast(tape.gradient(best, vectors), tf.float32) * tf.cast(vectors, tf.float32)
         saliency = tf.where(token_ids != 0, tf.reduce_sum(products, axis=2), 0.0)
-        return {"logits": logits, "saliency": saliency, "shares": tf.cast(shares(token_ids), tf.float32)}
+        found = tf.cast(shares(ids, tf.shape(token_ids)), tf.float32)
+        return {"logits": logits, "saliency": saliency, "shares": found}
 
     return explain

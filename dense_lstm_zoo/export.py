@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.data.vocabulary import pad_ids
+from dense_lstm_zoo.data.vocabulary import pad_features
 from dense_lstm_zoo.explaining import explainer
 from dense_lstm_zoo.scoring import log_probabilities
 from dense_lstm_zoo.tagging import tag
@@ -33,7 +33,8 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
 
     Signatures, for any batch size, also 0:
         - ``serving_default``: ``text`` (batch,) strings.
-        - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0.
+        - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0; for models that read characters also
+          ``char_ids`` (batch, time, 24).
         - ``explain``: ``text`` (batch,) strings.
 
     The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
@@ -56,8 +57,8 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names = tf.constant(bundle.labels)
 
-    def classify(token_ids: Any) -> dict[str, Any]:
-        probabilities = tf.nn.softmax(tf.cast(model(token_ids, training=False), tf.float32))
+    def classify(ids: Any) -> dict[str, Any]:
+        probabilities = tf.nn.softmax(tf.cast(model(ids, training=False), tf.float32))
         best = tf.argmax(probabilities, axis=1)
         return {
             "label": tf.gather(names, best),
@@ -68,17 +69,16 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
     look_inside = explainer(model)
 
     def explain(text: Any) -> dict[str, Any]:
-        tokens, ids = text_to_ids.with_tokens(text)
-        found = look_inside(pad_ids(ids))
+        tokens, ids = text_to_ids.read(text)
+        found = look_inside(pad_features(ids))
         real = tf.sequence_mask(tokens.row_lengths(), tf.shape(found["saliency"])[1])
         by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
         return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
 
     text = tf.TensorSpec((None,), tf.string, name="text")
-    token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
     endpoints: Endpoints = {
         "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
-        "token_ids": (classify, [token_ids]),
+        "token_ids": (classify, [text_to_ids.signature]),
         "explain": (explain, [text]),
     }
     return _write(path, overwrite, [model, text_to_ids], endpoints)

@@ -74,10 +74,8 @@ class TaggingBundle(Bundle):
         """Ids to tags and their probabilities, (batch, time) each, as one graph for any shape."""
         import tensorflow as tf
 
-        from dense_lstm_zoo.data.token_ids import SIGNATURE
-
         crf = getattr(self.model, "crf", None)
-        return tf.function(functools.partial(tag, self.network, crf), [SIGNATURE])
+        return tf.function(functools.partial(tag, self.network, crf), [self.tokens_to_ids.signature])
 
     @property
     def _weights(self) -> keras.Model:
@@ -122,8 +120,8 @@ class TaggingBundle(Bundle):
             found[i] = list(sentence)
         return found
 
-    def encode(self, sentences: list[list[str]]) -> dict[str, list[np.ndarray]]:
-        """Return the ids of tokens by feature, one int32 array a sentence: (tokens, ...)."""
+    def encode(self, sentences: list[list[str]]) -> list[dict[str, np.ndarray]]:
+        """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
         import tensorflow as tf
 
         from dense_lstm_zoo.data.vocabulary import to_bytes
@@ -132,16 +130,17 @@ class TaggingBundle(Bundle):
         flat = to_bytes(token for tokens in sentences for token in tokens)
         ragged = tf.RaggedTensor.from_row_lengths(tf.constant(flat, tf.string), tf.constant(lengths, tf.int64))
         ends = np.cumsum(lengths)[:-1]
-        return {name: np.split(ids.values.numpy(), ends) for name, ids in self.tokens_to_ids(ragged).items()}
+        found = {name: np.split(ids.values.numpy(), ends) for name, ids in self.tokens_to_ids(ragged).items()}
+        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
     def _tags(self, sentences: list[list[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the index of each token's tag, and its probability."""
         from dense_lstm_zoo.data.batching import pad, plan_batches
 
-        features = self.encode(sentences)
+        rows = self.encode(sentences)
         found: list[Any] = [None] * len(sentences)
         for indices in plan_batches([len(tokens) for tokens in sentences], _BATCH):
-            tags, shares = self._tag({name: pad([rows[i] for i in indices]) for name, rows in features.items()})
+            tags, shares = self._tag(pad([rows[i] for i in indices]))
             for i, row_tags, row_shares in zip(indices, tags.numpy(), shares.numpy(), strict=True):
                 n = len(sentences[i])
                 found[i] = row_tags[:n], row_shares[:n]
@@ -166,7 +165,7 @@ class TaggingBundle(Bundle):
         (tokens,) = self._tokens([sentence])
         if not tokens:
             raise ValueError("gates needs a sentence with at least one token.")
-        ids = {name: rows[0][None] for name, rows in self.encode([tokens]).items()}
+        ids = {name: row[None] for name, row in self.encode([tokens])[0].items()}
         read, lengths = keras.Model(self.network.inputs, encoder.input)(ids)
         found = [gates.numpy()[0] for gates in encoder.gates(read, lengths)]
         values = np.stack([layer.reshape(len(tokens), 2, -1).mean(axis=2).T for layer in found])

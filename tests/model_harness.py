@@ -50,11 +50,15 @@ def labels(batch: int = 5) -> np.ndarray:
 
 
 WORDS = ("the", "film", "was", "n't", "good", ",", "but", "caf\u00e9", "bad", "!", "it", "very", "long", "short")
+CHARS = "abcdefghilmnorstuvwxy"
 LABELS = ["d\u00e9j\u00e0", "no", "yes"]
 
 
 def bundle(name: str, oov: str = "unk", **arguments: Any) -> ClassificationBundle:
     """An untrained classifier that knows ``WORDS``."""
-    arguments = {**tiny_arguments(name), "vocab_size": len(WORDS) + 2, **arguments}
+    chars = CHARS if arguments.get("char_filters") else ""
+    vocabulary = Vocabulary(WORDS, 4, oov, chars)
+    sizes = {"vocab_size": vocabulary.size, "num_chars": vocabulary.num_chars}
+    arguments = {**tiny_arguments(name), **sizes, **arguments}
     config = {"model": name, "arguments": arguments, "training": {"dataset": "none"}}
-    return ClassificationBundle(zoo.build(name, **arguments), config, Vocabulary(WORDS, 4, oov), LABELS, {}, None)
+    return ClassificationBundle(zoo.build(name, **arguments), config, vocabulary, LABELS, {}, None)

@@ -39,8 +39,10 @@ for folder in sys.argv[2:]:
     found, explained = serve(text=tf.constant(texts)), explain(text=tf.constant(texts))
     one_by_one = [serve(text=tf.constant([t]))["probabilities"].numpy()[0].tolist() for t in texts]
     empty = serve(text=tf.constant([], tf.string))
-    ids = by_ids(token_ids=tf.constant([[3, 4, 0], [0, 0, 0]], tf.int32))
-    no_ids = by_ids(token_ids=tf.zeros((0, 4), tf.int32))
+    ids, no_ids = {"token_ids": tf.constant([[3, 4, 0], [0, 0, 0]])}, {"token_ids": tf.zeros((0, 4), tf.int32)}
+    if "char_ids" in by_ids.structured_input_signature[1]:
+        ids["char_ids"], no_ids["char_ids"] = tf.ones((2, 3, 24), tf.int32), tf.zeros((0, 4, 24), tf.int32)
+    ids, no_ids = by_ids(**ids), by_ids(**no_ids)
     results[folder] = {
         "label": [x.decode() for x in found["label"].numpy()],
         "labels": [[x.decode() for x in row] for row in found["labels"].numpy()],
@@ -69,6 +71,8 @@ def exported(tmp_path_factory):
         fewer = {key: value for key, value in shallow.items() if key in zoo.describe(name).arguments}
         bundles[name] = bundle(name, "drop" if i % 2 else "unk", **fewer)
     bundles["half"] = bundle("dc_bilstm", "drop", dtype="mixed_bfloat16", pooling="attention")
+    characters = {"char_filters": 4, "char_dim": 3, "char_kernel_sizes": (2, 3)}
+    bundles["characters"] = bundle("stacked_di_bilstm", num_layers=2, **characters)
     folders = {name: b.export(root / name / "1") for name, b in bundles.items()}
     (root / "texts.json").write_text(json.dumps(TEXTS))
     command = [sys.executable, "-c", SERVE, root / "texts.json", *folders.values()]
@@ -93,7 +97,7 @@ def test_a_fresh_process_gets_what_the_bundle_predicts(exported):
 
 
 def test_explanations_are_the_bundles(exported):
-    for name in ("di_bilstm", "dsa_bilstm", "cnn_mc", "half"):
+    for name in ("di_bilstm", "dsa_bilstm", "cnn_mc", "characters", "half"):
         trained, served, _ = exported[name]
         expected = [trained.explain(text) for text in TEXTS]
         assert served["tokens"] == [token for found in expected for token in found.tokens]
@@ -132,7 +136,9 @@ def test_a_batch_of_none_gives_none(exported):
 
 def test_the_ids_signature_is_the_model(exported):
     for name, (trained, served, _) in exported.items():
-        logits = np.asarray(trained.model(np.array([[3, 4, 0], [0, 0, 0]])), np.float64)
+        ids = np.array([[3, 4, 0], [0, 0, 0]])
+        both = {"token_ids": ids, "char_ids": np.ones((2, 3, 24), np.int32)}
+        logits = np.asarray(trained.model(both if name == "characters" else ids), np.float64)
         expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
         np.testing.assert_allclose(served["by_ids"], expected, atol=1e-2 if name == "half" else 1e-5)
 

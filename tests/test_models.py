@@ -58,6 +58,7 @@ def choices() -> list[tuple[str, dict]]:
         "weights": ("constant",),
         "couple_directions": (False,),
         "num_heads": (1, 2),
+        "char_filters": (4,),
     }
     found = []
     for name in zoo.list_models(task="classification"):
@@ -69,13 +70,17 @@ def choices() -> list[tuple[str, dict]]:
 @pytest.mark.parametrize(("name", "choice"), choices(), ids=str)
 @pytest.mark.parametrize("embedding_dim", [6, 8])
 def test_the_closed_formula_counts_what_the_built_model_has(name, choice, embedding_dim):
-    arguments = {**harness.tiny_arguments(name), "embedding_dim": embedding_dim, **choice}
+    arguments = {**harness.tiny_arguments(name), "num_chars": 9, "embedding_dim": embedding_dim, **choice}
     model = zoo.build(name, **arguments)
     for biases in (True, False):
         by_formula = zoo.count_encoder_parameters(name, biases=biases, **arguments)
         assert by_formula == zoo.count_encoder_parameters(model, biases=biases)
-    embedding, softmax = harness.VOCABULARY * embedding_dim, model.get_layer("logits").count_params()
-    assert model.count_params() == embedding + softmax + zoo.count_encoder_parameters(model)
+    rest = harness.VOCABULARY * embedding_dim + model.get_layer("logits").count_params()
+    if name == "cnn_mc":
+        rest += harness.VOCABULARY * embedding_dim  # the channel that is never trained
+    if "char_filters" in choice:
+        rest += 9 * 50 + 5 * 50 * 4 + 4  # characters' vectors, and a convolution five wide
+    assert model.count_params() == rest + zoo.count_encoder_parameters(model)
 
 
 @models
@@ -193,7 +198,7 @@ def test_the_model_is_compiled_with_the_papers_loss_and_optimiser():
 
 def test_initialisation_follows_the_recipe():
     def recurrent_and_bias(recipe):
-        model = zoo.build("dc_bilstm", recipe=recipe, vocab_size=9, num_classes=2, embedding_dim=4)
+        model = zoo.build("dc_bilstm", recipe=recipe, vocab_size=9, num_classes=2, embedding_dim=4, num_chars=5)
         weights = {w.path: w.numpy() for w in model.get_layer("encoder").weights}
         kernel = next(w for path, w in weights.items() if "top" in path and path.endswith("forward_recurrent_kernel"))
         return kernel, np.concatenate([w for path, w in weights.items() if path.endswith("bias")])

@@ -36,7 +36,9 @@ def test_the_closed_formula_gives_the_papers_counts_for_every_row(recipe):
 
 
 def test_built_models_give_the_papers_counts_for_every_row():
-    assert set(ROWS) == set(zoo.list_recipes(model="dc_bilstm")) - {"xie2019", "fixed_vectors"}
+    assert set(ROWS) == set(zoo.list_recipes(model="dc_bilstm")) - {
+        *("xie2019", "xie2019_table2_dc_bilstm", "fixed_vectors")
+    }
     for recipe, (*_, with_biases, without) in ROWS.items():
         model = zoo.build("dc_bilstm", recipe=recipe, vocab_size=10, num_classes=2)
         assert zoo.count_encoder_parameters(model) == with_biases
@@ -45,8 +47,11 @@ def test_built_models_give_the_papers_counts_for_every_row():
 
 def test_the_baselines_and_the_encoder_of_xie_count_as_published():
     assert zoo.count_encoder_parameters("bilstm", recipe="ding2018") == 1_442_400
-    # Xie et al. read 350-wide words (spec, X12).
-    assert zoo.count_encoder_parameters("dc_bilstm", recipe="xie2019", embedding_dim=350) == 1_428_048
+    # Xie et al. read 350-wide words: a vector of 300 and 50 features of the characters (spec, X12).
+    assert zoo.count_encoder_parameters("dc_bilstm", recipe="xie2019") == 1_428_048
+    assert zoo.count_encoder_parameters("di_bilstm", recipe="xie2019") == 1_428_048 + 281_400
+    model = zoo.build("di_bilstm", recipe="xie2019", vocab_size=10, num_classes=2, num_chars=9)
+    assert zoo.count_encoder_parameters(model) == 1_428_048 + 281_400
     stacked = zoo.count_encoder_parameters("stacked_bilstm", recipe="ding2018")
     assert stacked == 8 * 100 * (300 + 100 + 1) + 7 * 8 * 100 * (200 + 100 + 1)
     assert zoo.count_encoder_parameters("residual_bilstm", recipe="ding2018") == stacked + 300 * 200
@@ -64,6 +69,10 @@ def test_expected_scores_are_those_of_the_papers_tables():
     assert zoo.get_recipe("ding2018").expected == {"mr": 82.8, "sst1": 51.9, "sst2": 89.7, "subj": 94.5, "trec": 95.6}
     assert zoo.get_recipe("ding2018_table3_15x13").expected == {"sst1": 51.9, "sst2": 89.7}
     assert zoo.get_recipe("ding2018_table5_10x15").expected == {"sst1": 50.2, "sst2": 88.4}
+    assert zoo.get_recipe("xie2019").expected["cr"] == 87.5
+    assert zoo.get_recipe("xie2019_table2_dc_bilstm").expected["cr"] == 85.3
+    assert zoo.get_recipe("xie2019_table3_stacked").expected["sst2"] == (87.2 + 86.2 + 86.9 + 86.8) / 4
+    assert zoo.get_recipe("xie2019_table3_stacked_di").expected["sst2"] == (87.9 + 88.3 + 87.8 + 87.9) / 4
 
 
 def test_models_are_listed_by_wildcard_and_task():
@@ -114,7 +123,13 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
         ({"embedding_matrix": [[1.0]]}, r"embedding_matrix must have shape.*\(10, 300\); received \(1, 1\)"),
         ({"num_frozen_words": 9}, "num_frozen_words must leave padding and unknown trainable"),
         ({"recipe": "ding2019"}, "Unknown recipe 'ding2019'. Did you mean 'ding2018'"),
-        ({"name": "bilstm", "recipe": "xie2019"}, "'xie2019' is for dc_bilstm, not for 'bilstm'. Recipes for bilstm"),
+        (
+            {"name": "bilstm", "recipe": "xie2019"},
+            "'xie2019' is for di_bilstm, .*, not for 'bilstm'. Recipes for bilstm",
+        ),
+        ({"char_filters": -1}, "char_filters must be an integer of at least 0; received -1"),
+        ({"char_filters": 50}, "num_chars must be an integer of at least 2; received 0"),
+        ({"char_filters": 3, "num_chars": 9, "char_kernel_sizes": (2, 3)}, "filters=3 must divide evenly"),
     ],
 )
 def test_bad_arguments_are_refused_with_near_matches_and_what_is_accepted(arguments, message):

@@ -62,7 +62,7 @@ def test_vector_words_limits_the_frozen_words_and_oov_unk_keeps_places(vectors):
 def test_a_vocabulary_survives_its_file(tmp_path):
     vocabulary = Vocabulary(("the", "n't", "caf\u00e9", "\u0085x".strip(), "a\u2029b"), 1, "drop")
     vocabulary.write(tmp_path / "v.txt")
-    assert Vocabulary.read(tmp_path / "v.txt", 1, "drop") == vocabulary
+    assert Vocabulary.read(tmp_path / "v.txt", num_frozen_words=1, oov="drop") == vocabulary
 
 
 def test_padding_has_at_least_one_step_also_for_an_empty_batch():

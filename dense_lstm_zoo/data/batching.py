@@ -12,7 +12,7 @@ import tensorflow as tf
 from dense_lstm_zoo import checks
 
 MAX_TOKENS = 1 << 16  # of a padded batch: a few very long texts must not need all memory
-_SIGNATURE = (tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32))
+Row = np.ndarray | dict[str, np.ndarray]  # the ids of a text: (tokens,), or several features (tokens, ...) by name
 
 
 def padded_length(length: int) -> int:
@@ -30,8 +30,15 @@ def padded_length(length: int) -> int:
     return step
 
 
-def pad(rows: Sequence[np.ndarray], value: int = 0) -> np.ndarray:
-    """Return the rows (time, ...) right-padded with ``value`` to the ladder's length for the longest: int32."""
+def num_tokens(row: Row) -> int:
+    """Return how many tokens a text has."""
+    return len(row if isinstance(row, np.ndarray) else row["token_ids"])
+
+
+def pad(rows: Sequence[Row], value: int = 0) -> Any:
+    """Return the rows right-padded with ``value`` to the ladder's length for the longest: int32 (batch, time, ...)."""
+    if isinstance(rows[0], dict):
+        return {name: pad([row[name] for row in rows], value) for name in rows[0]}
     batch = np.full((len(rows), padded_length(max(map(len, rows))), *rows[0].shape[1:]), value, np.int32)
     for row, ids in zip(batch, rows, strict=True):
         row[: len(ids)] = ids
@@ -122,29 +129,39 @@ class TrainingBatches(ShuffledBatches):
         [(2, 4)]
     """
 
-    def __init__(self, rows: Sequence[np.ndarray], labels: Sequence[int], *, batch_size: int, seed: int) -> None:
+    def __init__(self, rows: Sequence[Row], labels: Sequence[int], *, batch_size: int, seed: int) -> None:
         if not rows or len(rows) != len(labels):
             raise ValueError(f"Training needs texts with one label each; received {len(rows)} and {len(labels)}.")
         targets = np.asarray(labels, np.int32)
 
-        def collate(indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def collate(indices: np.ndarray) -> tuple[Any, np.ndarray]:
             return pad([rows[i] for i in indices]), targets[indices]
 
-        super().__init__([len(row) for row in rows], collate, _SIGNATURE, batch_size=batch_size, seed=seed)
+        lengths = [num_tokens(row) for row in rows]
+        super().__init__(lengths, collate, _signature(rows[0]), batch_size=batch_size, seed=seed)
 
 
-def evaluation_batches(rows: Sequence[np.ndarray], labels: Sequence[int], batch_size: int = 256) -> tf.data.Dataset:
+def _signature(row: Row) -> Any:
+    """Return what batches of (ids, labels) are, as ``tf.data`` says it."""
+    if isinstance(row, np.ndarray):
+        return _ids_spec(row), tf.TensorSpec((None,), tf.int32)
+    return {name: _ids_spec(ids) for name, ids in row.items()}, tf.TensorSpec((None,), tf.int32)
+
+
+def _ids_spec(ids: np.ndarray) -> tf.TensorSpec:
+    return tf.TensorSpec((None, None, *ids.shape[1:]), tf.int32)
+
+
+def evaluation_batches(rows: Sequence[Row], labels: Sequence[int], batch_size: int = 256) -> tf.data.Dataset:
     """Return batches of (ids, labels) in order of length, for ``validation_data``."""
     targets = np.asarray(labels, np.int32)
-    plan = plan_batches([len(row) for row in rows], batch_size)
+    plan = plan_batches([num_tokens(row) for row in rows], batch_size)
     batches = [(pad([rows[i] for i in indices]), targets[indices]) for indices in plan]
-    dataset = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=_SIGNATURE)
+    dataset = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=_signature(rows[0]))
     return dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
 
 
-def predict_logits(
-    logits_of: Callable[[np.ndarray], tf.Tensor], rows: Sequence[np.ndarray], batch_size: int = 256
-) -> np.ndarray:
+def predict_logits(logits_of: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:
     """Return the logits (texts, classes) of ids, batched by length, in the order of ``rows``.
 
     Args:
@@ -152,7 +169,7 @@ def predict_logits(
         rows: Ids of each text, at least one text.
         batch_size: Texts a batch.
     """
-    plan = plan_batches([len(row) for row in rows], batch_size)
+    plan = plan_batches([num_tokens(row) for row in rows], batch_size)
     batches = [logits_of(pad([rows[i] for i in indices])).numpy() for indices in plan]
     logits = np.empty((len(rows), batches[0].shape[1]), np.float32)
     logits[np.concatenate(plan)] = np.concatenate(batches)

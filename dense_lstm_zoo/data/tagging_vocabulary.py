@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
-from dense_lstm_zoo.data.vocabulary import Coverage
+from dense_lstm_zoo.data.vocabulary import Coverage, alphabet
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,14 @@ class TaggingVocabulary:
         chars: The characters, in one string.
         num_frozen_words: How many of the last words are frozen.
         case: Kinds of capitalisation; see ``TokensToIds``.
+        whole_words: Whether the model reads the characters of whole words beside their first and last ones.
     """
 
     words: tuple[str, ...]
     chars: str
     num_frozen_words: int = 0
     case: str | None = "binary"
+    whole_words: bool = False
 
     @property
     def size(self) -> int:
@@ -44,17 +47,16 @@ class TaggingVocabulary:
 
     def tokens_to_ids(self) -> TokensToIds:
         """Return the layer that turns tokens into ids."""
-        return TokensToIds(self.words, list(self.chars), case=self.case or "binary")
+        return TokensToIds(self.words, list(self.chars), case=self.case or "binary", whole_words=self.whole_words)
 
     def write(self, path: Path) -> None:
         """Write one word a line; characters and the rest belong to the config."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
-    def read(cls, path: Path, chars: str, num_frozen_words: int, case: str | None) -> TaggingVocabulary:
-        """Read what ``write`` wrote."""
-        words = path.read_text(encoding="utf-8").split("\n")[:-1]
-        return cls(tuple(words), chars, num_frozen_words, case)
+    def read(cls, path: Path, **config: Any) -> TaggingVocabulary:
+        """Read what ``write`` wrote; ``config`` is all but the words."""
+        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), **config)
 
 
 @dataclass(frozen=True)
@@ -96,18 +98,16 @@ def build_tagging_vocabulary(
         >>> found.vocabulary.words, found.vocabulary.chars
         (('the', 'cat'), 'atceh0248Tsw')
     """
-    counts, chars = Counter[str](), Counter[str]()
-    for sentence in sentences:
-        for token in sentence:
-            counts[fold(token)] += 1
-            chars.update(token)
-    if not counts:
+    tokens = Counter(token for sentence in sentences for token in sentence)
+    if not tokens:
         raise ValueError("A tagger needs training sentences; received none.")
-    alphabet = "".join(char for char, _ in sorted(chars.items(), key=lambda item: (-item[1], item[0])))
+    counts, characters = Counter[str](), alphabet(tokens)
+    for token, count in tokens.items():
+        counts[fold(token)] += count
     ranked = [word for word, _ in counts.most_common()]
     if vectors is None:
         known = tuple(word for word in ranked if counts[word] > 1)
-        return BuiltTaggingVocabulary(TaggingVocabulary(known, alphabet, case=case))
+        return BuiltTaggingVocabulary(TaggingVocabulary(known, characters, case=case))
     read = read_vectors(vectors, wanted=counts.keys(), most_frequent=checks.integer("vector_words", vector_words, 0))
     row = read.index()
     covered = [word for word in ranked if word in row]
@@ -124,7 +124,7 @@ def build_tagging_vocabulary(
         if word in row:
             matrix[i] = read.matrix[row[word]]
     coverage = Coverage(len(counts), len(covered), counts.total(), sum(counts[word] for word in covered))
-    vocabulary = TaggingVocabulary(words, alphabet, len(frozen), case)
+    vocabulary = TaggingVocabulary(words, characters, len(frozen), case)
     return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report)
 
 

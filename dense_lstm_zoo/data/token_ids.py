@@ -1,4 +1,4 @@
-"""Token strings to what a tagger reads of them, in graph form: words, affixes, characters, capitals."""
+"""Token strings to what models read of them, in graph form: words, affixes, characters, capitals."""
 
 from __future__ import annotations
 
@@ -14,14 +14,26 @@ from dense_lstm_zoo import checks
 PADDING, UNKNOWN = 0, 1
 CASES = {"binary": 2, "four_way": 4}
 AFFIX = 5  # characters at either end of a word
+MAX_CHARS = 24  # characters of a word that a character CNN reads; hardly any word has more
 
 
-# What models take: padded ids by name.
-SIGNATURE = {
-    "token_ids": tf.TensorSpec((None, None), tf.int32),
-    "case_ids": tf.TensorSpec((None, None), tf.int32),
-    "affix_ids": tf.TensorSpec((None, None, 2 * AFFIX), tf.int32),
-}
+def lookup_table(keys: Sequence[str], default: int = UNKNOWN) -> tf.lookup.StaticHashTable:
+    """Return a table of strings to ids: ``keys[i]`` has id i + 2, others ``default``."""
+    # A table cannot be empty: a key that no text can hold keeps it open.
+    strings = tf.constant(list(keys) or ["\ufffd \ufffd"])
+    ids = tf.range(2, len(strings) + 2, dtype=tf.int64)
+    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(strings, ids), default)
+
+
+def split_characters(table: tf.lookup.StaticHashTable, tokens: tf.Tensor) -> tf.RaggedTensor:
+    """Return the ids of all characters of each token: strings (tokens,) to int32 (tokens, (characters))."""
+    chars = tf.strings.unicode_split(tokens, "UTF-8")
+    return chars.with_flat_values(tf.cast(table.lookup(chars.flat_values), tf.int32))
+
+
+def word_characters(char_ids: tf.RaggedTensor) -> tf.Tensor:
+    """Return the ids of each token's first characters, right-padded with 0: int32 (tokens, MAX_CHARS)."""
+    return char_ids[:, :MAX_CHARS].to_tensor(shape=(None, MAX_CHARS))
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -36,14 +48,14 @@ class TokensToIds(keras.layers.Layer):
         words: The words, folded; ``words[i]`` has id i + 2, 0 being padding and 1 unknown.
         chars: The characters; the same ids.
         case: ``"binary"`` or ``"four_way"``.
-        whole_words: Whether to give all characters of each word as well.
+        whole_words: Whether to give the characters of whole words as well.
 
     Call arguments:
         inputs: A ragged tensor of strings (batch, (tokens)).
 
     Returns:
         A dictionary of ragged int32 tensors: ``token_ids`` and ``case_ids`` (batch, (tokens)), ``affix_ids`` (batch,
-        (tokens), 10) and, with ``whole_words``, ``char_ids`` (batch, (tokens), (characters)). Cases start at 1.
+        (tokens), 10) and, with ``whole_words``, ``char_ids`` (batch, (tokens), 24). Cases start at 1.
 
     Example:
         >>> found = TokensToIds(["in", "9999"], list("in2048"))(tf.ragged.constant([["In", "2048"]]))
@@ -66,7 +78,7 @@ class TokensToIds(keras.layers.Layer):
         self.words, self.chars = list(words), list(chars)
         self.case = checks.one_of("case", case, CASES)
         self.whole_words = whole_words
-        self.word_table, self.char_table = _table(self.words), _table(self.chars)
+        self.word_table, self.char_table = lookup_table(self.words), lookup_table(self.chars)
         self.built = True
 
     def __call__(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
@@ -77,8 +89,7 @@ class TokensToIds(keras.layers.Layer):
         """Turn tokens into ids; see the class for the arguments."""
         tokens = tf.strings.unicode_transcode(inputs.flat_values, "UTF-8", "UTF-8", errors="replace")
         words = tf.strings.regex_replace(tf_text.case_fold_utf8(tokens), r"\d", "9")
-        chars = tf.strings.unicode_split(tokens, "UTF-8")
-        char_ids = chars.with_flat_values(tf.cast(self.char_table.lookup(chars.flat_values), tf.int32))
+        char_ids = split_characters(self.char_table, tokens)
         prefix = char_ids[:, :AFFIX].to_tensor(shape=(None, AFFIX))
         suffix = tf.reverse(char_ids[:, ::-1][:, :AFFIX].to_tensor(shape=(None, AFFIX)), [1])
         features = {
@@ -87,7 +98,7 @@ class TokensToIds(keras.layers.Layer):
             "affix_ids": tf.concat([prefix, suffix], axis=1),
         }
         if self.whole_words:
-            features["char_ids"] = char_ids
+            features["char_ids"] = word_characters(char_ids)
         return {name: inputs.with_flat_values(values) for name, values in features.items()}
 
     def _cases(self, tokens: Any) -> Any:
@@ -100,17 +111,17 @@ class TokensToIds(keras.layers.Layer):
         kind = tf.where(any_capital & ~small & long, 3, tf.where(first, 2, tf.where(any_capital, 4, 1)))
         return tf.cast(kind, tf.int32)
 
+    @property
+    def signature(self) -> dict[str, tf.TensorSpec]:
+        """What models take: padded ids by name."""
+        sizes: dict[str, tuple[int, ...]] = {"token_ids": (), "case_ids": (), "affix_ids": (2 * AFFIX,)}
+        if self.whole_words:
+            sizes["char_ids"] = (MAX_CHARS,)
+        return {name: tf.TensorSpec((None, None, *size), tf.int32) for name, size in sizes.items()}
+
     def padded(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
-        """Return the ids padded with 0 to (batch, time, ...), time and characters at least 1."""
-        found = {}
-        for name, ids in self(inputs).items():
-            dense = ids.to_tensor()
-            sizes = tf.shape(dense)[1:]
-            missing = tf.maximum(1 - sizes, 0)
-            paddings = tf.stack([tf.zeros_like(missing), missing], axis=1)
-            found[name] = tf.pad(dense, tf.concat([[[0, 0]], paddings], axis=0))
-        found["affix_ids"].set_shape((None, None, 2 * AFFIX))
-        return found
+        """Return the ids padded with 0 to (batch, time, ...), time at least 1."""
+        return {name: pad_ids(ids) for name, ids in self(inputs).items()}
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
@@ -118,8 +129,8 @@ class TokensToIds(keras.layers.Layer):
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
-def _table(keys: list[str]) -> tf.lookup.StaticHashTable:
-    # A table cannot be empty: a key that no text can hold keeps it open.
-    strings = tf.constant(keys or ["\ufffd \ufffd"])
-    ids = tf.range(2, len(strings) + 2, dtype=tf.int64)
-    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(strings, ids), UNKNOWN)
+def pad_ids(ids: tf.RaggedTensor) -> tf.Tensor:
+    """Return ids right-padded with 0 to (batch, time, ...), time at least 1 also for an empty batch."""
+    padded = ids.to_tensor(default_value=PADDING)
+    more = tf.maximum(0, 1 - tf.shape(padded)[1])
+    return tf.pad(padded, [[0, 0], [0, more], *([[0, 0]] * (len(padded.shape) - 2))])

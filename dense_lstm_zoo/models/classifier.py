@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
     import keras
@@ -28,6 +29,10 @@ def classifier(
     num_frozen_words: int = 0,
     trainable_embeddings: bool = True,
     embedding_learning_rate: float | None = None,
+    num_chars: int = 0,
+    char_filters: int = 0,
+    char_dim: int = 50,
+    char_kernel_sizes: Sequence[int] = (5,),
     embedding_dropout: float = 0.5,
     dropout: float = 0.5,
     l2: float = 1e-3,
@@ -43,6 +48,9 @@ def classifier(
     M_0 = Dropout(E[x]); H = encode(M_0); h* = pool(H) over the real steps; logits = W Dropout(h*) + b.
     The loss is cross-entropy on logits plus the softmax kernel's L2, the optimiser Adam.
 
+    With ``char_filters`` the inputs are a dictionary, ``token_ids`` [B, T] and ``char_ids`` [B, T, C] (0 is padding),
+    and what a convolution makes of a word's characters stands beside its vector: M_0 = Dropout([E[x]; CNN(chars)]).
+
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
         pool: What makes one vector of the states, called with states, lengths and the dtype policy.
@@ -54,6 +62,10 @@ def classifier(
         num_frozen_words: How many of the last ids are never trained: words that no training text holds.
         trainable_embeddings: Whether word vectors are trained (D8).
         embedding_learning_rate: Adam's for the word vectors; None is that of the other weights.
+        num_chars: Number of character ids, padding and unknown included; only with ``char_filters``.
+        char_filters: Features made of a word's characters (X8); 0 leaves characters out.
+        char_dim: Length of a character's vector.
+        char_kernel_sizes: Widths of the convolutions over characters.
         embedding_dropout: Dropout rate on the embedded words (D7).
         dropout: Dropout rate on the pooled state (D7).
         l2: L2 penalty of the softmax kernel (D7).
@@ -70,6 +82,8 @@ def classifier(
     checks.integer("vocab_size", vocab_size, minimum=2)
     checks.integer("num_classes", num_classes, minimum=2)
     checks.integer("embedding_dim", embedding_dim)
+    if checks.integer("char_filters", char_filters, minimum=0):
+        checks.integer("num_chars", num_chars, minimum=2)
     checks.fraction("embedding_dropout", embedding_dropout)
     checks.fraction("dropout", dropout)
     checks.positive("l2", l2, zero=True)
@@ -82,8 +96,10 @@ def classifier(
     import keras
 
     from dense_lstm_zoo import layers
+    from dense_lstm_zoo.data.token_ids import MAX_CHARS
 
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
+    inputs: Any = token_ids
     lengths = layers.SequenceLengths(name="lengths")(token_ids)
     embedding = layers.WordEmbedding(
         vocab_size,
@@ -96,13 +112,23 @@ def classifier(
     )
     if embedding_matrix is not None:
         embedding.set_matrix(embedding_matrix)
-    vectors = embedding(token_ids)
+    channels = [embedding(token_ids)]
     if static_channel:
         static = layers.WordEmbedding.from_config(
             {**embedding.get_config(), "trainable": False, "name": "static_embedding"}
         )
         static.set_weights(embedding.get_weights())
-        vectors = keras.layers.Concatenate(dtype=dtype, name="channels")([vectors, static(token_ids)])
+        channels.append(static(token_ids))
+    if char_filters:
+        char_ids = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
+        inputs = {"token_ids": token_ids, "char_ids": char_ids}
+        characters = layers.CharacterCNN(
+            num_chars, char_dim, char_filters, kernel_sizes=char_kernel_sizes, dtype=dtype, name="characters"
+        )
+        channels.append(characters(char_ids))
+    vectors = channels[0]
+    if len(channels) > 1:
+        vectors = keras.layers.Concatenate(dtype=dtype, name="channels")(channels)
     words = keras.layers.Dropout(embedding_dropout, dtype=dtype, name="embedding_dropout")(vectors)
     lstm_options = {
         "recurrent_initializer": recurrent_initializer,
@@ -119,7 +145,7 @@ def classifier(
         dtype="float32",
         name="logits",
     )(pooled)
-    model = keras.Model(token_ids, logits)
+    model = keras.Model(inputs, logits)
     model.compile(
         optimizer=keras.optimizers.Adam(learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -129,6 +155,27 @@ def classifier(
     # fit traces its step twice if the first trace has to make the optimiser's variables.
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def register_classifier(
+    paper: str, count: Callable[..., int], *options: Callable[..., Any], channels: int = 1
+) -> Callable[..., Any]:
+    """Return a decorator that registers a classifier's factory.
+
+    Args:
+        paper: The source, with the equations.
+        count: The closed formula of the encoder's weights: resolved arguments, ``biases`` and ``input_dim``, the width
+            of what the encoder reads.
+        *options: Functions with more options of the model, before those of ``classifier``.
+        channels: How many vectors of a word the encoder reads.
+    """
+
+    def encoder_parameters(**arguments: Any) -> int:
+        return count(input_dim=channels * arguments["embedding_dim"] + arguments["char_filters"], **arguments)
+
+    return register(
+        task="classification", paper=paper, options=(*options, classifier), encoder_parameters=encoder_parameters
+    )
 
 
 def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "mean", **options: Any) -> keras.Model:

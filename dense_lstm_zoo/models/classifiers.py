@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.models.classifier import Encode, classifier, pooled_classifier
-from dense_lstm_zoo.registry import register
+from dense_lstm_zoo.models.classifier import Encode, pooled_classifier, register_classifier
 
 if TYPE_CHECKING:
     import keras
@@ -22,12 +21,12 @@ def _pooling_count(width: int, pooling: str, biases: bool) -> int:
     return width * (width + 1 + biases) if pooling == "attention" else 0
 
 
-def _count_lstm(*, embedding_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
-    return lstm_count(embedding_dim, units, biases, directions=1) + _pooling_count(units, pooling, biases)
+def _count_lstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
+    return lstm_count(input_dim, units, biases, directions=1) + _pooling_count(units, pooling, biases)
 
 
-def _count_bilstm(*, embedding_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
-    return lstm_count(embedding_dim, units, biases) + _pooling_count(2 * units, pooling, biases)
+def _count_bilstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
+    return lstm_count(input_dim, units, biases) + _pooling_count(2 * units, pooling, biases)
 
 
 def _count_stacked(*, num_layers: int, units: int, biases: bool, **arguments: Any) -> int:
@@ -35,14 +34,14 @@ def _count_stacked(*, num_layers: int, units: int, biases: bool, **arguments: An
     return first + (num_layers - 1) * lstm_count(2 * units, units, biases)
 
 
-def _count_residual(*, embedding_dim: int, units: int, **arguments: Any) -> int:
-    projection = embedding_dim * 2 * units if embedding_dim != 2 * units else 0
-    return projection + _count_stacked(embedding_dim=embedding_dim, units=units, **arguments)
+def _count_residual(*, input_dim: int, units: int, **arguments: Any) -> int:
+    projection = input_dim * 2 * units if input_dim != 2 * units else 0
+    return projection + _count_stacked(input_dim=input_dim, units=units, **arguments)
 
 
 def count_dense(
     *,
-    embedding_dim: int,
+    input_dim: int,
     num_dense_layers: int,
     dense_units: int,
     top_units: int,
@@ -52,7 +51,7 @@ def count_dense(
 ) -> int:
     """Return the number of weights of a densely connected Bi-LSTM."""
     step = dense_units * (2 if couple_directions else 1)
-    widths = [embedding_dim + step * layer for layer in range(num_dense_layers + 1)]
+    widths = [input_dim + step * layer for layer in range(num_dense_layers + 1)]
     dense = sum(lstm_count(width, dense_units, biases) for width in widths[:-1])
     return dense + lstm_count(widths[-1], top_units, biases)
 
@@ -62,9 +61,8 @@ def _count_dc(*, top_units: int, pooling: str, biases: bool, **arguments: Any) -
     return encoder + _pooling_count(2 * top_units, pooling, biases)
 
 
-def _register(paper: str, encoder_parameters: Callable[..., int]) -> Callable[..., Any]:
-    options = pooled_classifier, classifier
-    return register(task="classification", paper=paper, options=options, encoder_parameters=encoder_parameters)
+def _register(paper: str, count: Callable[..., int]) -> Callable[..., Any]:
+    return register_classifier(paper, count, pooled_classifier)
 
 
 @_register("Tai et al. 2015, baseline of Ding et al. 2018, Table 1", _count_lstm)
@@ -112,7 +110,7 @@ def stacked_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> 
 def residual_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> keras.Model:
     """Bi-LSTMs in a stack, each layer's input added to its output.
 
-    M_l = H_l + M_{l-1}. The words enter the first sum as they are where ``embedding_dim`` is ``2 * units``, and
+    M_l = H_l + M_{l-1}. The words enter the first sum as they are where they are ``2 * units`` wide, and
     through a linear projection without bias elsewhere.
 
     Args:

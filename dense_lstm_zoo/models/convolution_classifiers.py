@@ -6,24 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.models.classifier import classifier
+from dense_lstm_zoo.models.classifier import classifier, register_classifier
 from dense_lstm_zoo.models.classifiers import lstm_count
-from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
     import keras
 
 
-def _count_cnn(*, embedding_dim: int, filters: int, kernel_sizes: Sequence[int], biases: bool, **_: Any) -> int:
-    return sum(filters * (size * 2 * embedding_dim + biases) for size in kernel_sizes)
+def _count_cnn(*, input_dim: int, filters: int, kernel_sizes: Sequence[int], biases: bool, **_: Any) -> int:
+    return sum(filters * (size * input_dim + biases) for size in kernel_sizes)
 
 
-@register(
-    task="classification",
-    paper="Kim 2014 (CNN-multichannel), arXiv:1408.5882",
-    options=(classifier,),
-    encoder_parameters=_count_cnn,
-)
+@register_classifier("Kim 2014 (CNN-multichannel), arXiv:1408.5882", _count_cnn, channels=2)
 def cnn_mc(*, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), **options: Any) -> keras.Model:
     """Convolutions over two channels of word vectors, one trained and one not, and the largest value over time.
 
@@ -44,18 +38,11 @@ def cnn_mc(*, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), **opt
     return classifier(encode, pool, True, **options)
 
 
-def _count_blstm_2dcnn(
-    *, embedding_dim: int, units: int, filters: int, kernel_size: int, biases: bool, **_: Any
-) -> int:
-    return lstm_count(embedding_dim, units, biases) + filters * (kernel_size**2 + biases)
+def _count_blstm_2dcnn(*, input_dim: int, units: int, filters: int, kernel_size: int, biases: bool, **_: Any) -> int:
+    return lstm_count(input_dim, units, biases) + filters * (kernel_size**2 + biases)
 
 
-@register(
-    task="classification",
-    paper="Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639",
-    options=(classifier,),
-    encoder_parameters=_count_blstm_2dcnn,
-)
+@register_classifier("Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639", _count_blstm_2dcnn)
 def blstm_2dcnn(*, units: int = 300, filters: int = 100, kernel_size: int = 3, **options: Any) -> keras.Model:
     """Bi-LSTM whose states, both directions summed, are convolved as a picture and pooled over all of it.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.models.classifier import classifier
+from dense_lstm_zoo.models.classifier import classifier, register_classifier
 from dense_lstm_zoo.models.classifiers import count_dense, dense_encoder, lstm_count, stack_states
-from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
     import keras
@@ -71,8 +69,8 @@ def _count_di(*, num_dense_layers: int, dense_units: int, top_units: int, biases
     return encoder + _count_interaction([2 * dense_units] * num_dense_layers, 2 * top_units, biases=biases, **options)
 
 
-def _count_stack(*, embedding_dim: int, num_layers: int, units: int, biases: bool, **_: Any) -> int:
-    return lstm_count(embedding_dim, units, biases) + (num_layers - 1) * lstm_count(2 * units, units, biases)
+def _count_stack(*, input_dim: int, num_layers: int, units: int, biases: bool, **_: Any) -> int:
+    return lstm_count(input_dim, units, biases) + (num_layers - 1) * lstm_count(2 * units, units, biases)
 
 
 def _count_stacked_di(*, num_layers: int, units: int, mode: str, weights: str, biases: bool, **arguments: Any) -> int:
@@ -84,13 +82,7 @@ def _count_dsa(*, units: int, attention_units: int, num_heads: int, biases: bool
     return num_heads * attention_units * (2 * units + biases) + _count_stack(units=units, biases=biases, **arguments)
 
 
-def _register(paper: str, encoder_parameters: Callable[..., int], *options: Callable[..., Any]) -> Callable[..., Any]:
-    return register(
-        task="classification", paper=paper, options=(*options, classifier), encoder_parameters=encoder_parameters
-    )
-
-
-@_register("Xie et al. 2019, Algorithm 1", _count_di, interaction_classifier)
+@register_classifier("Xie et al. 2019, Algorithm 1", _count_di, interaction_classifier)
 def di_bilstm(
     *,
     num_dense_layers: int = 14,
@@ -123,7 +115,7 @@ def di_bilstm(
     return interaction_classifier(encode, **options)
 
 
-@_register("Xie et al. 2019, Table 3", _count_stacked_di, interaction_classifier)
+@register_classifier("Xie et al. 2019, Table 3", _count_stacked_di, interaction_classifier)
 def stacked_di_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) -> keras.Model:
     """Bi-LSTMs in a stack with dynamic interaction between those below and the top one.
 
@@ -141,7 +133,7 @@ def stacked_di_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) 
     return interaction_classifier(encode, **options)
 
 
-@_register("Yoon et al. 2018 (dynamic self-attention), as compared in Xie et al. 2019, Table 3", _count_dsa)
+@register_classifier("Yoon et al. 2018 (dynamic self-attention), as compared in Xie et al. 2019, Table 3", _count_dsa)
 def dsa_bilstm(
     *,
     num_layers: int = 4,

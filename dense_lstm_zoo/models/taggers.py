@@ -11,7 +11,6 @@ from dense_lstm_zoo.registry import register
 if TYPE_CHECKING:
     import keras
 
-AFFIX_CHARS = 10  # five at either end of a word
 _HIGHWAY_KERNELS = ("auto", "native", "portable")  # one loop, which is all three
 
 
@@ -28,6 +27,7 @@ def tagger(
     window: int = 3,
     window_dropout: float = 0.25,
     char_dim: int = 5,
+    char_filters: int = 0,
     case: str | None = "binary",
     case_dim: int = 5,
     dropout: float = 0.5,
@@ -41,7 +41,8 @@ def tagger(
     """Assemble and compile a tagger: a dictionary of ids to logits of every token's tag [B, T, num_tags].
 
     x_t = [gated words of a window around t; characters at either end of word t; its capitals]; H = encoder(x);
-    logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T] and ``affix_ids`` [B, T, 10], 0 being padding;
+    logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and with
+    ``char_filters``, which adds what a convolution makes of all characters, ``char_ids`` [B, T, 24]; 0 is padding;
     tags of -1 are padding. The loss is the mean over the tokens of a sentence, then over sentences (W8).
 
     Args:
@@ -55,7 +56,8 @@ def tagger(
         trainable_embeddings: Whether word vectors are trained.
         window: Words in the context window, odd; 1 is the word alone, without a gate.
         window_dropout: Rate of whole words of a window (W9).
-        char_dim: Length of a character's vector; 0 leaves characters out.
+        char_dim: Length of the vector of a character at either end of a word; 0 leaves them out.
+        char_filters: Features that a convolution makes of a word's characters (X8); 0 is no convolution.
         case: ``binary``, ``four_way`` or None for no capitals.
         case_dim: Length of a capitalisation's vector.
         dropout: Rate on what the first and the last layer pass up (W9).
@@ -70,13 +72,14 @@ def tagger(
     Raises:
         ValueError: A value out of range.
     """
-    from dense_lstm_zoo.data.token_ids import CASES
+    from dense_lstm_zoo.data.token_ids import AFFIX, CASES, MAX_CHARS
 
     checks.integer("vocab_size", vocab_size, minimum=2)
     checks.integer("num_tags", num_tags, minimum=2)
     checks.integer("num_chars", num_chars, minimum=2)
     checks.integer("embedding_dim", embedding_dim)
     checks.integer("char_dim", char_dim, minimum=0)
+    checks.integer("char_filters", char_filters, minimum=0)
     checks.integer("case_dim", case_dim)
     if case is not None:
         checks.one_of("case", case, CASES)
@@ -91,7 +94,7 @@ def tagger(
     from dense_lstm_zoo.models.tagger import CRFTagger, SentenceLoss, TokenAccuracy
 
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "case_ids")}
-    inputs["affix_ids"] = keras.Input((None, AFFIX_CHARS), dtype="int32", name="affix_ids")
+    inputs["affix_ids"] = keras.Input((None, 2 * AFFIX), dtype="int32", name="affix_ids")
     lengths = layers.SequenceLengths(name="lengths")(inputs["token_ids"])
     embedding = layers.WordEmbedding(
         vocab_size,
@@ -108,6 +111,10 @@ def tagger(
     if char_dim:
         affixes = layers.AffixEmbedding(num_chars, char_dim, dtype=dtype, name="affixes")
         features.append(affixes(inputs["affix_ids"]))
+    if char_filters:
+        inputs["char_ids"] = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
+        characters = layers.CharacterCNN(num_chars, filters=char_filters, dtype=dtype, name="characters")
+        features.append(characters(inputs["char_ids"]))
     if case is not None:
         capitals = keras.layers.Embedding(CASES[case] + 1, case_dim, dtype=dtype, name="case")
         features.append(capitals(inputs["case_ids"]))
@@ -131,8 +138,11 @@ def tagger(
     return model
 
 
-def _input_width(*, embedding_dim: int, window: int, char_dim: int, case: str | None, case_dim: int, **_: Any) -> int:
-    return window * embedding_dim + AFFIX_CHARS * char_dim + (case_dim if case is not None else 0)
+def _input_width(
+    *, embedding_dim: int, window: int, char_dim: int, char_filters: int, case: str | None, case_dim: int, **_: Any
+) -> int:
+    affixes = 10 * char_dim  # five at either end of a word
+    return window * embedding_dim + affixes + char_filters + (case_dim if case is not None else 0)
 
 
 def _skip_count(

@@ -11,7 +11,7 @@ import pandas as pd
 from dense_lstm_zoo.classification import ClassificationBundle
 from dense_lstm_zoo.data.batching import TrainingBatches, evaluation_batches
 from dense_lstm_zoo.data.corpus import Corpus, split_dev
-from dense_lstm_zoo.data.vocabulary import build_vocabulary
+from dense_lstm_zoo.data.vocabulary import Vocabulary, build_vocabulary
 from dense_lstm_zoo.training.job import FitData
 from dense_lstm_zoo.training.recipe import Recipe
 from dense_lstm_zoo.training.word_vector_job import WordVectorJob
@@ -42,8 +42,9 @@ class ClassificationJob(WordVectorJob):
         return f"{super().found()}\nIt has no test texts: folds=10 (--folds 10) would score it by cross-validation."
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sizes of vocabulary, classes and vectors."""
-        return {**super().model_arguments(given), "num_classes": len(self.corpus.label_names)}
+        """Return the sizes of vocabulary, characters, classes and vectors."""
+        sizes = {"num_chars": self.words.vocabulary.num_chars, "num_classes": len(self.corpus.label_names)}
+        return {**super().model_arguments(given), **sizes}
 
     def config(self) -> dict[str, Any]:
         """Return what the vocabulary needs, and where the words come from."""
@@ -55,8 +56,9 @@ class ClassificationJob(WordVectorJob):
 
     def bundle(self, model: keras.Model, config: dict[str, Any]) -> ClassificationBundle:
         """Return the bundle."""
-        labels = list(self.corpus.label_names)
-        return ClassificationBundle(model, config, self.words.vocabulary, labels, {}, pd.DataFrame())
+        config["text"]["chars"] = self.words.vocabulary.chars if config["arguments"]["char_filters"] else ""
+        vocabulary = Vocabulary(self.words.vocabulary.words, **config["text"])
+        return ClassificationBundle(model, config, vocabulary, list(self.corpus.label_names), {}, pd.DataFrame())
 
     def fit_data(self, bundle: Bundle, folder: Path) -> FitData:
         """Return batches bucketed by length."""

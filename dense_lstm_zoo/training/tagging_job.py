@@ -14,7 +14,6 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.batching import ShuffledBatches, pad, plan_batches
 from dense_lstm_zoo.data.tagging import RARE, TaggedSplit, TaggingCorpus, merge_rare_tags
 from dense_lstm_zoo.data.tagging_vocabulary import TaggingVocabulary, build_tagging_vocabulary
-from dense_lstm_zoo.data.token_ids import SIGNATURE
 from dense_lstm_zoo.tagging import TaggingBundle
 from dense_lstm_zoo.training.job import FitData
 from dense_lstm_zoo.training.recipe import Recipe
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.bundle import Bundle
-
-_SIGNATURE = (SIGNATURE, tf.TensorSpec((None, None), tf.int32))
 
 
 class TaggingJob(WordVectorJob):
@@ -65,7 +62,8 @@ class TaggingJob(WordVectorJob):
 
     def bundle(self, model: keras.Model, config: dict[str, Any]) -> TaggingBundle:
         """Return the bundle."""
-        config["text"]["case"] = config["arguments"]["case"]
+        arguments = config["arguments"]
+        config["text"] |= {"case": arguments["case"], "whole_words": arguments["char_filters"] > 0}
         vocabulary = TaggingVocabulary(self.words.vocabulary.words, **config["text"])
         return TaggingBundle(model, config, vocabulary, list(self.corpus.tag_names), {}, pd.DataFrame())
 
@@ -74,13 +72,14 @@ class TaggingJob(WordVectorJob):
         assert isinstance(bundle, TaggingBundle)
         assert self.corpus.dev is not None  # checked when the job was made
         training = bundle.config["training"]
+        signature = bundle.tokens_to_ids.signature, tf.TensorSpec((None, None), tf.int32)
         train = _Examples(bundle, self.corpus.train, unknowable=())
         batches = ShuffledBatches(
-            train.lengths, train.collate, _SIGNATURE, batch_size=training["batch_size"], seed=training["seed"]
+            train.lengths, train.collate, signature, batch_size=training["batch_size"], seed=training["seed"]
         )
         dev = _Examples(bundle, self.corpus.dev, unknowable=(RARE,))
         plan = [dev.collate(indices) for indices in plan_batches(dev.lengths, 64)]
-        dataset = tf.data.Dataset.from_generator(lambda: iter(plan), output_signature=_SIGNATURE)
+        dataset = tf.data.Dataset.from_generator(lambda: iter(plan), output_signature=signature)
         return FitData(batches.dataset, dataset.apply(tf.data.experimental.assert_cardinality(len(plan))), [batches])
 
 
@@ -88,12 +87,11 @@ class _Examples:
     """The ids and tags of a split's sentences, ready to be batched."""
 
     def __init__(self, bundle: TaggingBundle, split: TaggedSplit, unknowable: tuple[str, ...]) -> None:
-        self.features = bundle.encode(split.tokens)
+        self.rows = bundle.encode(split.tokens)
         ids = {tag: i for i, tag in enumerate(bundle.labels) if tag not in unknowable}
         self.tags = [np.array([ids.get(tag, -2) for tag in tags], np.int32) for tags in split.tags]
         self.lengths = [len(tags) for tags in self.tags]
 
-    def collate(self, indices: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def collate(self, indices: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return a batch: padded ids, and tags padded with -1."""
-        features = {name: pad([rows[i] for i in indices]) for name, rows in self.features.items()}
-        return features, pad([self.tags[i] for i in indices], value=-1)
+        return pad([self.rows[i] for i in indices]), pad([self.tags[i] for i in indices], value=-1)
