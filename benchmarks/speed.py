@@ -9,6 +9,7 @@ groups:
   predict        a prediction of W; stock Keras, PyTorch
   language_model a training step of a dense LSTM language model, 200 x 2 over 10,000 words; stock Keras, PyTorch
   tagger         a training step of gated-skip Bi-LSTMs, 7 x 512 and 7 x 128; their cell in keras.layers.RNN
+  pooling        a training step of dynamic interaction over 15 layers' states; a loop over the layers
   first_step     the first training step in a fresh process, tracing and all; stock Keras
   epochs         first and second epoch on a corpus from raw text; stock Keras over padded_batch
   predict_texts  sentences a second from raw text to labels; stock Keras
@@ -96,6 +97,7 @@ TITLES = {
     "language_model": "language model, training step",
     "tagger_512": "tagger 7 x 512, training step (peer: its cell in `keras.layers.RNN`)",
     "tagger_128": "tagger 7 x 128, training step (peer: its cell in `keras.layers.RNN`)",
+    "pooling": "dynamic interaction, training step (peer: a loop over the layers)",
     "first_step": "W, first training step, fresh process",
     "first_epoch": "first epoch, from raw text",
     "second_epoch": "second epoch",

@@ -20,6 +20,7 @@ README = ROOT / "README.md"
 CLASSIFICATION = ROOT / "results" / "classification.csv"
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
 TAGGING = ROOT / "results" / "tagging.csv"
+DYNAMIC_INTERACTION = ROOT / "results" / "dynamic_interaction.csv"
 
 
 def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
@@ -94,6 +95,47 @@ def tagging() -> str:
     )
 
 
+def dynamic_interaction() -> str:
+    """Return the table of poolings, each beside mean pooling and beside weights that are constant, seed by seed."""
+    found = pd.read_csv(DYNAMIC_INTERACTION, dtype=str, keep_default_na=False)
+    pairs = ["dataset", "encoder", "vectors", "protocol", "settings", "pooling"]
+    accuracies = {tuple(row[:-1]): list(map(float, row[-1].split())) for row in found[[*pairs, "accuracies"]].values}
+
+    def beside(row: Any, other: str) -> str:
+        *run, pooling = (getattr(row, name) for name in pairs)
+        if pooling == other or (*run, other) not in accuracies:
+            return ""
+        return paired_difference(accuracies[*run, pooling], accuracies[*run, other])
+
+    columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
+    return _table(
+        DYNAMIC_INTERACTION,
+        ["dataset", "encoder", "pooling"],
+        (*columns, "beside constant", "best epoch"),
+        lambda row: (
+            *(row.dataset, row.encoder, f"`{row.pooling}` {row.settings}", f"{int(row.encoder_parameters):,}"),
+            *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),
+            *(beside(row, "mean"), beside(row, "constant")),
+            f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
+        ),
+    )
+
+
+def paired_difference(ours: list[float], theirs: list[float]) -> str:
+    """Return the mean difference of paired scores with its 95 % confidence interval (Student's t).
+
+    Example:
+        >>> paired_difference([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])
+        '+1.00 (-1.48 to 3.48)'
+    """
+    from scipy import stats
+
+    differences = pd.Series(ours) - pd.Series(theirs)
+    mean, error = differences.mean(), differences.sem()
+    half = stats.t.ppf(0.975, len(differences) - 1) * error if len(differences) > 1 else float("nan")
+    return f"{mean:+.2f} ({mean - half:.2f} to {mean + half:.2f})" if half == half else f"{mean:+.2f}"
+
+
 def _table(path: Path, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]) -> str:
     """Return the rows of a CSV file as a table, and behind it the commands that made them and the last versions."""
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -114,7 +156,13 @@ def speed() -> str:
     return table()
 
 
-TABLES = {"classification": classification, "language_model": language_model, "tagging": tagging, "speed": speed}
+TABLES = {
+    "classification": classification,
+    "dynamic_interaction": dynamic_interaction,
+    "language_model": language_model,
+    "tagging": tagging,
+    "speed": speed,
+}
 
 
 def render(text: str) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.data.vocabulary import Vocabulary
 
 FORMAT = 2
+DEV_CURVE = "dev_curve.csv"
 _TASKS = {
     "classification": ("dense_lstm_zoo.classification", "ClassificationBundle"),
     "language_model": ("dense_lstm_zoo.language_modelling", "LanguageModelBundle"),
@@ -45,6 +46,7 @@ class Bundle(abc.ABC):
         metrics: Test and dev scores, parameters, seconds.
         history: One row an epoch: losses, scores, seconds.
         evaluation: Where it errs, of the test texts (dev texts without them); empty if it was never scored.
+        dev_curve: Dev accuracy by batch, of a run with ``dev_every``.
     """
 
     model: keras.Model
@@ -54,6 +56,7 @@ class Bundle(abc.ABC):
     metrics: dict[str, Any]
     history: pd.DataFrame
     evaluation: dict[str, Any] = field(default_factory=dict)
+    dev_curve: pd.DataFrame | None = None
 
     measure: ClassVar[str]  # what an epoch is judged by
     higher_is_better: ClassVar[bool]
@@ -86,6 +89,8 @@ class Bundle(abc.ABC):
             (folder / "metrics.json").write_text(files.to_json(self.metrics), encoding="utf-8")
             (folder / "evaluation.json").write_text(files.to_json(self.evaluation), encoding="utf-8")
             self.history.to_csv(folder / "history.csv", index=False)
+            if self.dev_curve is not None:
+                self.dev_curve.to_csv(folder / DEV_CURVE, index=False)
             self.vocabulary.write(folder / "vocabulary.txt")
             self._weights.save_weights(folder / "model.weights.h5")
             report.write(self, folder)
@@ -142,6 +147,13 @@ def check(path: str | Path) -> Path:
     return path
 
 
+def read_dev_curve(folder: Path) -> pd.DataFrame | None:
+    """Return the curve that a folder holds: ``epoch``, ``batch``, ``dev_accuracy``; None where there is none."""
+    import pandas as pd
+
+    return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
+
+
 def load(path: str | Path) -> Bundle:
     """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
 
@@ -179,7 +191,8 @@ def load(path: str | Path) -> Bundle:
         ) from error
     vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
     history = pd.read_csv(path / "history.csv")
-    bundle = bundle_class(model, config, vocabulary, labels, metrics, history, evaluation)
+    curve = read_dev_curve(path)
+    bundle = bundle_class(model, config, vocabulary, labels, metrics, history, evaluation, curve)
     bundle._weights.load_weights(path / "model.weights.h5")
     return bundle
 

@@ -49,7 +49,7 @@ class ClassificationBundle(Bundle):
         return self.vocabulary.text_to_ids()
 
     @functools.cached_property
-    def _logits_of(self) -> Callable[[Any], tf.Tensor]:
+    def logits_of(self) -> Callable[[Any], tf.Tensor]:
         """The model as one graph for any batch and length: ``model.predict`` would trace the first few anew."""
         import tensorflow as tf
 
@@ -126,7 +126,7 @@ class ClassificationBundle(Bundle):
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
         from dense_lstm_zoo.data.batching import predict_logits
 
-        return predict_logits(self._logits_of, self.text_to_ids.encode(texts))
+        return predict_logits(self.logits_of, self.text_to_ids.encode(texts))
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score labelled texts.

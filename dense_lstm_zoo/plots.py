@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,6 +172,29 @@ def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None
     axes.set(xlabel="epoch", ylabel=measure, yscale="log")
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize="small")
+    _save(figure, path, title)
+
+
+def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: Path, title: str) -> None:
+    """Draw the dev accuracy of runs against the training batches (Xie et al. 2019, Figs 4 and 5).
+
+    Args:
+        panels: By a panel's title, by a run's name, its bundle's ``dev_curve``.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = _new(6 * columns, 4 * rows)
+    for axes, (name, curves) in zip(figure.subplots(rows, columns, squeeze=False).flat, panels.items(), strict=False):
+        for run, curve in curves.items():
+            axes.plot(curve["batch"], curve["dev_accuracy"], label=run, linewidth=1)
+        axes.set(xlabel="training batches", ylabel="dev accuracy", title=name)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
     _save(figure, path, title)
 
 

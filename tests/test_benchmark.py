@@ -11,7 +11,18 @@ import pandas as pd
 import pytest
 
 from benchmarks import speed
-from dense_lstm_zoo.benchmark import GROUPS, bench, language_sides, measure, peers, rows, runs, tagger_sides, worker
+from dense_lstm_zoo.benchmark import (
+    GROUPS,
+    bench,
+    language_sides,
+    measure,
+    peers,
+    pooling_sides,
+    rows,
+    runs,
+    tagger_sides,
+    worker,
+)
 from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
 from dense_lstm_zoo.benchmark.sides import Side
 from dense_lstm_zoo.benchmark.texts import TextSide
@@ -21,6 +32,7 @@ from dense_lstm_zoo.benchmark.workloads import (
     TARGETS,
     Architecture,
     LanguageArchitecture,
+    PoolingArchitecture,
     Settings,
     TaggerArchitecture,
 )
@@ -33,6 +45,8 @@ SMALL_LANGUAGE = LanguageArchitecture(
     num_layers=2, units=4, embedding_dim=3, vocab_size=30, dropout=0.0, batch=BATCH, time=TIME
 )
 SMALL_TAGGER = TaggerArchitecture(num_layers=4, units=4, features=5, num_tags=3, dropout=0.0, time=TIME)
+
+SMALL_POOLING = PoolingArchitecture(num_lower=3, lower_width=4, top_width=6, num_classes=3)
 
 
 def random_weights(side: Side, scale: float = 0.5) -> list[np.ndarray]:
@@ -162,6 +176,19 @@ def test_the_cell_in_a_keras_rnn_computes_our_tagger_and_its_training_step():
     assert all(np.any(after != start) for after, start in zip(ours.weights(), before, strict=True))
 
 
+def test_a_loop_over_the_layers_computes_our_pooling_and_its_training_step():
+    ours, plain = (make(SMALL_POOLING) for make in (pooling_sides.OurPooling, pooling_sides.PlainPooling))
+    before = random_weights(ours, scale=1.0)
+    for side in (ours, plain):
+        side.set_weights(before)
+        assert_equal_weights(side.weights(), before, atol=0)
+    np.testing.assert_allclose(plain.logits(BATCH, TIME), ours.logits(BATCH, TIME), atol=1e-5)
+    for side in (ours, plain):
+        side.first_step(BATCH, TIME)
+    assert_equal_weights(plain.weights(), ours.weights(), atol=2e-5)
+    assert all(np.any(after != start) for after, start in zip(ours.weights(), before, strict=True))
+
+
 class InProcess:
     """A worker without a process of its own."""
 
@@ -192,6 +219,11 @@ def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkey
     assert [(row["name"], row["batch"], row["peer"]) for row in found] == [("tagger_4", n, "keras") for n in (1, 2)]
     for architecture, batches in Settings().taggers:
         assert all(rows.targets(f"tagger_{architecture.units}", batch, "keras")["floor"] for batch in batches)
+
+    poolings = Settings.quick(repeats=1, block_seconds=0.001, batches=(2, 1), pooling=SMALL_POOLING)
+    assert [(row["name"], row["batch"], row["peer"]) for row in GROUPS["pooling"](poolings)] == [
+        ("pooling", 2, "keras")
+    ]
 
     copy = language_sides.StockLanguageModel.set_weights
 
@@ -312,7 +344,8 @@ def test_the_work_of_a_step_is_counted_from_the_weights():
     classifier = in_matrices(peers.OurSide(SMALL).weights()[:-2])
     language_model = in_matrices(language_sides.OurLanguageModel(SMALL_LANGUAGE).weights()[1:])
     tagger = in_matrices(tagger_sides.OurTagger(SMALL_TAGGER).weights()[:-2])
-    counted = (SMALL, classifier), (SMALL_LANGUAGE, language_model), (SMALL_TAGGER, tagger)
+    pooling = pooling_sides.OurPooling(SMALL_POOLING).weights()[0].size
+    counted = (SMALL, classifier), (SMALL_LANGUAGE, language_model), (SMALL_TAGGER, tagger), (SMALL_POOLING, pooling)
     for architecture, matrices in counted:
         assert architecture.matrix_weights == matrices
         assert architecture.gigaflops("train", BATCH, TIME) == pytest.approx(6 * matrices * BATCH * TIME / 1e9)

@@ -77,14 +77,15 @@ def test_expected_scores_are_those_of_the_papers_tables():
 
 def test_models_are_listed_by_wildcard_and_task():
     stacks = ["residual_bilstm", "stacked_bilstm", "stacked_di_bilstm"]
-    classifiers = ["bilstm", "blstm_2dcnn", "cnn_mc", "dc_bilstm", "di_bilstm", "dsa_bilstm", "lstm", *stacks]
+    dsa = ["dsa_bilstm", "dsa_dc_bilstm"]
+    classifiers = ["bilstm", "blstm_2dcnn", "cnn_mc", "dc_bilstm", "di_bilstm", *dsa, "lstm", *stacks]
     language_models = ["dense_lstm_lm", "residual_lstm_lm", "skip_lstm_lm", "stacked_lstm_lm"]
     assert zoo.list_models(task="classification") == classifiers
     assert zoo.list_models(task="language_model") == language_models
     taggers = ["bilstm_tagger", "gated_skip_tagger", "highway_tagger", "rhn_tagger"]
     assert zoo.list_models(task="tagging") == taggers
     assert zoo.list_models() == sorted([*classifiers, *language_models, *taggers])
-    assert zoo.list_models("*_bilstm") == ["dc_bilstm", "di_bilstm", "dsa_bilstm", *stacks]
+    assert zoo.list_models("*_bilstm") == ["dc_bilstm", "di_bilstm", *dsa, *stacks]
     assert zoo.list_models("dc*", task="classification") == ["dc_bilstm"]
     assert zoo.list_models("nothing*") == []
 

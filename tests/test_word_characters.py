@@ -35,7 +35,7 @@ def test_characters_past_the_24th_do_not_count_and_the_alphabet_is_by_frequency(
     layer = TextToIds(["x"], "unk", "ab")
     long, longer = layer.read(["a" * 24 + " " + "a" * 24 + "b"])[1]["char_ids"].values.numpy()
     assert long.tolist() == longer.tolist() == [2] * 24
-    assert build_vocabulary(["No film, no FUN"]).vocabulary.chars == "nfo,ilmu"
+    assert build_vocabulary(["No film, no FUN"]).with_chars.chars == "nfo,ilmu"
 
 
 @pytest.mark.parametrize("name", zoo.list_models(task="classification"))

@@ -58,6 +58,13 @@ def tagger(settings: Settings) -> Iterator[Row]:
         yield from _in_turn(settings, name, "training step", "tagger", architecture, shapes, sides=("ours", "keras"))
 
 
+def pooling(settings: Settings) -> Iterator[Row]:
+    """Training steps of dynamic interaction against a loop over the layers, at the batch sizes of W above 1."""
+    shapes = [(batch, TIME) for batch in settings.batches if batch > 1]
+    architecture = settings.pooling
+    return _in_turn(settings, "pooling", "training step", "pooling", architecture, shapes, sides=("ours", "keras"))
+
+
 def _in_turn(
     settings: Settings,
     name: str,
@@ -197,6 +204,7 @@ GROUPS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "predict": lambda settings: steps_in_turn(settings, "predict"),
     "language_model": language_model,
     "tagger": tagger,
+    "pooling": pooling,
     "first_step": first_step,
     "epochs": epochs,
     "predict_texts": predict_texts,

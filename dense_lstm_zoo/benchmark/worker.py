@@ -19,12 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.workloads import Architecture, LanguageArchitecture, TaggerArchitecture
+from dense_lstm_zoo.benchmark.workloads import (
+    Architecture,
+    LanguageArchitecture,
+    PoolingArchitecture,
+    TaggerArchitecture,
+)
 
 # Where a network's sides are made, and of what.
 NETWORKS: dict[str, tuple[str, str, type]] = {
     "classifier": ("peers", "make_side", Architecture),
     "language_model": ("language_sides", "make_language_side", LanguageArchitecture),
+    "pooling": ("pooling_sides", "make_pooling_side", PoolingArchitecture),
     "tagger": ("tagger_sides", "make_tagger_side", TaggerArchitecture),
 }
 _sides: dict[str, Any] = {}

@@ -193,6 +193,40 @@ class TaggerArchitecture(Network):
 
 
 @dataclass(frozen=True)
+class PoolingArchitecture(Network):
+    """Dynamic interaction over the states of an encoder; the defaults are Xie et al. 2019's, DC-Bi-LSTM 14 x 13 + 100.
+
+    Args:
+        num_lower: Layers below the top.
+        lower_width: Width of each, both directions.
+        top_width: Width of the top layer, both directions.
+        iterations: Rounds of the routing.
+        num_classes: Labels.
+    """
+
+    num_lower: int = 14
+    lower_width: int = 26
+    top_width: int = 200
+    iterations: int = 2
+    num_classes: int = 6
+
+    @property
+    def features(self) -> int:
+        """Width of all layers' states side by side."""
+        return self.num_lower * self.lower_width + self.top_width
+
+    @property
+    def matrix_weights(self) -> int:
+        """Number of weights in the projections; the softmax's are too few to count.
+
+        Example:
+            >>> PoolingArchitecture().matrix_weights
+            280000
+        """
+        return self.num_lower * self.top_width * (self.top_width // 2)
+
+
+@dataclass(frozen=True)
 class Settings:
     """How often and how long to measure.
 
@@ -212,6 +246,7 @@ class Settings:
         architecture: The model of the W rows.
         language_model: The language model and its windows.
         taggers: Encoders of taggers, each with its batch sizes.
+        pooling: The pooling by dynamic interaction.
         kernel: The layers' ``kernel`` argument; None leaves their default.
         torch: Whether to compare with PyTorch, where it is installed.
         command: The command that the rows name.
@@ -237,6 +272,7 @@ class Settings:
         (TaggerArchitecture(units=512), (1, 32)),
         (TaggerArchitecture(units=128), (32,)),
     )
+    pooling: PoolingArchitecture = PoolingArchitecture()
     kernel: str | None = None
     torch: bool = True
     command: str = "dense-lstm-zoo bench"

@@ -10,7 +10,7 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.bundle import Bundle, check
+from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
 
 FILE_OPTIONS = (
     "train_file",
@@ -100,6 +100,25 @@ def export(bundle: str, path: str, overwrite: bool) -> None:
     print(load(bundle).export(path, overwrite=overwrite))
 
 
+def curves(bundles: list[str], output: str | None) -> None:
+    """Print the best dev accuracy of runs by batches, and draw their curves."""
+    check_picture(output)
+    found = {}
+    for bundle in bundles:
+        curve = read_dev_curve(check(bundle))
+        if curve is None:
+            raise ValueError(f"{bundle} has no learning curve by batch: train it with --dev-every 1.")
+        found[bundle] = curve
+    print("bundle\tbatches\tbest dev accuracy\tat batch")
+    for bundle, curve in found.items():
+        best = curve.loc[curve["dev_accuracy"].idxmax()]
+        print(f"{bundle}\t{curve['batch'].max()}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}")
+    if output:
+        from dense_lstm_zoo import plots
+
+        plots.by_batch({"": found}, Path(output), "dev accuracy by batch")
+
+
 def bench(only: list[str] | None, quick: bool, device: str, output: str | None) -> None:
     """Run the speed suite and print its rows."""
     from dense_lstm_zoo.benchmark import bench, line
@@ -108,6 +127,18 @@ def bench(only: list[str] | None, quick: bool, device: str, output: str | None) 
     if output:
         with files.new_file(output, "w") as file:
             rows.to_csv(file, index=False)
+
+
+def check_picture(output: str | None) -> None:
+    """Raise ``ValueError`` for a picture that cannot be written."""
+    if not output:
+        return
+    from dense_lstm_zoo.training.report import has_matplotlib
+
+    if not has_matplotlib():
+        raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
+    if Path(output).suffix not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
 
 
 def load(bundle: str, task: str | None = None) -> Bundle:

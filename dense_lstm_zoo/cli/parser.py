@@ -116,6 +116,15 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("text", help="a raw text")
     sub.add_argument("--output", help="also draw it, as .png, .svg or .pdf")
 
+    sub = command(
+        "curves",
+        commands.curves,
+        "Compare runs by their dev accuracy after every few batches; train them with --dev-every.",
+        "curves runs/di runs/dc --output curves.png",
+    )
+    sub.add_argument("bundles", nargs="+", metavar="bundle", help="folders that train --dev-every wrote")
+    sub.add_argument("--output", help="also draw them, as .png, .svg or .pdf")
+
     sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")
@@ -197,6 +206,7 @@ def _add_training(sub: argparse.ArgumentParser) -> None:
     group.add_argument("--vectors", help="word vectors: GloVe's or word2vec's text format, plain, .gz or .zip")
     group.add_argument("--vector-words", type=int, help="know so many of the file's first words (default: 50000)")
     group.add_argument("--oov", help="unknown words: drop (default with vectors) or unk")
+    group.add_argument("--dev-every", type=int, metavar="N", help="score dev every N batches too: see curves --help")
     group = sub.add_argument_group(
         "model arguments", "numbers, true, false, null or names; describe tells what a model takes"
     )

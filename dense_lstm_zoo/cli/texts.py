@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.cli.commands import load, read_config
+from dense_lstm_zoo.cli.commands import check_picture, load, read_config
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification import ClassificationBundle, Prediction
@@ -137,7 +137,7 @@ def next_words(bundle: str, prefix: str, k: int) -> None:
 
 def gates(bundle: str, sentence: str, output: str | None) -> None:
     """Print how far a tagger's skips are open, a token a line, and draw it."""
-    _check_picture(output)
+    check_picture(output)
     loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
     found = loaded.gates(sentence)
     columns = [f"{direction} {layer}" for direction in ("forward", "backward") for layer in found.layers]
@@ -152,7 +152,7 @@ def gates(bundle: str, sentence: str, output: str | None) -> None:
 
 def explain(bundle: str, text: str, output: str | None) -> None:
     """Print the saliency of a text's words and what each layer looked at, a word a line, and draw it."""
-    _check_picture(output)
+    check_picture(output)
     loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]
     found = loaded.explain(text)
     print(f"{found.label}\t{found.probability:.4f}")
@@ -163,17 +163,6 @@ def explain(bundle: str, text: str, output: str | None) -> None:
         from dense_lstm_zoo import plots
 
         plots.explanation(found, Path(output), f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")
-
-
-def _check_picture(output: str | None) -> None:
-    if not output:
-        return
-    from dense_lstm_zoo.training.report import has_matplotlib
-
-    if not has_matplotlib():
-        raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
-    if Path(output).suffix not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
 
 
 @contextlib.contextmanager

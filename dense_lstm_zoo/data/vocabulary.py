@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -164,7 +165,7 @@ class Vocabulary:
         words: Words in the order of their ids; ``words[i]`` has id i + 2.
         num_frozen_words: How many of the last words are frozen.
         oov: Policy for other words, as in ``TextToIds``.
-        chars: The characters of the training texts, most frequent first; empty for models that read none.
+        chars: Characters, most frequent first; empty for models that read none.
     """
 
     words: tuple[str, ...]
@@ -198,12 +199,21 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class BuiltVocabulary:
-    """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report."""
+    """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report.
+
+    ``vocabulary`` is for models that read words alone; ``with_chars`` is for those that read their characters too.
+    """
 
     vocabulary: Vocabulary
+    chars: str
     matrix: np.ndarray | None = None
     coverage: Coverage | None = None
     report: VectorReport | None = None
+
+    @property
+    def with_chars(self) -> Vocabulary:
+        """The vocabulary with the characters of the training texts."""
+        return dataclasses.replace(self.vocabulary, chars=self.chars)
 
 
 def tokenize_folded(texts: Iterable[str]) -> list[list[str]]:
@@ -277,7 +287,7 @@ def build_vocabulary(
     counts = count_words(texts)
     chars = alphabet(counts)
     if vectors is None:
-        return BuiltVocabulary(Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov, chars=chars))
+        return BuiltVocabulary(Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov), chars)
     read = read_vectors(vectors, wanted=counts.keys(), most_frequent=checks.integer("vector_words", vector_words, 0))
     row = read.index()
     trained = [word for word, _ in counts.most_common() if word in row]
@@ -289,5 +299,5 @@ def build_vocabulary(
     matrix[UNKNOWN] = read.matrix.mean(axis=0)
     matrix[2:] = read.matrix[[row[word] for word in (*trained, *frozen)]]
     coverage = Coverage(len(counts), len(trained), counts.total(), sum(counts[word] for word in trained))
-    vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov, chars)
-    return BuiltVocabulary(vocabulary, matrix, coverage, read.report)
+    vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov)
+    return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report)

@@ -2,7 +2,7 @@
 
 from dense_lstm_zoo.models.classifiers import bilstm, dc_bilstm, lstm, residual_bilstm, stacked_bilstm
 from dense_lstm_zoo.models.convolution_classifiers import blstm_2dcnn, cnn_mc
-from dense_lstm_zoo.models.interaction_classifiers import di_bilstm, dsa_bilstm, stacked_di_bilstm
+from dense_lstm_zoo.models.interaction_classifiers import di_bilstm, dsa_bilstm, dsa_dc_bilstm, stacked_di_bilstm
 from dense_lstm_zoo.models.language_models import dense_lstm_lm, residual_lstm_lm, skip_lstm_lm, stacked_lstm_lm
 from dense_lstm_zoo.models.taggers import bilstm_tagger, gated_skip_tagger, highway_tagger, rhn_tagger
 
@@ -15,6 +15,7 @@ __all__ = [
     "dense_lstm_lm",
     "di_bilstm",
     "dsa_bilstm",
+    "dsa_dc_bilstm",
     "gated_skip_tagger",
     "highway_tagger",
     "lstm",

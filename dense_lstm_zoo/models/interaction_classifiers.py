@@ -78,8 +78,55 @@ def _count_stacked_di(*, num_layers: int, units: int, mode: str, weights: str, b
     return pooling + _count_stack(num_layers=num_layers, units=units, biases=biases, **arguments)
 
 
-def _count_dsa(*, units: int, attention_units: int, num_heads: int, biases: bool, **arguments: Any) -> int:
-    return num_heads * attention_units * (2 * units + biases) + _count_stack(units=units, biases=biases, **arguments)
+def attention_classifier(
+    encode: Encode,
+    *,
+    attention_units: int = 100,
+    num_heads: int = 1,
+    iterations: int = 2,
+    pooling_l2: float = 1e-3,
+    **options: Any,
+) -> keras.Model:
+    """Assemble a classifier whose pooling is dynamic self-attention.
+
+    Args:
+        encode: The encoder, which returns the states of its top layer.
+        attention_units: Length of a head's vector.
+        num_heads: Number of heads.
+        iterations: Rounds of the attention.
+        pooling_l2: L2 penalty of the pooling's kernel.
+        **options: See ``classifier``.
+    """
+    checks.positive("pooling_l2", pooling_l2, zero=True)
+
+    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+        import keras
+
+        from dense_lstm_zoo import layers
+
+        layer = layers.DynamicSelfAttention(
+            attention_units,
+            num_heads,
+            iterations,
+            kernel_regularizer=keras.regularizers.L2(pooling_l2) if pooling_l2 else None,
+            dtype=dtype,
+            name="pooling",
+        )
+        return layer(states, lengths=lengths)
+
+    return classifier(encode, pool, **options)
+
+
+def _count_attention(width: int, *, attention_units: int, num_heads: int, biases: bool, **_: Any) -> int:
+    return num_heads * attention_units * (width + biases)
+
+
+def _count_dsa(*, units: int, **arguments: Any) -> int:
+    return _count_attention(2 * units, **arguments) + _count_stack(units=units, **arguments)
+
+
+def _count_dense_dsa(*, top_units: int, **arguments: Any) -> int:
+    return _count_attention(2 * top_units, **arguments) + count_dense(top_units=top_units, **arguments)
 
 
 @register_classifier("Xie et al. 2019, Algorithm 1", _count_di, interaction_classifier)
@@ -133,48 +180,48 @@ def stacked_di_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) 
     return interaction_classifier(encode, **options)
 
 
-@register_classifier("Yoon et al. 2018 (dynamic self-attention), as compared in Xie et al. 2019, Table 3", _count_dsa)
-def dsa_bilstm(
-    *,
-    num_layers: int = 4,
-    units: int = 100,
-    attention_units: int = 100,
-    num_heads: int = 1,
-    iterations: int = 2,
-    pooling_l2: float = 1e-3,
-    **options: Any,
-) -> keras.Model:
+_DSA = "Yoon et al. 2018 (dynamic self-attention), as compared in Xie et al. 2019"
+
+
+@register_classifier(f"{_DSA}, Table 3", _count_dsa, attention_classifier)
+def dsa_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) -> keras.Model:
     """Bi-LSTMs in a stack, the top one's states pooled by dynamic self-attention.
 
     Args:
         num_layers: Depth, at least 1.
         units: Width of one direction.
-        attention_units: Length of a head's vector.
-        num_heads: Number of heads.
-        iterations: Rounds of the attention.
-        pooling_l2: L2 penalty of the pooling's kernel.
-        **options: See ``classifier``.
+        **options: See ``attention_classifier`` and ``classifier``.
     """
     checks.integer("num_layers", num_layers)
     checks.integer("units", units)
-    checks.positive("pooling_l2", pooling_l2, zero=True)
 
     def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
         return stack_states(num_layers, units, words, lengths, lstm_options)[-1]
 
-    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
-        import keras
+    return attention_classifier(encode, **options)
 
-        from dense_lstm_zoo import layers
 
-        layer = layers.DynamicSelfAttention(
-            attention_units,
-            num_heads,
-            iterations,
-            kernel_regularizer=keras.regularizers.L2(pooling_l2) if pooling_l2 else None,
-            dtype=dtype,
-            name="pooling",
-        )
-        return layer(states, lengths=lengths)
+@register_classifier(f"{_DSA}, Table 2", _count_dense_dsa, attention_classifier)
+def dsa_dc_bilstm(
+    *,
+    num_dense_layers: int = 14,
+    dense_units: int = 13,
+    top_units: int = 100,
+    couple_directions: bool = True,
+    remat: bool = False,
+    **options: Any,
+) -> keras.Model:
+    """DC-Bi-LSTM, the top layer's states pooled by dynamic self-attention.
 
-    return classifier(encode, pool, **options)
+    Args:
+        num_dense_layers: Narrow layers below the top; 0 is a Bi-LSTM of ``top_units``.
+        dense_units: Width of one direction of a narrow layer.
+        top_units: Width of one direction of the top layer.
+        couple_directions: Let each layer read both directions below; else each direction its own (X12).
+        remat: Recompute layers in the backward pass, for memory linear in depth.
+        **options: See ``attention_classifier`` and ``classifier``.
+    """
+    checks.integer("num_dense_layers", num_dense_layers, minimum=0)
+    checks.integer("dense_units", dense_units, minimum=0)
+    encode = dense_encoder(num_dense_layers, dense_units, top_units, couple_directions=couple_directions, remat=remat)
+    return attention_classifier(encode, **options)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from dense_lstm_zoo.classification import ClassificationBundle
-from dense_lstm_zoo.data.batching import TrainingBatches, evaluation_batches
+from dense_lstm_zoo.data.batching import TrainingBatches, evaluation_batches, predict_logits
 from dense_lstm_zoo.data.corpus import Corpus, split_dev
-from dense_lstm_zoo.data.vocabulary import Vocabulary, build_vocabulary
+from dense_lstm_zoo.data.vocabulary import build_vocabulary
+from dense_lstm_zoo.training.dev_curve import DevCurve
 from dense_lstm_zoo.training.job import FitData
 from dense_lstm_zoo.training.recipe import Recipe
 from dense_lstm_zoo.training.word_vector_job import WordVectorJob
@@ -27,13 +29,17 @@ class ClassificationJob(WordVectorJob):
 
     DEFAULTS = Recipe(name="", source="", models={})
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
-    OPTIONS: ClassVar[Mapping[str, Any]] = {"vectors": None, "vector_words": 50_000, "oov": None}
+    OPTIONS: ClassVar[Mapping[str, Any]] = {
+        **{"vectors": None, "vector_words": 50_000, "oov": None},
+        "dev_every": None,
+    }
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
     def __init__(self, corpus: Any, options: dict[str, Any], settings: dict[str, Any], recipe: Recipe) -> None:
         self.corpus = split_dev(corpus, fraction=recipe.dev_fraction, seed=settings["seed"])
-        self.vectors = options["vectors"]
-        self.words = build_vocabulary(self.corpus.train.texts, **options)
+        self.vectors, self.dev_every = options["vectors"], options["dev_every"]
+        words = {name: options[name] for name in ("vectors", "vector_words", "oov")}
+        self.words = build_vocabulary(self.corpus.train.texts, **words)
 
     def found(self) -> str:
         """Return the corpus, how it will be scored, and how much of it the vectors cover."""
@@ -43,7 +49,7 @@ class ClassificationJob(WordVectorJob):
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sizes of vocabulary, characters, classes and vectors."""
-        sizes = {"num_chars": self.words.vocabulary.num_chars, "num_classes": len(self.corpus.label_names)}
+        sizes = {"num_chars": self.words.with_chars.num_chars, "num_classes": len(self.corpus.label_names)}
         return {**super().model_arguments(given), **sizes}
 
     def config(self) -> dict[str, Any]:
@@ -51,13 +57,17 @@ class ClassificationJob(WordVectorJob):
         vocabulary = self.words.vocabulary
         return {
             "text": {"num_frozen_words": vocabulary.num_frozen_words, "oov": vocabulary.oov},
-            "training": {"data_sha256": self.fingerprint(self.corpus, self.words.matrix), **self.vector_config()},
+            "training": {
+                "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
+                **self.vector_config(),
+                **({} if self.dev_every is None else {"dev_every": self.dev_every}),
+            },
         }
 
     def bundle(self, model: keras.Model, config: dict[str, Any]) -> ClassificationBundle:
         """Return the bundle."""
-        config["text"]["chars"] = self.words.vocabulary.chars if config["arguments"]["char_filters"] else ""
-        vocabulary = Vocabulary(self.words.vocabulary.words, **config["text"])
+        vocabulary = self.words.with_chars if config["arguments"]["char_filters"] else self.words.vocabulary
+        config["text"]["chars"] = vocabulary.chars
         return ClassificationBundle(model, config, vocabulary, list(self.corpus.label_names), {}, pd.DataFrame())
 
     def fit_data(self, bundle: Bundle, folder: Path) -> FitData:
@@ -69,4 +79,12 @@ class ClassificationJob(WordVectorJob):
         batches = TrainingBatches(
             encode(train.texts), train.labels, batch_size=training["batch_size"], seed=training["seed"]
         )
-        return FitData(batches.dataset, evaluation_batches(encode(dev.texts), dev.labels), [batches])
+        rows, callbacks = encode(dev.texts), [batches]
+        if self.dev_every is not None:
+            labels = np.array(dev.labels)
+
+            def score() -> float:
+                return float((predict_logits(bundle.logits_of, rows).argmax(axis=1) == labels).mean())
+
+            callbacks.append(DevCurve(folder, self.dev_every, score))
+        return FitData(batches.dataset, evaluation_batches(rows, dev.labels), callbacks)

@@ -37,6 +37,7 @@ _XIE: dict[str, dict[str, Any]] = {
         "stacked_bilstm": {"num_layers": 4, "units": 100},
         "stacked_di_bilstm": {"num_layers": 4, "units": 100},
         "dsa_bilstm": {"num_layers": 4, "units": 100},
+        "dsa_dc_bilstm": _dc(14, 13),
     }.items()
 }
 _XIE_TABLE_2 = {"sst1": 51.0, "sst2": 89.9, "trec": 96.5, "subj": 95.2, "mr": 83.1, "cr": 87.5}

@@ -1,4 +1,4 @@
-"""Recipes of language models: every row of Table 1 of Godin et al. 2017, with Zaremba et al. 2014."""
+"""Recipes of language models: every row of Table 1 of Godin et al. 2017, with Zaremba et al. 2014; and our own."""
 
 from __future__ import annotations
 
@@ -63,4 +63,22 @@ RECIPES = (
     _godin_row("stacked", 200, 2, 100.9, "_30_epochs", **_SHORT),
     _godin_row("dense", 200, 2, 80.4, "_30_epochs", **_SHORT),
     _godin_row("dense", 650, 2, 78.3, "_variational", dropout=0.5, variational_dropout=True, recurrent_dropout=0.5),
+    Recipe(
+        name="regularised_dense_650x2",
+        source="this project: what the field learned since (tied softmax, DropConnect, Adam, averaged weights)",
+        models={
+            "dense_lstm_lm": {
+                **{"num_layers": 2, "units": 650, "embedding_dim": 400, "softmax": "tied"},
+                **{"dropout": 0.25, "input_dropout": 0.3, "output_dropout": 0.4, "variational_dropout": True},
+                **{"embedding_dropout": 0.05, "weight_dropout": 0.4},
+                **{"optimizer": "adam", "learning_rate": 0.002, "clip_norm": 10.0, "average": 0.999},
+            }
+        },
+        batch_size=20,
+        num_steps=48,
+        epochs=20,
+        patience=20,
+        learning_rate_decay=0.85,
+        decay_after=8,
+    ),
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.training.recipes import get_recipe
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def train(
     max_words: int | None = None,
     min_count: int | None = None,
     min_tag_count: int | None = None,
+    dev_every: int | None = None,
     tensorboard: bool = False,
     overwrite: bool = False,
     progress: bool = True,
@@ -85,6 +87,7 @@ def train(
         max_words: Language models: the most frequent words to know, ``<eos>`` and ``<unk>`` among them (all).
         min_count: Language models: how often a word must occur in the training text to be known (1).
         min_tag_count: Taggers: how often a tag must occur in training; others become one tag, RARE (1).
+        dev_every: Classifiers: also score dev every so many batches, for a learning curve by batch (none).
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
         overwrite: Whether to replace a run that is there, or an interrupted one that had other settings.
         progress: Whether to print progress: a bar a epoch on a terminal, a line a epoch elsewhere.
@@ -116,7 +119,7 @@ def train(
         "patience": patience,
         "decay_after": decay_after,
     }
-    for setting, value in settings.items():
+    for setting, value in {**settings, "dev_every": dev_every}.items():
         if value is not None:
             checks.integer(setting, value)
     if learning_rate_decay is not None:
@@ -134,6 +137,7 @@ def train(
     job_class = job_for(task)
     given = {"vectors": vectors, "vector_words": vector_words, "oov": oov}
     given |= {"num_steps": num_steps, "max_words": max_words, "min_count": min_count, "min_tag_count": min_tag_count}
+    given["dev_every"] = dev_every
     options = check_options(job_class, task, given)
     job_class.check_corpus(corpus)
     protocol = get_recipe(recipe) if recipe else job_class.DEFAULTS
@@ -196,6 +200,7 @@ def train(
         checkpoint.restore_best(model)
         bundle.history = pd.DataFrame(checkpoint.history)
         bundle.history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
+        bundle.dev_curve = read_dev_curve(checkpoint.folder)
         bundle.metrics = job.score(bundle) | {
             "best_epoch": checkpoint.best_epoch,
             "epochs": checkpoint.epochs,

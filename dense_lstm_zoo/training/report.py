@@ -22,6 +22,8 @@ def write(bundle: Bundle, folder: Path) -> None:
     (folder / "README.md").write_text(model_card(bundle), encoding="utf-8")
     if has_matplotlib() and len(bundle.history):
         plots.learning_curve(bundle.history, folder / "learning_curve.png", title, bundle.measure)
+        if bundle.dev_curve is not None:
+            plots.by_batch({"": {title: bundle.dev_curve}}, folder / "dev_curve.png", "dev accuracy by batch")
     if bundle.evaluation:
         write_evaluation(bundle.evaluation, folder, title)
 

@@ -1,0 +1,59 @@
+"""Dev accuracy by batch: right figures, no influence on training, whole after an interruption, drawn and printed."""
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+from tests.training_harness import interrupt, small_demo, train
+
+
+@pytest.fixture(scope="module")
+def curved(tmp_path_factory):
+    """A run of six batches an epoch whose dev set is scored every second one."""
+    folder = tmp_path_factory.mktemp("runs") / "curved"
+    return train(folder, dev_every=2), folder
+
+
+def test_the_curve_ends_each_epoch_at_its_dev_accuracy_and_leaves_the_training_alone(curved, run):
+    bundle, folder = curved
+    curve = bundle.dev_curve
+    assert curve["batch"].tolist() == [2, 4, 6, 8, 10, 12, 14, 16, 18]
+    assert curve["epoch"].tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    ends = curve[curve["batch"] % 6 == 0]["dev_accuracy"]
+    np.testing.assert_allclose(ends, bundle.history["val_accuracy"], atol=1e-6)
+    plain, _ = run  # the same settings without a curve
+    columns = ["loss", "accuracy", "val_loss", "val_accuracy"]
+    np.testing.assert_array_equal(bundle.history[columns], plain.history[columns])
+    assert plain.dev_curve is None
+    assert zoo.load(folder).dev_curve.equals(curve)
+    assert (folder / "dev_curve.png").is_file()
+
+
+def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=4)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", dev_every=2)
+    assert train(tmp_path / "run", dev_every=2).dev_curve.equals(curved[0].dev_curve)
+
+
+def test_the_command_compares_runs(curved, run, tmp_path, capsys):
+    bundle, folder = curved
+    picture = tmp_path / "curves.svg"
+    assert main(["curves", str(folder), "--output", str(picture)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    best = bundle.dev_curve.loc[bundle.dev_curve["dev_accuracy"].idxmax()]
+    assert lines[1:] == [f"{folder}\t18\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}"]
+    assert picture.read_bytes().startswith(b"<?xml")
+    assert main(["curves", str(run[1])]) == 2
+    assert "has no learning curve by batch: train it with --dev-every 1" in capsys.readouterr().err
+
+
+def test_bad_values_are_refused_before_any_work(tmp_path):
+    with pytest.raises(ValueError, match="dev_every must be an integer of at least 1; received 0"):
+        train(tmp_path / "run", dev_every=0)
+    with pytest.raises(ValueError, match="dev_every is no option for tagging; received 2"):
+        zoo.train("bilstm_tagger", "demo", tmp_path / "run", dev_every=2)
+    assert small_demo().dev is not None
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,56 @@
+"""The comparison of poolings: rows and curves of real runs, differences by seed with their interval."""
+
+import argparse
+
+import pandas as pd
+import pytest
+
+from benchmarks import dynamic_interaction, tables
+
+SMALL = ["epochs=2", "units=4", "num_layers=2", "embedding_dim=8", "char_filters=0", "batch_size=400"]
+
+
+def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "DYNAMIC_INTERACTION", tmp_path / "results.csv")
+    options = argparse.Namespace(dataset="demo", seeds=1, set=SMALL, vectors=None, run_dir=str(tmp_path / "runs"))
+    row, curve = dynamic_interaction.train("stack", "constant", options)
+    assert (row["model"], row["pooling"], row["protocol"]) == ("stacked_di_bilstm", "constant", "seed 1")
+    assert row["command"].startswith("python -m benchmarks.dynamic_interaction --dataset demo --encoders stack")
+    assert [point["batch"] for point in curve] == list(range(5, 5 * len(curve) + 1, 5))
+    tables.merge(tables.DYNAMIC_INTERACTION, [row], dynamic_interaction.KEY)
+    assert "+0" not in tables.dynamic_interaction()  # nothing to compare with yet
+    others = [{**row, "pooling": "mean", "accuracies": "50.00 51.00"}, {**row, "accuracies": "51.00 53.00"}]
+    tables.merge(tables.DYNAMIC_INTERACTION, others, dynamic_interaction.KEY)
+    assert "+1.50 (-4.85 to 7.85)" in tables.dynamic_interaction()
+
+
+def test_a_paired_difference_has_students_interval():
+    # The sleep of ten patients under two drugs (Student 1908): 1.58 hours, 0.70 to 2.46.
+    one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    assert tables.paired_difference(two, one) == "+1.58 (0.70 to 2.46)"
+    assert tables.paired_difference([2.0], [1.0]) == "+1.00"
+
+
+def test_curves_are_drawn_a_panel_a_corpus_and_encoder(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(dynamic_interaction, "CURVES", tmp_path / "curves.csv")
+    monkeypatch.setattr(dynamic_interaction, "PICTURE", tmp_path / "curves.png")
+    drawn = []
+    monkeypatch.setattr(dynamic_interaction.plots, "by_batch", lambda panels, *_: drawn.append(panels))
+    shared = {"dataset": "trec", "settings": "", "batch": [5, 10], "dev_accuracy": [0.5, 0.6]}
+    rows = [pd.DataFrame({**shared, "encoder": e, "pooling": p}) for e in ("stack", "dense") for p in ("mean", "dsa")]
+    pd.concat(rows).to_csv(dynamic_interaction.CURVES, index=False)
+    dynamic_interaction.draw()
+    assert {panel: list(runs) for panel, runs in drawn[0].items()} == {"trec, stack": ["mean"], "trec, dense": ["mean"]}
+
+
+def test_unknown_encoders_and_poolings_fail_before_any_training(monkeypatch):
+    for arguments, message in (
+        (["--encoders", "stakc"], "Did you mean 'stack'"),
+        (["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
+        (["--vectors", "none.txt"], "there are no vectors none.txt"),
+    ):
+        monkeypatch.setattr("sys.argv", ["dynamic_interaction", *arguments])
+        with pytest.raises(SystemExit, match=message):
+            dynamic_interaction.main()
