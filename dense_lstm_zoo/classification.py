@@ -12,7 +12,9 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
-from dense_lstm_zoo.data.vocabulary import TextToIds, Vocabulary, pad_features, to_bytes
+from dense_lstm_zoo.data.text import to_bytes
+from dense_lstm_zoo.data.text_ids import TextToIds, pad_features
+from dense_lstm_zoo.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import tensorflow as tf

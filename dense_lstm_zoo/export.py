@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.data.vocabulary import pad_features
+from dense_lstm_zoo.data.text_ids import pad_features
 from dense_lstm_zoo.explaining import explainer
 from dense_lstm_zoo.scoring import log_probabilities
 from dense_lstm_zoo.tagging import tag

@@ -109,7 +109,7 @@ class LanguageModelBundle(Bundle):
                 yield Score(text, total, _exp(-total / tokens), tokens, unknown)
 
     def _encode(self, texts: Sequence[str]) -> list[np.ndarray]:
-        from dense_lstm_zoo.data.vocabulary import to_bytes
+        from dense_lstm_zoo.data.text import to_bytes
 
         ids = self.sentence_to_ids(to_bytes(texts))
         return np.split(ids.flat_values.numpy(), ids.row_splits.numpy()[1:-1])

@@ -108,7 +108,7 @@ class TaggingBundle(Bundle):
         raw = [i for i, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
         found: list[list[str]] = [[]] * len(sentences)
         if raw:
-            from dense_lstm_zoo.data.vocabulary import to_bytes
+            from dense_lstm_zoo.data.text import to_bytes
 
             split = self.tokenizer(to_bytes([sentences[i] for i in raw])).to_list()
             for i, tokens in zip(raw, split, strict=True):
@@ -124,7 +124,7 @@ class TaggingBundle(Bundle):
         """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
         import tensorflow as tf
 
-        from dense_lstm_zoo.data.vocabulary import to_bytes
+        from dense_lstm_zoo.data.text import to_bytes
 
         lengths = [len(tokens) for tokens in sentences]
         flat = to_bytes(token for tokens in sentences for token in tokens)

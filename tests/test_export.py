@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.vocabulary import to_bytes
+from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.export import graph_ops
 from tests.model_harness import LABELS, WORDS, bundle
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -105,3 +106,13 @@ class Tokenizer(StringLayer):
         for pattern, replacement in _RULES:
             text = tf.strings.regex_replace(text, pattern, replacement)
         return tf.strings.split(text)
+
+
+def fold(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Return tokens in lower case, as words are looked up."""
+    return tokens.with_flat_values(tf_text.case_fold_utf8(tokens.flat_values))
+
+
+def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
+    """Return texts in UTF-8; half a surrogate pair, which a ``str`` can hold and UTF-8 cannot, becomes ``?``."""
+    return [text if isinstance(text, bytes) else text.encode("utf-8", "replace") for text in texts]

@@ -1,143 +1,24 @@
-"""Vocabulary: which words a model knows, in which order, and the graph that turns raw text into their ids."""
+"""Vocabulary: which words a model knows, in which order, and with which vectors they begin."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.text import StringLayer, Tokenizer
-from dense_lstm_zoo.data.token_ids import (
-    MAX_CHARS,
-    PADDING,
-    UNKNOWN,
-    lookup_table,
-    pad_ids,
-    split_characters,
-    word_characters,
-)
+from dense_lstm_zoo.data.text import Tokenizer, fold, to_bytes
+from dense_lstm_zoo.data.text_ids import TextToIds
+from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
 
-_CHUNK = 4096  # texts turned into ids in one call
-
-
-@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class TextToIds(StringLayer):
-    """Raw text to word ids: tokenise, fold case, look up. The input pipeline and exported models share it.
-
-    Id 0 is padding and 1 unknown; ``words[i]`` has id i + 2, and so have characters.
-
-    Args:
-        words: The words, folded to lower case.
-        oov: What becomes of other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out (D9).
-        chars: The characters of words, folded too, for models that read them; empty for others.
-
-    Call arguments:
-        inputs: A tensor of strings (batch,), or a list or array of them.
-
-    Returns:
-        A ragged tensor of int32 ids (batch, (tokens)); a text without any known word is one unknown word, so that no
-        row is empty.
-
-    Example:
-        >>> TextToIds(["good", "film"], oov="drop")(["A GOOD film", ""]).to_list()
-        [[2, 3], [1]]
-    """
-
-    def __init__(self, words: Sequence[str], oov: str = "unk", chars: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.words, self.chars = list(words), chars
-        self.oov = checks.one_of("oov", oov, ("drop", "unk"))
-        self.tokenizer = Tokenizer()
-        self.table = lookup_table(self.words, -1 if oov == "drop" else UNKNOWN)
-        self.char_table = lookup_table(list(chars)) if chars else None
-
-    def call(self, inputs: Any) -> tf.RaggedTensor:
-        """Turn texts into ids of words."""
-        return self._ids(self._look_up(inputs)[1])
-
-    def read(self, inputs: Any) -> tuple[tf.RaggedTensor, dict[str, tf.RaggedTensor]]:
-        """Return the tokens that a model reads, case kept, and their ids.
-
-        A text without any known word is one token, ``""``. The ids are ``token_ids`` (batch, (tokens)) and, with
-        ``chars``, ``char_ids`` (batch, (tokens), 24).
-        """
-        tokens, ids = self._look_up(inputs)
-        tokens, found = self._readable(tokens, ids, tf.constant("")), {"token_ids": self._ids(ids)}
-        if self.char_table is not None:
-            characters = split_characters(self.char_table, fold(tokens).flat_values)
-            found["char_ids"] = tokens.with_flat_values(word_characters(characters))
-        return tokens, found
-
-    def _ids(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        return self._readable(ids, ids, tf.constant(UNKNOWN, tf.int32))
-
-    def _look_up(self, inputs: Any) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Return tokens and their ids, -1 for those to leave out."""
-        tokens = self.tokenizer(inputs)
-        return tokens, tokens.with_flat_values(tf.cast(self.table.lookup(fold(tokens).flat_values), tf.int32))
-
-    def _readable(self, values: tf.RaggedTensor, ids: tf.RaggedTensor, filler: tf.Tensor) -> tf.RaggedTensor:
-        """Leave out the values whose id is -1, and put one into each row that is empty then."""
-        if self.oov == "drop":
-            values = tf.ragged.boolean_mask(values, ids.with_flat_values(ids.flat_values >= 0))
-        is_empty = tf.cast(values.row_lengths() == 0, tf.int64)
-        fillers = tf.fill([tf.reduce_sum(is_empty)], filler)
-        return tf.concat([values, tf.RaggedTensor.from_row_lengths(fillers, is_empty, validate=False)], axis=1)
-
-    @property
-    def signature(self) -> Any:
-        """What models take: padded ids of words (batch, time), with those of characters in a dictionary."""
-        token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
-        if self.char_table is None:
-            return token_ids
-        char_ids = tf.TensorSpec((None, None, MAX_CHARS), tf.int32, name="char_ids")
-        return {"token_ids": token_ids, "char_ids": char_ids}
-
-    def padded(self, inputs: Any) -> Any:
-        """Return what ``signature`` says, right-padded with 0, time at least 1 also for an empty batch."""
-        return pad_features(self.read(inputs)[1])
-
-    def encode(self, texts: Iterable[str | bytes]) -> list[Any]:
-        """Return the ids of each text: an int32 array (tokens,), or a dictionary of arrays (tokens, ...)."""
-        texts = to_bytes(texts)
-        rows: list[Any] = []
-        for start in range(0, len(texts), _CHUNK):
-            chunk = tf.constant(texts[start : start + _CHUNK])
-            if self.char_table is None:
-                rows.extend(_split(self(chunk)))
-            else:
-                found = {name: _split(ids) for name, ids in self.read(chunk)[1].items()}
-                rows.extend(dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True))
-        return rows
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "words": self.words, "oov": self.oov, "chars": self.chars}
-
-
-def _split(ids: tf.RaggedTensor) -> list[np.ndarray]:
-    return np.split(ids.values.numpy(), ids.row_splits.numpy()[1:-1])
-
-
-def pad_features(features: dict[str, tf.RaggedTensor]) -> Any:
-    """Return ids padded, as models take them: a single feature without its dictionary."""
-    padded = {name: pad_ids(ids) for name, ids in features.items()}
-    return padded if len(padded) > 1 else padded["token_ids"]
-
-
-def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
-    """Return texts in UTF-8; half a surrogate pair, which a ``str`` can hold and UTF-8 cannot, becomes ``?``."""
-    return [text if isinstance(text, bytes) else text.encode("utf-8", "replace") for text in texts]
+_CHUNK = 4096  # texts tokenised in one call
 
 
 @dataclass(frozen=True)
@@ -246,11 +127,6 @@ def alphabet(counts: Mapping[str, int]) -> str:
         for char in word:
             chars[char] += count
     return "".join(char for char, _ in sorted(chars.items(), key=lambda item: (-item[1], item[0])))
-
-
-def fold(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Return tokens in lower case, as words are looked up."""
-    return tokens.with_flat_values(tf_text.case_fold_utf8(tokens.flat_values))
 
 
 def _folded(texts: Iterable[str]) -> Iterator[tf.RaggedTensor]:
