@@ -12,6 +12,8 @@ from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, l
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
 from dense_lstm_zoo.training.recipes import get_recipe, list_recipes
+from dense_lstm_zoo.tuning import Range
+from dense_lstm_zoo.tuning.sweep import TuneResult, tune
 
 __version__ = "0.1.0"
 __all__ = [
@@ -19,7 +21,9 @@ __all__ = [
     "BundleError",
     "Corpus",
     "ProtocolResult",
+    "Range",
     "Split",
+    "TuneResult",
     "build",
     "count_encoder_parameters",
     "describe",
@@ -32,4 +36,5 @@ __all__ = [
     "load_corpus",
     "run_protocol",
     "train",
+    "tune",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import difflib
+import fcntl
 import glob
 import hashlib
 import json
@@ -67,6 +68,36 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
     if not os.access(parent, os.W_OK):
         raise PermissionError(f"{path} cannot be made: no permission to write in {parent}.")
     return path
+
+
+class Lock:
+    """A lock on a file until it is released or this process ends, however it ends.
+
+    Args:
+        path: The file, made where there is none.
+        message: What the error says where another process holds it.
+
+    Raises:
+        BlockingIOError: Another process holds it.
+    """
+
+    def __init__(self, path: Path, message: str) -> None:
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._handle)
+            raise BlockingIOError(message) from None
+
+    def release(self) -> None:
+        """Let others have it."""
+        os.close(self._handle)
+
+    def __enter__(self) -> Lock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 @contextlib.contextmanager

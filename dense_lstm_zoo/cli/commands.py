@@ -57,6 +57,17 @@ def train(model: str, **options: Any) -> None:
         zoo.train(model, corpus, **options)
 
 
+def tune(model: str, dataset: str, search: list[str] | None, **options: Any) -> None:
+    """Run a sweep."""
+    from dense_lstm_zoo.tuning.space import parse_space
+
+    data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
+    options = {name: value for name, value in options.items() if value is not None}
+    if search:
+        options["space"] = parse_space(search)
+    zoo.tune(model, dataset, data=data, **options)
+
+
 def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
     """Score a bundle on a split of a corpus, or a language model on a text file."""
     config = read_config(bundle)

@@ -10,6 +10,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.cli import commands, texts
+from dense_lstm_zoo.tuning import TUNERS
 
 
 def _literal(text: str) -> Any:
@@ -52,6 +53,14 @@ def parser() -> argparse.ArgumentParser:
         "train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec",
     )
     _add_training(sub)
+
+    sub = command(
+        "tune",
+        commands.tune,
+        "Search over a model's arguments; after any kill the same command goes on.",
+        "tune dc_bilstm --dataset trec --search num_dense_layers=5,10,15 --budget 1.44M --run-dir runs/sweep",
+    )
+    _add_sweep(sub)
 
     sub = command(
         "evaluate", commands.evaluate, "Score a bundle on the texts of a corpus.", "evaluate runs/trec --split test"
@@ -168,13 +177,40 @@ def _add_corpus(sub: argparse.ArgumentParser, *, required: bool) -> None:
 def _add_training(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("model", help="a name that list shows")
     sub.add_argument("--run-dir", required=True, help="the folder to write the bundle to")
-    sub.add_argument("--recipe", help="a published result's settings, such as ding2018 (see describe)")
     sub.add_argument("--seed", type=int, help="default: 1")
     sub.add_argument(
         "--seeds", type=int, metavar="N", help="N runs with the seeds SEED, SEED + 1, ...; mean and spread"
     )
     sub.add_argument("--folds", type=int, metavar="K", help="cross-validate with K folds of the training texts")
     sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run these of the K folds only")
+    sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
+    sub.add_argument("--overwrite", action="store_const", const=True, help="replace a run that is there")
+    _add_settings(sub)
+
+
+def _add_sweep(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("model", help="a name that list shows")
+    sub.add_argument("--run-dir", required=True, help="the folder of the sweep; the same command goes on in it")
+    sub.add_argument("--tuner", choices=TUNERS, help="how values are proposed (default: random)")
+    sub.add_argument(
+        "--search",
+        nargs="+",
+        metavar="NAME=VALUES",
+        help="units=50:300:log, dropout=0.2:0.6:0.1 or pooling=mean,max (default: what is usual for the task)",
+    )
+    sub.add_argument("--trials", type=int, help="most trials (default: 20, of a grid all)")
+    sub.add_argument(
+        "--budget", metavar="N", help="encoder parameters, such as 1.44M: the width follows from the depth"
+    )
+    sub.add_argument("--seeds", type=int, metavar="N", help="runs a trial (default: 1)")
+    sub.add_argument("--folds", type=int, metavar="K", help="score by cross-validation on the training texts")
+    sub.add_argument("--seed", type=int, help="of the search (default: 1)")
+    sub.add_argument("--keep", type=int, metavar="K", help="keep the bundles of the best K trials (default: 1)")
+    _add_settings(sub)
+
+
+def _add_settings(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--recipe", help="a published result's settings, such as ding2018 (see describe)")
     sub.add_argument("--epochs", type=int, help="most epochs (default: the recipe's, else 30)")
     sub.add_argument("--patience", type=int, help="epochs without a better dev score (default: the recipe's, else 5)")
     sub.add_argument(
@@ -192,8 +228,6 @@ def _add_training(sub: argparse.ArgumentParser) -> None:
         metavar="EPOCH",
         help="from this epoch on (default: the recipe's, else 1, of a language model 6)",
     )
-    sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
-    sub.add_argument("--overwrite", action="store_const", const=True, help="replace a run that is there")
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
     _add_corpus(sub, required=True)
     group = sub.add_argument_group("words of a language model")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,11 +59,11 @@ class Checkpoint(keras.callbacks.Callback):
         self._best_weights: list[np.ndarray] = []
         self._sums: dict[str, str] = {}
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(folder)
+        self._lock = files.Lock(folder / "lock", f"Another process is training in {folder}.")
         try:
             self._read(overwrite)
         except ValueError:
-            os.close(self._lock)
+            self._lock.release()
             raise
 
     def __enter__(self) -> Checkpoint:
@@ -74,7 +72,7 @@ class Checkpoint(keras.callbacks.Callback):
     def __exit__(self, *_: object) -> None:
         if not self.history and self.folder.exists():
             shutil.rmtree(self.folder)  # nothing to resume from
-        os.close(self._lock)
+        self._lock.release()
 
     @property
     def epochs(self) -> int:
@@ -162,17 +160,6 @@ class Checkpoint(keras.callbacks.Callback):
             raise ValueError(f"{path} is missing or damaged: delete {self.folder} to begin anew.")
         with np.load(path, allow_pickle=False) as arrays:
             return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
-
-
-def _lock(folder: Path) -> int:
-    """Hold a lock on the folder until this process ends or closes it, however it ends."""
-    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise BlockingIOError(f"Another process is training in {folder}.") from None
-    return handle
 
 
 def _weights(model: keras.Model) -> list[keras.Variable]:

@@ -33,6 +33,23 @@ _JOBS = {
 }
 
 
+class Paused(Exception):  # noqa: N818 - no error
+    """A run that stopped after ``pause_after`` epochs; ``metrics`` are those of its best epoch so far."""
+
+    def __init__(self, checkpoint: Checkpoint, bundle: Bundle) -> None:
+        assert checkpoint.best_epoch is not None  # an epoch was done
+        best = checkpoint.history[checkpoint.best_epoch - 1]
+        self.metrics: dict[str, Any] = {
+            f"dev_{bundle.measure}": best[f"val_{bundle.measure}"],
+            "best_epoch": checkpoint.best_epoch,
+            "epochs": checkpoint.epochs,
+            "parameters": int(bundle.model.count_params()),
+            "encoder_parameters": registry.count_encoder_parameters(bundle.model),
+            "seconds": round(sum(row["seconds"] for row in checkpoint.history), 1),
+        }
+        super().__init__(f"paused after epoch {checkpoint.epochs}; the same call with a larger pause_after goes on")
+
+
 def train(
     name: str,
     /,
@@ -54,6 +71,7 @@ def train(
     min_count: int | None = None,
     min_tag_count: int | None = None,
     dev_every: int | None = None,
+    pause_after: int | None = None,
     tensorboard: bool = False,
     overwrite: bool = False,
     progress: bool = True,
@@ -88,6 +106,8 @@ def train(
         min_count: Language models: how often a word must occur in the training text to be known (1).
         min_tag_count: Taggers: how often a tag must occur in training; others become one tag, RARE (1).
         dev_every: Classifiers: also score dev every so many batches, for a learning curve by batch (none).
+        pause_after: Stop with ``Paused`` after so many epochs in all, unless patience ends the run before; the same
+            call with a larger number goes on.
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
         overwrite: Whether to replace a run that is there, or an interrupted one that had other settings.
         progress: Whether to print progress: a bar a epoch on a terminal, a line a epoch elsewhere.
@@ -101,6 +121,7 @@ def train(
         FileExistsError: ``run_dir`` is there and ``overwrite`` is False.
         FileNotFoundError: No such data or vector file.
         DivergenceError: The loss became infinite or no number. The best epoch before it is written all the same.
+        Paused: ``pause_after`` epochs are done, and more are to come.
 
     Example:
         ``zoo.train("dc_bilstm", "trec", "runs/trec", recipe="ding2018", vectors="glove.42B.300d.zip")``
@@ -119,7 +140,7 @@ def train(
         "patience": patience,
         "decay_after": decay_after,
     }
-    for setting, value in {**settings, "dev_every": dev_every}.items():
+    for setting, value in {**settings, "dev_every": dev_every, "pause_after": pause_after}.items():
         if value is not None:
             checks.integer(setting, value)
     if learning_rate_decay is not None:
@@ -188,7 +209,7 @@ def train(
         if checkpoint.epochs:
             say(f"going on after epoch {checkpoint.epochs}, which an interrupted run had reached")
         try:
-            _fit(bundle, job, checkpoint, log_dir, progress)
+            _fit(bundle, job, checkpoint, pause_after, log_dir, progress)
         except KeyboardInterrupt:
             say(f"\ninterrupted; the same command goes on after epoch {checkpoint.epochs}")
             raise
@@ -197,6 +218,8 @@ def train(
                 checkpoint.remove()
                 raise
             diverged = str(error)
+        if diverged is None and not checkpoint.is_done and checkpoint.epochs < config["training"]["epochs"]:
+            raise Paused(checkpoint, bundle)
         checkpoint.restore_best(model)
         bundle.history = pd.DataFrame(checkpoint.history)
         bundle.history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
@@ -223,7 +246,9 @@ def job_for(task: str) -> type[Job]:
     return getattr(importlib.import_module(module), cls)
 
 
-def _fit(bundle: Bundle, job: Job, checkpoint: Checkpoint, log_dir: Path | None, progress: bool) -> None:
+def _fit(
+    bundle: Bundle, job: Job, checkpoint: Checkpoint, pause_after: int | None, log_dir: Path | None, progress: bool
+) -> None:
     import keras
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
@@ -245,7 +270,7 @@ def _fit(bundle: Bundle, job: Job, checkpoint: Checkpoint, log_dir: Path | None,
         data.training,
         validation_data=data.dev,
         initial_epoch=checkpoint.epochs,
-        epochs=training["epochs"],
+        epochs=min(training["epochs"], pause_after or training["epochs"]),
         callbacks=callbacks,
         verbose=bar if progress else 0,
         shuffle=False,  # the batches come in their order

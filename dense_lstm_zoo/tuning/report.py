@@ -1,0 +1,183 @@
+"""What a sweep tells: its table of trials, and a page with accuracy against parameters."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.training.report import has_matplotlib
+from dense_lstm_zoo.tuning.trial import RESULT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dense_lstm_zoo.tuning.sweep import Sweep
+
+_OWN = ("trial", "status", "score", "std", "reason", "encoder_parameters", "parameters", "seconds")
+
+
+def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
+    """Return one row a trial, the best first, failed ones last."""
+    import pandas as pd
+
+    rows = []
+    for folder in sorted((run_dir / "trials").glob("*/")):
+        if not (folder / RESULT).is_file():
+            continue
+        spec, result = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("spec.json", RESULT))
+        fixed = {**sweep.arguments, "epochs": sweep.epochs}
+        values = {name: value for name, value in spec["arguments"].items() if fixed.get(name) != value}
+        rows.append(
+            {
+                "trial": folder.name,
+                "status": "failed" if "reason" in result else "completed",
+                "score": result.get(sweep.score),
+                "std": result.get("std"),
+                **values,
+                "encoder_parameters": result.get("encoder_parameters"),
+                "parameters": result.get("parameters"),
+                "epochs": " ".join(map(str, result.get("epochs", []))),
+                "best_epochs": " ".join(map(str, result.get("best_epochs", []))),
+                "seconds": result.get("seconds"),
+                "reason": result.get("reason", ""),
+            }
+        )
+    found = pd.DataFrame(rows, columns=list(rows[0]) if rows else list(_OWN))
+    whole = found.astype({name: "Int64" for name in ("encoder_parameters", "parameters") if name in found})
+    return whole.sort_values("score", ascending=not sweep.higher_is_better, kind="stable", ignore_index=True)
+
+
+def value_columns(trials: pd.DataFrame) -> list[str]:
+    """Return the columns of a table that hold searched values."""
+    return [name for name in trials.columns if name not in (*_OWN, "epochs", "best_epochs")]
+
+
+def short(value: Any) -> str:
+    """Return a value as a person reads it.
+
+    Example:
+        >>> short(0.00123456), short(7), short("mean")
+        ('0.001235', '7', 'mean')
+    """
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def write(run_dir: Path, sweep: Sweep, test: dict[str, Any] | None = None) -> pd.DataFrame:
+    """Write ``results.csv`` and ``report.html`` and return the table."""
+    found = table(run_dir, sweep)
+    with files.new_file(run_dir / "results.csv", "w") as file:
+        found.to_csv(file, index=False)
+    with files.new_file(run_dir / "report.html", "w") as file:
+        file.write(page(found, sweep, test or {}))
+    return found
+
+
+def summary(run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
+    """Return what a sweep came to, in a few lines."""
+    found = table(run_dir, sweep)
+    best, failed = found.iloc[0], int((found["status"] == "failed").sum())
+    values = " ".join(f"{name}={short(best[name])}" for name in value_columns(found))
+    lines = [f"best of {len(found)} trials ({failed} failed): trial {best['trial']}: {values}"]
+    lines.append(f"{sweep.score} {_with_spread(best['score'], best['std'])}, chosen on")
+    measure = sweep.score.replace("dev", "test")
+    if measure in test:
+        lines.append(f"{measure} {_with_spread(test[measure]['mean'], test[measure]['std'])}, scored once")
+    lines.append(f"table and report in {run_dir}: results.csv, report.html")
+    return "\n".join(lines)
+
+
+def _with_spread(mean: float, std: float | None) -> str:
+    return f"{mean:.4f}" + (f" ± {std:.4f}" if std is not None and std == std else "")
+
+
+def pareto(trials: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
+    """Return the trials that no other beats with as few parameters, fewest parameters first."""
+    done = trials[trials["status"] == "completed"].sort_values("encoder_parameters", kind="stable")
+    kept, best = [], None
+    for index, row in done.iterrows():
+        if best is None or (row["score"] > best if higher_is_better else row["score"] < best):
+            kept.append(index)
+            best = row["score"]
+    return done.loc[kept]
+
+
+def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
+    """Return the report: one file of HTML with its pictures inside, which loads nothing."""
+    done = trials[trials["status"] == "completed"]
+    title = f"{sweep.model} on {sweep.dataset}: {sweep.tuner} search"
+    parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(done)} failed.</p>"]
+    measure = sweep.score.replace("dev", "test")
+    if measure in test:
+        scored = _with_spread(test[measure]["mean"], test[measure]["std"])
+        parts.append(f"<p>The winner's {measure.replace('_', ' ')}, scored once: {scored}.</p>")
+    if len(done) and has_matplotlib():
+        parts += _pictures(done, pareto(trials, sweep.higher_is_better), sweep)
+    best = set(pareto(trials, sweep.higher_is_better)["trial"])
+    rows = []
+    for row in trials.to_dict("records"):
+        cells = "".join(f"<td>{html.escape('' if _missing(x) else short(x))}</td>" for x in row.values())
+        rows.append(f'<tr class="pareto">{cells}</tr>' if row["trial"] in best else f"<tr>{cells}</tr>")
+    head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in trials.columns)
+    parts.append(
+        f"<h2>Trials</h2><p>Shaded: no other has a better score with as few parameters.</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+    return _PAGE.format(title=html.escape(title), body="\n".join(parts))
+
+
+def _missing(value: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.isna(value))
+
+
+def _pictures(done: pd.DataFrame, front: pd.DataFrame, sweep: Sweep) -> list[str]:
+    """Return the score against parameters with the Pareto front, and against each searched size."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    sizes = [
+        name
+        for name in done.columns
+        if name in ("num_layers", "num_dense_layers", "depth", "units", "dense_units", "top_units", "filters")
+    ]
+    names = ["encoder_parameters", *[name for name in sizes if done[name].nunique() > 1]]
+    figure = Figure(figsize=(4.5 * len(names), 3.6), layout="constrained")
+    FigureCanvasSVG(figure)
+    for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        axes.scatter(done[name].astype(float), done["score"], s=14, label="trial")
+        if name == "encoder_parameters":
+            axes.plot(front[name].astype(float), front["score"], color="tab:red", marker="o", label="Pareto front")
+            axes.legend(fontsize="small")
+        else:
+            best = done.groupby(name)["score"].agg("max" if sweep.higher_is_better else "min")
+            axes.plot(best.index.astype(float), best.values, color="gray", linewidth=1)
+        axes.set(xlabel=name.replace("_", " "), ylabel=sweep.score.replace("_", " "))
+        axes.grid(alpha=0.3)
+    svg = io.StringIO()
+    figure.savefig(svg, format="svg", metadata={"Date": None})
+    return [f"<figure>{svg.getvalue()[svg.getvalue().index('<svg') :]}</figure>"]
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+body {{ font-family: sans-serif; margin: 2em; color: #222; }}
+table {{ border-collapse: collapse; font-size: 0.9em; }}
+td, th {{ border-bottom: 1px solid #ddd; padding: 0.3em 0.7em; text-align: right; }}
+tr.pareto {{ background: #fdeeee; }}
+figure {{ margin: 1em 0; }} svg {{ max-width: 100%; height: auto; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""

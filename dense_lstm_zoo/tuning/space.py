@@ -1,0 +1,170 @@
+"""Search spaces: which arguments a sweep tries, and which values of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, registry
+
+if TYPE_CHECKING:
+    import keras_tuner
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from ``low`` to ``high``, both included: integers if both are, else real numbers.
+
+    Args:
+        low: The smallest.
+        high: The largest.
+        step: Their distance; None is 1 for integers, and none for real numbers (a grid takes ten of them).
+        log: Whether each doubling is as likely as the next, for sizes and rates; then there is no step.
+
+    Raises:
+        ValueError: ``high`` below ``low``, a step that is not above 0, a logarithm of nothing, a step beside ``log``.
+
+    Example:
+        >>> Range(1, 4), Range(1e-4, 1e-2, log=True)
+        (Range(low=1, high=4, step=None, log=False), Range(low=0.0001, high=0.01, step=None, log=True))
+    """
+
+    low: float
+    high: float
+    step: float | None = None
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if any(isinstance(x, bool) or not math.isfinite(x) for x in (self.low, self.high)) or self.low > self.high:
+            raise ValueError(f"A range goes from a number up to one that is not below it; received {self}.")
+        if self.step is not None and not self.step > 0:
+            raise ValueError(f"A range's step must be above 0; received {self}.")
+        if self.log and (self.low <= 0 or self.step is not None):
+            raise ValueError(f"A logarithmic range lies above 0 and has no step; received {self}.")
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the values are integers."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+
+Space = Mapping[str, Range | Sequence[Any]]
+
+# By task: what is searched of a model that has the argument and whose user names no space.
+_DEFAULTS: dict[str, dict[str, Range | Sequence[Any]]] = {
+    "classification": {
+        "num_layers": Range(1, 4),
+        "num_dense_layers": Range(5, 20, step=5),
+        "dense_units": Range(8, 32),
+        "units": Range(50, 300, log=True),
+        "dropout": Range(0.2, 0.6, step=0.1),
+        "embedding_dropout": Range(0.2, 0.6, step=0.1),
+        "learning_rate": Range(5e-4, 5e-3, log=True),
+    },
+    "language_model": {
+        "num_layers": Range(1, 4),
+        "units": Range(100, 650, log=True),
+        "dropout": Range(0.2, 0.7, step=0.1),
+        "learning_rate": Range(0.5, 2.0, log=True),
+    },
+    "tagging": {
+        "num_layers": Range(1, 9, step=2),
+        "units": Range(64, 512, log=True),
+        "dropout": Range(0.2, 0.6, step=0.1),
+        "learning_rate": Range(0.005, 0.1, log=True),
+    },
+}
+# Arguments of ``train`` that may be searched beside those of the model.
+TRAINING = ("batch_size", "learning_rate_decay", "decay_after", "num_steps")
+
+
+def default_space(model: str, fixed: Iterable[str] = ()) -> dict[str, Range | Sequence[Any]]:
+    """Return what is searched of a model by default, without the arguments that are fixed.
+
+    Example:
+        >>> list(default_space("bilstm", fixed=["dropout"]))
+        ['units', 'embedding_dropout', 'learning_rate']
+    """
+    entry, fixed = registry.entry(model), set(fixed)
+    return {name: x for name, x in _DEFAULTS[entry.task].items() if name in entry.arguments and name not in fixed}
+
+
+def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
+    """Raise ``ValueError`` for an empty space, an argument that the model has not, or one that is fixed as well."""
+    if not space:
+        raise ValueError("The search space is empty: name arguments to search, such as units=Range(50, 300).")
+    known = set(registry.entry(model).arguments) - set(registry.FROM_DATA)
+    for name, values in space.items():
+        if name not in known and name not in TRAINING:
+            raise checks.unknown_name(f"argument of {model} to search:", name, [*known, *TRAINING])
+        if name in set(fixed):
+            raise ValueError(f"{name} is both fixed and searched; leave one out.")
+        if isinstance(values, Range):
+            continue
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise ValueError(f"{name} needs a Range or a list of values; received {values!r}.")
+        if len({type(value) for value in values}) > 1 or not isinstance(values[0], str | int | float | bool):
+            raise ValueError(f"The values of {name} must be numbers, names or truth values of one kind: {values!r}.")
+
+
+def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
+    """Read a space as the command line writes it: ``name=low:high``, ``low:high:step``, ``low:high:log``, ``a,b,c``.
+
+    Raises:
+        ValueError: A word that is none of these.
+
+    Example:
+        >>> parse_space(["units=50:300:log", "pooling=mean,max"])
+        {'units': Range(low=50, high=300, step=None, log=True), 'pooling': ['mean', 'max']}
+    """
+    found: dict[str, Range | Sequence[Any]] = {}
+    for word in words:
+        name, equals, values = word.partition("=")
+        name = name.replace("-", "_")
+        if not equals or not values:
+            raise ValueError(f"A search is written NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B; received {word!r}.")
+        if ":" not in values:
+            found[name] = [_value(value) for value in values.split(",")]
+            continue
+        low, *rest = (_value(part) for part in values.split(":"))
+        log = rest[-1] == "log"
+        numbers = [low, *(rest[:-1] if log else rest)]
+        if not 2 <= len(numbers) <= 3 or any(isinstance(x, str) for x in numbers):
+            raise ValueError(f"A range is written LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:log; received {word!r}.")
+        found[name] = Range(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None, log)
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def declare(hp: keras_tuner.HyperParameters, space: Space) -> None:
+    """Tell keras-tuner of a space."""
+    for name, values in space.items():
+        if not isinstance(values, Range):
+            hp.Choice(name, list(values))
+            continue
+        options: dict[str, Any] = {"sampling": "log" if values.log else "linear"}
+        if values.step is not None:
+            options["step"] = values.step
+        if values.is_integer:
+            hp.Int(name, int(values.low), int(values.high), **options)
+        else:
+            hp.Float(name, float(values.low), float(values.high), **options)
+
+
+def describe_space(space: Space) -> dict[str, Any]:
+    """Return a space as JSON holds it."""
+    return {name: vars(values).copy() if isinstance(values, Range) else list(values) for name, values in space.items()}
+
+
+def space_from(described: Mapping[str, Any]) -> dict[str, Range | Sequence[Any]]:
+    """Return the space that ``describe_space`` described."""
+    return {name: Range(**values) if isinstance(values, dict) else values for name, values in described.items()}

@@ -1,0 +1,373 @@
+"""``tune``: search over a model's arguments, each trial in a process of its own, nothing lost by a kill."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo.tuning import TUNERS
+from dense_lstm_zoo.tuning import trial as trials
+from dense_lstm_zoo.tuning.budget import check_budget, parse_count
+from dense_lstm_zoo.tuning.space import Space, check_space, default_space, describe_space, space_from
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SETTINGS = "sweep.json"
+# Options of ``train`` that a sweep sets for its trials.
+_OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress"}
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """All that decides what the trials of a sweep are; ``sweep.json`` holds it.
+
+    Args:
+        model: A registered model.
+        dataset: A corpus's name.
+        data: Options of ``load_corpus``, such as files of one's own.
+        tuner: How values are proposed.
+        space: What is searched.
+        arguments: What is fixed: arguments of ``train``, those of the model among them.
+        budget: The encoder's parameters that the width follows from; None for none.
+        seeds: Seeds of each trial.
+        folds: Cross-validate with so many folds; None takes the corpus's dev set.
+        seed: Of the search.
+        epochs: Most epochs of a run.
+    """
+
+    model: str
+    dataset: str
+    data: Mapping[str, Any]
+    tuner: str
+    space: Space
+    arguments: Mapping[str, Any]
+    budget: int | None
+    seeds: tuple[int, ...]
+    folds: int | None
+    seed: int
+    epochs: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON holds them."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields |= {"space": describe_space(self.space), "seeds": list(self.seeds)}
+        described: dict[str, Any] = json.loads(files.to_json(fields))
+        return described
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any]) -> Sweep:
+        """Return the sweep that ``to_json`` described."""
+        return cls(**{**described, "space": space_from(described["space"]), "seeds": tuple(described["seeds"])})
+
+    @property
+    def score(self) -> str:
+        """What trials are judged by."""
+        return "dev_perplexity" if registry.entry(self.model).task == "language_model" else "dev_accuracy"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of it is better."""
+        return self.score == "dev_accuracy"
+
+    def spec(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a trial with the values of a proposal has to train."""
+        from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
+
+        arguments = ZooHyperModel(self.model, self.space, self.budget, **self.arguments).arguments(values)
+        return {
+            "model": self.model,
+            "dataset": self.dataset,
+            "data": dict(self.data),
+            "arguments": {**arguments, "epochs": self.epochs},
+            "seeds": list(self.seeds),
+            "folds": self.folds,
+            "pause_after": values.get("tuner/epochs"),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TuneResult:
+    """What a sweep found.
+
+    Args:
+        trials: One row a trial, the best first: its number, status, values, dev score, parameters, seconds.
+        best: The winner's row.
+        test: Its scores on the test texts, by measure ``mean``, ``std`` and ``runs``; empty without test texts.
+        run_dir: The sweep's folder.
+    """
+
+    trials: pd.DataFrame
+    best: dict[str, Any]
+    test: dict[str, Any]
+    run_dir: Path
+
+    @property
+    def best_bundle(self) -> Path:
+        """The folder of the winner's first run, for ``load``."""
+        return sorted((self.run_dir / "trials" / self.best["trial"] / "runs").glob("*/manifest.json"))[0].parent
+
+
+def tune(
+    name: str,
+    /,
+    dataset: str,
+    run_dir: str | Path,
+    *,
+    tuner: str = "random",
+    space: Space | None = None,
+    trials: int | None = None,
+    budget: int | str | None = None,
+    seeds: int = 1,
+    folds: int | None = None,
+    seed: int = 1,
+    epochs: int | None = None,
+    keep: int = 1,
+    data: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
+    progress: bool = True,
+    **arguments: Any,
+) -> TuneResult:
+    """Search over a model's arguments; the test texts are scored once, at the end, for the winner alone.
+
+    Every trial is a process of its own, so memory does not grow, and its runs are bundles. After any kill the same call
+    goes on: trials that ended are kept, the one that ran goes on after its last epoch. A trial that fails (out of
+    memory, a loss that is no number) is recorded with its reason and stops nothing.
+
+    Args:
+        name: A registered model.
+        dataset: A corpus's name.
+        run_dir: The sweep's folder.
+        tuner: ``random``, ``bayesian``, ``hyperband`` or ``grid``.
+        space: Values by argument: a ``Range``, or a list of choices; None is what is usual for the task.
+        trials: Most trials; None is 20, of a grid all. Hyperband decides by itself.
+        budget: Parameters of the encoder, biases left out, such as ``"1.44M"``: the width follows from the depth.
+        seeds: Runs a trial, with the seeds 1, 2, ...; the score is their mean.
+        folds: Score by cross-validation on the training texts.
+        seed: Seed of the search.
+        epochs: Most epochs of a run; None is the recipe's, else 30.
+        keep: Keep the bundles of so many of the best trials; of others the scores alone.
+        data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}``.
+        recipe: A recipe whose settings are fixed where they are not searched.
+        progress: Whether to print a line a trial.
+        **arguments: What is fixed: other arguments of ``train``, those of the model among them.
+
+    Raises:
+        ValueError: An unknown name, an empty space, a budget below the smallest model, or a folder of another sweep.
+        RuntimeError: No trial got a score; the message has the last reason.
+
+    Example:
+        ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
+    """
+    sweep = plan(
+        name,
+        dataset,
+        tuner=tuner,
+        space=space,
+        budget=budget,
+        seeds=seeds,
+        folds=folds,
+        seed=seed,
+        epochs=epochs,
+        data=data,
+        recipe=recipe,
+        **arguments,
+    )
+    checks.integer("keep", keep)
+    if trials is None:
+        trials = None if tuner in ("grid", "hyperband") else 20
+    else:
+        checks.integer("trials", trials)
+        if tuner == "hyperband":
+            raise ValueError("hyperband decides how many trials it needs by itself, from epochs; it takes no trials.")
+    run_dir = Path(run_dir)
+    with claim(run_dir, sweep):
+        worker = make_tuner(run_dir, sweep, trials, keep, print if progress else _silent)
+        worker.search()
+        return finish(run_dir, sweep, print if progress else _silent)
+
+
+def plan(
+    name: str,
+    dataset: str,
+    *,
+    tuner: str,
+    space: Space | None,
+    budget: int | str | None,
+    seeds: int,
+    folds: int | None,
+    seed: int,
+    epochs: int | None,
+    data: Mapping[str, Any] | None,
+    recipe: str | None,
+    **arguments: Any,
+) -> Sweep:
+    """Return a sweep whose every value was checked; see ``tune``."""
+    from dense_lstm_zoo.data.corpora import list_corpora
+    from dense_lstm_zoo.training.recipes import get_recipe
+
+    entry = registry.entry(name)
+    checks.one_of("tuner", tuner, TUNERS)
+    if not isinstance(dataset, str) or dataset not in list_corpora(entry.task):
+        raise checks.unknown_name("corpus", dataset, list_corpora(entry.task))
+    checks.integer("seeds", seeds)
+    checks.integer("seed", seed, minimum=0)
+    if folds is not None:
+        checks.integer("folds", folds, minimum=2)
+    _check_arguments(name, arguments)
+    fixed = dict(arguments)
+    if recipe is not None:
+        searched = set(space or ())
+        fixed = {k: v for k, v in get_recipe(recipe).arguments_for(name).items() if k not in searched} | fixed
+    if space is None:
+        space = default_space(name, fixed)
+    parameters = None if budget is None else parse_count(budget)
+    if parameters is not None:
+        from dense_lstm_zoo.tuning.budget import width_argument
+
+        width = width_argument(name, fixed)
+        if space == default_space(name, fixed):
+            space = {key: values for key, values in space.items() if key != width}
+        if recipe is not None and width not in arguments:
+            fixed.pop(width, None)  # the budget decides what the recipe had
+        check_budget(name, fixed, space, parameters)
+    check_space(name, space, fixed)
+    if epochs is None:
+        epochs = get_recipe(recipe).epochs if recipe else 30
+    if recipe is not None:
+        fixed["recipe"] = recipe
+    if "vectors" in fixed:
+        fixed["vectors"] = str(files.existing_file(fixed["vectors"]).absolute())
+    return Sweep(
+        model=name,
+        dataset=dataset,
+        data=dict(data or {}),
+        tuner=tuner,
+        space=space,
+        arguments=fixed,
+        budget=parameters,
+        seeds=tuple(range(1, seeds + 1)),
+        folds=folds,
+        seed=seed,
+        epochs=checks.integer("epochs", epochs),
+    )
+
+
+def _check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for arguments that neither ``train`` nor the model has, or that a sweep decides."""
+    from dense_lstm_zoo.training.loop import train
+
+    options = {p.name for p in inspect.signature(train).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    known = set(registry.entry(model).arguments) | options - _OWN
+    for argument in arguments:
+        if argument in registry.FROM_DATA:
+            raise ValueError(f"{argument} follows from the data; a sweep does not take it.")
+        if argument not in known:
+            raise checks.unknown_name(f"argument of {model}:", argument, known - set(registry.FROM_DATA))
+
+
+def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
+    """Hold a sweep's folder against other sweeps, and write or compare what it is for.
+
+    Raises:
+        BlockingIOError: Another process runs this sweep.
+        ValueError: The folder is another sweep's; the message names what differs.
+    """
+    begun = run_dir.is_dir() and all(path.name in ("lock", SETTINGS) for path in run_dir.iterdir())
+    if not begun and not (run_dir / SETTINGS).is_file():
+        files.check_new_folder(run_dir, overwrite=False)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lock = files.Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
+    path = run_dir / SETTINGS
+    if path.is_file():
+        found, asked = json.loads(path.read_text(encoding="utf-8")), sweep.to_json()
+        if found != asked:
+            lock.release()
+            raise ValueError(f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Name another run_dir.")
+    else:
+        with files.new_file(path, "w") as file:
+            file.write(files.to_json(sweep.to_json()))
+    return lock
+
+
+def make_tuner(run_dir: Path, sweep: Sweep, trials: int | None, keep: int, say: Callable[[str], Any]) -> Any:
+    """Return keras-tuner's loop over the trials of a sweep, or on a worker of one."""
+    import keras_tuner
+
+    from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
+    from dense_lstm_zoo.tuning.oracles import make_oracle
+    from dense_lstm_zoo.tuning.worker import TrialRunner
+
+    hyperparameters = keras_tuner.HyperParameters()
+    ZooHyperModel(sweep.model, sweep.space, sweep.budget, **sweep.arguments).declare_hyperparameters(hyperparameters)
+    oracle = make_oracle(
+        sweep.tuner,
+        objective=keras_tuner.Objective(sweep.score, "max" if sweep.higher_is_better else "min"),
+        trials=trials,
+        epochs=sweep.epochs,
+        seed=sweep.seed,
+        hyperparameters=hyperparameters,
+    )
+    return TrialRunner(oracle, sweep, run_dir, keep, say)
+
+
+def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult:
+    """Train the winner to its end where Hyperband had paused it, score its test texts once, write the report."""
+    from dense_lstm_zoo.tuning import report
+
+    table = report.table(run_dir, sweep)
+    scored = table[table["status"] == "completed"]
+    if scored.empty:
+        reason = table["reason"].iloc[-1] if len(table) else "there was none"
+        raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
+    best = scored.iloc[0].to_dict()
+    folder = run_dir / "trials" / best["trial"]
+    if not (folder / trials.TEST).is_file():
+        spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+        if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
+            _write(folder / "spec.json", {**spec, "pause_after": None})
+            (folder / trials.RESULT).unlink(missing_ok=True)
+            wait(folder, trials.start(folder))
+        if sweep.folds or _has_test(sweep):
+            wait(folder, trials.start(folder, test=True), test=True)
+    path = folder / trials.TEST
+    test = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    report.write(run_dir, sweep, test)
+    say(report.summary(run_dir, sweep, test))
+    return TuneResult(report.table(run_dir, sweep), best, test, run_dir)
+
+
+def wait(folder: Path, process: subprocess.Popen[bytes], *, test: bool = False) -> dict[str, Any]:
+    """Return a trial's result when its process has ended; the process is stopped where this one is interrupted."""
+    try:
+        process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        if process.stdin is not None:
+            process.stdin.close()
+    return trials.outcome(folder, process, test=test)
+
+
+def _has_test(sweep: Sweep) -> bool:
+    from dense_lstm_zoo.data.corpora import load_corpus
+
+    return load_corpus(sweep.dataset, registry.entry(sweep.model).task, **sweep.data).test is not None
+
+
+def _write(path: Path, value: Any) -> None:
+    with files.new_file(path, "w") as file:
+        file.write(files.to_json(value))
+
+
+def _silent(text: str) -> None:
+    """Print nothing."""

@@ -1,0 +1,299 @@
+"""Sweeps: spaces, budgets, tuners that lose nothing, and one real sweep; kills of real processes are slow tests."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import keras_tuner
+import numpy as np
+import pandas as pd
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.tuning import report
+from dense_lstm_zoo.tuning import trial as trials
+from dense_lstm_zoo.tuning.budget import fit_width, parse_count
+from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
+from dense_lstm_zoo.tuning.space import default_space, describe_space, parse_space, space_from
+
+SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
+
+
+class FakeProcess:
+    """A trial that ended the moment it began."""
+
+    stdin, returncode = None, 0
+
+    def wait(self):
+        return 0
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Trials whose score is that of their values: 0.9 - |units - 6| / 10 - dropout / 100; the specs in their order."""
+    seen = []
+
+    def start(folder, *, test=False):
+        spec = json.loads((folder / "spec.json").read_text())
+        arguments = spec["arguments"]
+        if test:
+            (folder / trials.TEST).write_text(json.dumps({"test_accuracy": {"mean": 0.5, "std": None, "runs": [0.5]}}))
+            return FakeProcess()
+        seen.append({"folder": folder.name, "pause_after": spec["pause_after"], **arguments})
+        if len(seen) == start.interrupt_at:
+            raise KeyboardInterrupt
+        result = {"reason": "the loss became nan"}
+        if arguments["units"] != start.fails:
+            score = 0.9 - abs(arguments["units"] - 6) / 10 - arguments["dropout"] / 100
+            counts = {"parameters": 100, "encoder_parameters": 10 * arguments["units"]}
+            result = {"dev_accuracy": score, **counts, "epochs": [1], "best_epochs": [1], "seconds": 1.0}
+            (folder / "runs" / "seed1").mkdir(parents=True, exist_ok=True)
+            (folder / "runs" / "seed1" / "manifest.json").write_text("{}")
+        (folder / trials.RESULT).write_text(json.dumps(result))
+        return FakeProcess()
+
+    start.interrupt_at = start.fails = None
+    start.seen = seen
+    monkeypatch.setattr(trials, "start", start)
+    return start
+
+
+def sweep(folder, **options):
+    return zoo.tune("bilstm", "demo", folder, progress=False, **{"space": SPACE, "tuner": "grid", **options})
+
+
+def test_every_model_has_a_default_space_that_builds():
+    sizes = {"vocab_size": 9, "num_classes": 2, "num_tags": 3, "num_chars": 9, "embedding_dim": 5}
+    for name in zoo.list_models():
+        space = default_space(name)
+        assert space, name
+        assert set(space) <= set(registry.entry(name).arguments)
+    for name in ("dc_bilstm", "gated_skip_tagger", "stacked_lstm_lm"):
+        fixed = {key: value for key, value in sizes.items() if key in registry.entry(name).arguments}
+        small = {"units": [4], "dense_units": [2], "num_layers": [3], "num_dense_layers": [2]}
+        space = {key: small.get(key, values) for key, values in default_space(name, fixed).items()}
+        hp = keras_tuner.HyperParameters()
+        model = ZooHyperModel(name, space, **fixed).build(hp)
+        assert model.count_params() > 0
+        assert set(hp.values) == set(space)
+
+
+def test_spaces_are_read_from_words_and_survive_json():
+    space = parse_space(["units=50:300:log", "dropout=0.2:0.6:0.1", "pooling=mean,max", "num-layers=1:4", "l2=0"])
+    assert space == {
+        "units": zoo.Range(50, 300, log=True),
+        "dropout": zoo.Range(0.2, 0.6, step=0.1),
+        "pooling": ["mean", "max"],
+        "num_layers": zoo.Range(1, 4),
+        "l2": [0],
+    }
+    assert space_from(json.loads(json.dumps(describe_space(space)))) == space
+
+
+@pytest.mark.parametrize(("dl", "th", "width"), [(5, 100, 40), (10, 100, 20), (15, 100, 13), (20, 100, 10)])
+def test_a_budget_gives_the_widths_of_the_papers_table_3(dl, th, width):
+    assert fit_width("dc_bilstm", {"num_dense_layers": dl, "top_units": th}, 1_440_000) == {"dense_units": width}
+    assert fit_width("dc_bilstm", {"num_dense_layers": 0}, 1_440_000) == {"top_units": 300}
+
+
+def test_a_budget_is_met_just_under_and_numbers_are_read():
+    for model, arguments in (("stacked_bilstm", {"num_layers": 3}), ("gated_skip_tagger", {"num_layers": 5})):
+        width = fit_width(model, arguments, 900_000)["units"]
+        sizes = [zoo.count_encoder_parameters(model, biases=False, units=width + i, **arguments) for i in (0, 1)]
+        assert sizes[0] <= 900_000 < sizes[1]
+    assert [parse_count(x) for x in ("1.44M", "300k", "1,000", 7)] == [1_440_000, 300_000, 1000, 7]
+
+
+def test_a_grid_tries_every_combination_once_and_scores_the_winner_alone(fake, tmp_path):
+    result = sweep(tmp_path / "s")
+    tried = [(spec["units"], spec["dropout"]) for spec in fake.seen]
+    assert sorted(tried) == [(u, d) for u in (4, 6, 8) for d in (0.1, 0.3)]
+    assert (result.best["units"], result.best["dropout"]) == (6, 0.1)
+    assert result.test["test_accuracy"]["mean"] == 0.5
+    assert len(list((tmp_path / "s").glob("trials/*/test.json"))) == 1
+    table = pd.read_csv(tmp_path / "s" / "results.csv")
+    assert len(table) == 6
+    assert table["score"].is_monotonic_decreasing
+    kept = [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")]
+    assert kept == [result.best["trial"]]
+    assert result.best_bundle.name == "seed1"
+
+
+@pytest.mark.parametrize("tuner", ["grid", "random", "bayesian"])
+def test_an_interrupted_sweep_goes_on_and_tries_what_the_whole_one_tries(fake, tmp_path, tuner):
+    trials_asked = None if tuner == "grid" else 5
+    sweep(tmp_path / "whole", tuner=tuner, trials=trials_asked)
+    whole = [spec["folder"] + str(spec["units"]) + str(spec["dropout"]) for spec in fake.seen]
+    fake.seen.clear()
+    fake.interrupt_at = 3
+    with pytest.raises(KeyboardInterrupt):
+        sweep(tmp_path / "s", tuner=tuner, trials=trials_asked)
+    fake.interrupt_at = None
+    # The newer state is lost as well: its backup must do.
+    (tmp_path / "s" / "oracle" / "oracle.json").write_text('{"trunc')
+    result = sweep(tmp_path / "s", tuner=tuner, trials=trials_asked)
+    again = [spec["folder"] + str(spec["units"]) + str(spec["dropout"]) for spec in fake.seen]
+    assert again[2] == again[3]  # the trial that was cut off runs again, before any new one
+    assert len(set(again)) == len(again) - 1 == len(result.trials) == len(whole)
+    if tuner == "grid":
+        assert sorted(set(again)) == sorted(whole)
+
+
+def test_a_finished_sweep_is_only_read_and_more_trials_add_to_it(fake, tmp_path):
+    first = sweep(tmp_path / "s", tuner="random", trials=2)
+    fake.seen.clear()
+    assert sweep(tmp_path / "s", tuner="random", trials=2).trials.equals(first.trials)
+    assert fake.seen == []
+    assert len(sweep(tmp_path / "s", tuner="random", trials=4).trials) == 4
+    assert len(fake.seen) == 2
+
+
+def test_trials_that_fail_are_told_with_their_reason_and_stop_nothing(fake, tmp_path):
+    fake.fails = 4
+    result = sweep(tmp_path / "s", space={"units": [4, 6], "dropout": [0.1, 0.2, 0.3, 0.4]})
+    assert result.trials["status"].tolist() == ["completed"] * 4 + ["failed"] * 4
+    assert set(result.trials["reason"].iloc[4:]) == {"the loss became nan"}
+    with pytest.raises(RuntimeError, match="got a score; the last one's reason: the loss became nan"):
+        sweep(tmp_path / "none", space={"units": [4], "dropout": [0.1]})
+
+
+def test_hyperband_goes_on_with_the_better_ones_for_more_epochs(fake, tmp_path):
+    result = sweep(tmp_path / "s", tuner="hyperband", epochs=9, space={"units": zoo.Range(1, 40), "dropout": [0.1]})
+    pauses = [spec["pause_after"] for spec in fake.seen]
+    assert {1, 3, 9} <= set(pauses)
+    assert pauses.count(1) > pauses.count(3)
+    assert all(spec["epochs"] == 9 for spec in fake.seen)
+    assert fake.seen[-1]["pause_after"] is None  # the winner is trained to its end
+    assert result.best["status"] == "completed"
+
+
+def test_a_budget_decides_the_width_of_every_trial(fake, tmp_path):
+    depths = {"num_layers": [1, 2, 3], "dropout": [0.1]}
+    zoo.tune("stacked_bilstm", "demo", tmp_path / "s", tuner="grid", space=depths, budget="300k", progress=False)
+    for spec in fake.seen:
+        count = zoo.count_encoder_parameters(
+            "stacked_bilstm", biases=False, num_layers=spec["num_layers"], units=spec["units"]
+        )
+        assert 0.95 * 300_000 < count <= 300_000
+
+
+def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake, tmp_path):
+    fake.fails = 8
+    result = sweep(tmp_path / "s")
+    page = (tmp_path / "s" / "report.html").read_text()
+    assert page.count("<tr") == 1 + 6
+    assert "the loss became nan" in page
+    assert "<svg" in page
+    assert not re.search(r"<script|<link|<img|src=|href=.http|@import|url\(http", page)  # it loads nothing
+    front = report.pareto(result.trials, higher_is_better=True)
+    assert front["encoder_parameters"].tolist() == [40, 60]
+    assert page.count('class="pareto"') == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"space": {}}, "search space is empty"),
+        ({"space": {"unit": [1]}}, "'unit'. Did you mean 'units'"),
+        ({"space": {"units": []}}, "units needs a Range or a list of values"),
+        ({"space": {"units": [4, "a"]}}, "of one kind"),
+        ({"units": 5}, "units is both fixed and searched"),
+        ({"tuner": "griid"}, "Did you mean 'grid'"),
+        ({"budget": "1.4X"}, "such as 1.44M"),
+        ({"budget": "10k"}, "A budget decides units"),
+        ({"space": {"dropout": [0.1]}, "budget": "10"}, "below the smallest bilstm: with units=1 it has 2,408"),
+        ({"trials": 0}, "trials must be an integer of at least 1"),
+        ({"tuner": "hyperband", "trials": 5}, "hyperband decides how many trials"),
+        ({"dataset": "trek"}, "Did you mean 'trec'"),
+        ({"pooling": "mean", "poling": "max"}, "argument of bilstm: 'poling'. Did you mean 'pooling'"),
+        ({"recipe": "ding2019"}, "Did you mean 'ding2018'"),
+        ({"vocab_size": 9}, "vocab_size follows from the data"),
+    ],
+)
+def test_bad_sweeps_are_refused_before_any_work(options, message, tmp_path):
+    options = {"space": SPACE, "tuner": "grid", "dataset": "demo", **options}
+    with pytest.raises(ValueError, match=message):
+        zoo.tune("bilstm", options.pop("dataset"), tmp_path / "s", **options)
+    assert not (tmp_path / "s").exists()
+    for wrong in ((3, 1), (1, 3, 0), (0, 1, None, True), (1, 4, 1, True)):
+        with pytest.raises(ValueError, match="range"):
+            zoo.Range(*wrong)
+
+
+def test_a_folder_of_another_sweep_is_refused_by_what_differs(fake, tmp_path):
+    sweep(tmp_path / "s")
+    with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\. Name another run_dir"):
+        sweep(tmp_path / "s", seed=2)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "precious").write_text("x")
+    with pytest.raises(FileExistsError, match="is there already"):
+        sweep(tmp_path / "other")
+
+
+def test_a_process_that_dies_is_a_failed_trial_with_its_signal_or_last_words(tmp_path):
+    (tmp_path / "log.txt").write_text("Traceback\nImportError: no such thing\n")
+    died = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    died.wait()
+    with pytest.raises(trials.TrialFailedError, match="ended with status 3: ImportError: no such thing"):
+        trials.outcome(tmp_path, died)
+    killed = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    killed.kill()
+    killed.wait()
+    with pytest.raises(trials.TrialFailedError, match="killed by SIGKILL: likely out of memory"):
+        trials.outcome(tmp_path, killed)
+
+
+TINY = ["--batch-size", "400", "--epochs", "1", "--embedding-dim", "6"]
+
+
+def test_a_real_sweep_from_the_command_line(tmp_path, capsys):
+    command = ["tune", "bilstm", "--dataset", "demo", "--run-dir", str(tmp_path / "s"), *TINY]
+    assert main([*command, "--search", "unit=3,4"]) == 2
+    assert "Did you mean 'units'" in capsys.readouterr().err
+    command += ["--tuner", "grid", "--search", "units=3", "--seeds", "2"]
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("trial 0000: units=3: dev_accuracy 0.")
+    result = json.loads((tmp_path / "s" / "trials" / "0000" / "result.json").read_text())
+    bundles = [zoo.load(tmp_path / "s" / "trials" / "0000" / "runs" / f"seed{seed}") for seed in (1, 2)]
+    assert result["dev_accuracy"] == pytest.approx(np.mean([b.metrics["dev_accuracy"] for b in bundles]))
+    assert not any("test_accuracy" in bundle.metrics for bundle in bundles)  # searched on dev alone
+    test = json.loads((tmp_path / "s" / "trials" / "0000" / "test.json").read_text())["test_accuracy"]
+    corpus = zoo.load_corpus("demo")
+    assert test["runs"] == pytest.approx([bundle.evaluate(corpus.test)["accuracy"] for bundle in bundles])
+    assert any(f"test_accuracy {test['mean']:.4f}" in line for line in lines)
+
+
+@pytest.mark.slow
+def test_kill_9_of_a_sweep_loses_no_trial_and_the_running_one_goes_on(tmp_path):
+    options = {"space": {"units": [4, 5, 6]}, "tuner": "grid", "batch_size": 20, "epochs": 6, "embedding_dim": 8}
+    code = f"import dense_lstm_zoo as zoo; zoo.tune('bilstm', 'demo', {str(tmp_path / 's')!r}, **{options!r})"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    state = tmp_path / "s" / "trials" / "0001" / "runs" / "seed1.unfinished" / "state.json"
+    deadline = time.monotonic() + 300
+    while not state.is_file() or len(json.loads(state.read_text())["history"]) < 2:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    first = (tmp_path / "s" / "trials" / "0000" / "result.json").read_bytes()
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
+    assert (tmp_path / "s" / "trials" / "0000" / "result.json").read_bytes() == first
+    log = (tmp_path / "s" / "trials" / "0001" / "log.txt").read_text()
+    assert "going on after epoch" in log
+    table = pd.read_csv(tmp_path / "s" / "results.csv")
+    assert sorted(table["units"]) == [4, 5, 6]
+    whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **options)
+    columns = ["units", "score"]
+    pd.testing.assert_frame_equal(
+        table.sort_values("units", ignore_index=True)[columns],
+        whole.trials.sort_values("units", ignore_index=True)[columns],
+        check_dtype=False,
+    )
