@@ -57,14 +57,29 @@ def train(model: str, **options: Any) -> None:
         zoo.train(model, corpus, **options)
 
 
-def tune(model: str, dataset: str, search: list[str] | None, **options: Any) -> None:
-    """Run a sweep."""
+def tune(
+    model: str, dataset: str, search: list[str] | None, role: str | None, worker_id: str | None, **options: Any
+) -> None:
+    """Run a sweep, or be the chief or a worker of one."""
     from dense_lstm_zoo.tuning.space import parse_space
+
+    if role and not options["oracle"]:
+        raise ValueError(f"--role {role} needs the chief's address: --oracle HOST:PORT.")
+    if worker_id and role != "worker":
+        raise ValueError("--worker-id is for --role worker.")
 
     data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
     options = {name: value for name, value in options.items() if value is not None}
     if search:
         options["space"] = parse_space(search)
+    import_tensorflow()
+    if role == "worker":
+        from dense_lstm_zoo.tuning import fleet
+
+        fleet.join(model, dataset, worker_id=worker_id, data=data, **options)
+        return
+    if role == "chief":
+        options.setdefault("workers", 0)
     zoo.tune(model, dataset, data=data, **options)
 
 

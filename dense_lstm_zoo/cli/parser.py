@@ -206,6 +206,16 @@ def _add_sweep(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--folds", type=int, metavar="K", help="score by cross-validation on the training texts")
     sub.add_argument("--seed", type=int, help="of the search (default: 1)")
     sub.add_argument("--keep", type=int, metavar="K", help="keep the bundles of the best K trials (default: 1)")
+    sub.add_argument("--workers", type=int, metavar="N", help="so many trials at a time on this machine (default: 1)")
+    group = sub.add_argument_group("several machines", "all see the folder of the sweep and are given the same options")
+    group.add_argument("--role", choices=("chief", "worker"), help="keep the oracle, or run its trials")
+    group.add_argument("--oracle", metavar="HOST:PORT", help="where the chief listens")
+    group.add_argument(
+        "--worker-id", help="the same after a restart (default: an Indexed Job's or a Slurm array's index, or the host)"
+    )
+    group.add_argument(
+        "--silence", type=float, metavar="S", help="give a silent worker's trial to another after S s (default: 300)"
+    )
     _add_settings(sub)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ class Durable(keras_tuner.Oracle):
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.last_seen: dict[str, float] = {}
+        self.started: dict[str, float] = {}  # when each trial began, by this process's clock
+        self.on_end: Callable[[Trial], Any] | None = None
         self.verbose = 0  # a sweep prints its own progress
 
     @property
@@ -53,20 +56,22 @@ class Durable(keras_tuner.Oracle):
             trial = Trial.from_state(json.loads(path.read_text(encoding="utf-8")))
             self.trials[trial.trial_id] = trial
         self.set_state(self._read_state())
-        self.ongoing_trials.clear()
-        self.tuner_ids.clear()
         ended = [trial_id for trial_id, trial in self.trials.items() if trial.status in _ENDED]
         self.end_order += [trial_id for trial_id in ended if trial_id not in self.end_order]
         self.start_order += [trial_id for trial_id in self.trials if trial_id not in self.start_order]
-        self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in ended]
+        # Workers that ask again go on with what they have.
+        for tuner_id, trial in list(self.ongoing_trials.items()):
+            if trial.trial_id in ended:
+                del self.ongoing_trials[tuner_id]
+        self.last_seen = dict.fromkeys(self.ongoing_trials, time.monotonic())
+        taken = {*ended, *(trial.trial_id for trial in self.ongoing_trials.values())}
+        self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in taken]
 
     def _read_state(self) -> dict[str, Any]:
         state: dict[str, Any]
         for path in (self._file, self._file.with_suffix(".json.bak")):
             try:
                 state = json.loads(path.read_text(encoding="utf-8"))
-                # A backup is older than the trials: who is not among them yet has not been asked for.
-                state["ongoing_trials"] = {}
                 return state
             except (OSError, ValueError):
                 continue
@@ -79,7 +84,15 @@ class Durable(keras_tuner.Oracle):
     def create_trial(self, tuner_id: str) -> Trial:
         """Return the trial that a worker has, or the next one; the worker is alive."""
         self.last_seen[tuner_id] = time.monotonic()
-        return super().create_trial(tuner_id)
+        trial = super().create_trial(tuner_id)
+        if trial.status == TrialStatus.STOPPED and self.ongoing_trials:
+            # Another's trial may still come back to the queue: nobody is sent home before the last has ended.
+            trial.status = TrialStatus.IDLE
+            self.tuner_ids.add(tuner_id)
+        if trial.status == TrialStatus.STOPPED:
+            self.last_seen.pop(tuner_id, None)
+        self.started.setdefault(trial.trial_id, time.monotonic())
+        return trial
 
     @keras_tuner.synchronized
     def end_trial(self, trial: Trial) -> None:
@@ -89,12 +102,14 @@ class Durable(keras_tuner.Oracle):
         if trial.trial_id in self._retry_queue:
             self._retry_queue.remove(trial.trial_id)
         super().end_trial(trial)
+        if self.on_end is not None:
+            self.on_end(trial)
 
     @keras_tuner.synchronized
     def requeue_silent(self, seconds: float) -> list[str]:
         """Take the trials of workers that have been silent for so long; return the workers' names."""
         now = time.monotonic()
-        silent = [tuner_id for tuner_id, seen in self.last_seen.items() if now - seen > seconds]
+        silent = [tuner_id for tuner_id, seen in self.last_seen.items() if now - seen >= seconds]
         for tuner_id in silent:
             del self.last_seen[tuner_id]
             self.tuner_ids.discard(tuner_id)

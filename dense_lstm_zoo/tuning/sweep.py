@@ -20,6 +20,8 @@ from dense_lstm_zoo.tuning.space import Space, check_space, default_space, descr
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dense_lstm_zoo.tuning.oracles import Durable
+
 SETTINGS = "sweep.json"
 # Options of ``train`` that a sweep sets for its trials.
 _OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress"}
@@ -130,6 +132,9 @@ def tune(
     seed: int = 1,
     epochs: int | None = None,
     keep: int = 1,
+    workers: int = 1,
+    oracle: str | None = None,
+    silence: float = 300.0,
     data: Mapping[str, Any] | None = None,
     recipe: str | None = None,
     progress: bool = True,
@@ -154,6 +159,10 @@ def tune(
         seed: Seed of the search.
         epochs: Most epochs of a run; None is the recipe's, else 30.
         keep: Keep the bundles of so many of the best trials; of others the scores alone.
+        workers: How many trials run at a time, each worker a process on this machine; 0 with ``oracle`` for workers
+            elsewhere alone.
+        oracle: ``HOST:PORT`` to keep the oracle at, for workers on other machines (``tune --role worker``).
+        silence: Seconds after which the trial of a worker that says nothing is given to another.
         data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}``.
         recipe: A recipe whose settings are fixed where they are not searched.
         progress: Whether to print a line a trial.
@@ -181,17 +190,26 @@ def tune(
         **arguments,
     )
     checks.integer("keep", keep)
+    checks.integer("workers", workers, minimum=0 if oracle else 1)
+    checks.positive("silence", silence)
     if trials is None:
         trials = None if tuner in ("grid", "hyperband") else 20
     else:
         checks.integer("trials", trials)
         if tuner == "hyperband":
             raise ValueError("hyperband decides how many trials it needs by itself, from epochs; it takes no trials.")
-    run_dir = Path(run_dir)
+    run_dir, say = Path(run_dir), _print if progress else _silent
     with claim(run_dir, sweep):
-        worker = make_tuner(run_dir, sweep, trials, keep, print if progress else _silent)
-        worker.search()
-        return finish(run_dir, sweep, print if progress else _silent)
+        _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
+        return finish(run_dir, sweep, say)
+
+
+# What ``plan`` takes where a worker's command says nothing: the defaults of ``tune``.
+PLAN_DEFAULTS = {
+    p.name: p.default
+    for p in inspect.signature(tune).parameters.values()
+    if p.name in ("tuner", "space", "budget", "seeds", "folds", "seed", "epochs", "data", "recipe")
+}
 
 
 def plan(
@@ -297,17 +315,46 @@ def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
     return lock
 
 
-def make_tuner(run_dir: Path, sweep: Sweep, trials: int | None, keep: int, say: Callable[[str], Any]) -> Any:
-    """Return keras-tuner's loop over the trials of a sweep, or on a worker of one."""
-    import keras_tuner
-
-    from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
-    from dense_lstm_zoo.tuning.oracles import make_oracle
+def _search(
+    run_dir: Path,
+    sweep: Sweep,
+    trials: int | None,
+    keep: int,
+    workers: int,
+    address: str | None,
+    silence: float,
+    say: Callable[[str], Any],
+) -> None:
+    """Run every trial: in this process's loop, or as the chief of workers."""
+    from dense_lstm_zoo.tuning.progress import Progress
     from dense_lstm_zoo.tuning.worker import TrialRunner
 
+    oracle = make_oracle_of(sweep, trials)
+    runner = TrialRunner(oracle, sweep, run_dir)
+    if address is None:
+        oracle.requeue_silent(0)  # workers on this machine ended with the process that started them
+    Progress(oracle, sweep, run_dir, keep, max(workers, 1), say)
+    if workers == 1 and address is None:
+        runner.search()
+        return
+    from dense_lstm_zoo.tuning import fleet
+
+    runner.save()
+    address = address or fleet.free_address()
+    with fleet.local_workers(run_dir, address, workers, say) as supervise:
+        fleet.serve(oracle, address, silence, supervise)
+
+
+def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
+    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's."""
+    import keras_tuner
+
+    from dense_lstm_zoo.tuning.oracles import make_oracle
+    from dense_lstm_zoo.tuning.space import declare
+
     hyperparameters = keras_tuner.HyperParameters()
-    ZooHyperModel(sweep.model, sweep.space, sweep.budget, **sweep.arguments).declare_hyperparameters(hyperparameters)
-    oracle = make_oracle(
+    declare(hyperparameters, sweep.space)
+    return make_oracle(
         sweep.tuner,
         objective=keras_tuner.Objective(sweep.score, "max" if sweep.higher_is_better else "min"),
         trials=trials,
@@ -315,7 +362,6 @@ def make_tuner(run_dir: Path, sweep: Sweep, trials: int | None, keep: int, say: 
         seed=sweep.seed,
         hyperparameters=hyperparameters,
     )
-    return TrialRunner(oracle, sweep, run_dir, keep, say)
 
 
 def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult:
@@ -367,6 +413,11 @@ def _has_test(sweep: Sweep) -> bool:
 def _write(path: Path, value: Any) -> None:
     with files.new_file(path, "w") as file:
         file.write(files.to_json(value))
+
+
+def _print(text: str) -> None:
+    """Print a line at once, also where it goes to a file."""
+    print(text, flush=True)
 
 
 def _silent(text: str) -> None:

@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import shutil
+import subprocess
+import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keras_tuner
 from keras_tuner.engine.base_tuner import BaseTuner
 from keras_tuner.engine.trial import Trial, TrialStatus
 from keras_tuner.errors import FailedTrialError
 
 from dense_lstm_zoo import files
-from dense_lstm_zoo.tuning import report
 from dense_lstm_zoo.tuning import trial as trials
-from dense_lstm_zoo.tuning.oracles import Durable
 from dense_lstm_zoo.tuning.sweep import Sweep, wait
+
+_LOST = "LOST"  # status of a trial that was given to another worker
 
 
 class TrialRunner(BaseTuner):
     """Ask the oracle for a trial, run it in a process, give the result back, until there is none left.
 
     Args:
-        oracle: Proposes values and keeps the results.
+        oracle: Proposes values and keeps the results; on a worker keras-tuner asks the chief's in its place.
         sweep: What trials are.
         run_dir: The sweep's folder.
-        keep: Of how many of the best trials the bundles are kept.
-        say: Prints a line.
+        heartbeat: Seconds between two signs of life of a worker.
     """
 
-    def __init__(self, oracle: Durable, sweep: Sweep, run_dir: Path, keep: int, say: Callable[[str], Any]) -> None:
-        self.sweep, self.run_dir, self.keep, self.say = sweep, run_dir, keep, say
-        self._seconds: list[float] = []
+    def __init__(self, oracle: keras_tuner.Oracle, sweep: Sweep, run_dir: Path, heartbeat: float = 30.0) -> None:
+        self.sweep, self.run_dir, self.heartbeat = sweep, run_dir, heartbeat
+        self._ran = True
         (run_dir / "oracle").mkdir(exist_ok=True)
-        super().__init__(oracle=oracle, directory=str(run_dir), project_name="oracle")
-        if self.oracle.trials:
-            ended = sum(t.status in (TrialStatus.COMPLETED, TrialStatus.FAILED) for t in self.oracle.trials.values())
-            say(f"going on after {ended} trials, which an interrupted sweep had finished")
+        with contextlib.redirect_stdout(io.StringIO()):  # it would tell from which file it reloads
+            super().__init__(oracle=oracle, directory=str(run_dir), project_name="oracle")
 
     def save(self) -> None:
-        """Write the state of the oracle; a loop over processes has none of its own."""
+        """Write the oracle's state; a loop over processes has none of its own."""
         if not self._is_worker():
             self.oracle.save()
 
@@ -53,67 +54,76 @@ class TrialRunner(BaseTuner):
     def _get_tuner_fname(self) -> str:
         return str(Path(self.project_dir) / "oracle.json")  # whether it is there decides about reload
 
+    def pre_create_trial(self) -> None:
+        """Wait a second where the oracle had nothing to do: it waits for other workers."""
+        if not self._ran:
+            time.sleep(1)
+        self._ran = False
+
     def run_trial(self, trial: Trial, *_: Any, **__: Any) -> dict[str, float]:
         """Return a trial's score; a trial that failed raises what keras-tuner takes for that."""
-        started = time.perf_counter()
-        folder = self.folder(trial)
+        folder = self.run_dir / "trials" / trial.trial_id
         folder.mkdir(parents=True, exist_ok=True)
-        spec = self.sweep.spec(trial.hyperparameters.values)
         parent = trial.hyperparameters.values.get("tuner/trial_id")
         if parent and not (folder / "runs").exists() and (self.run_dir / "trials" / parent / "runs").exists():
             shutil.copytree(self.run_dir / "trials" / parent / "runs", folder / "runs")  # it goes on from there
         with files.new_file(folder / "spec.json", "w") as file:
-            file.write(files.to_json(spec))
+            file.write(files.to_json(self.sweep.spec(trial.hyperparameters.values)))
         try:
             if not (folder / trials.RESULT).is_file():
-                wait(folder, trials.start(folder))
+                process = trials.start(folder)
+                with _Alive(self, trial, process):
+                    wait(folder, process)
             result = json.loads((folder / trials.RESULT).read_text(encoding="utf-8"))
             if "reason" in result:
                 raise trials.TrialFailedError(result["reason"])
         except trials.TrialFailedError as error:
-            with files.new_file(folder / trials.RESULT, "w") as file:
-                file.write(files.to_json({"reason": str(error)}))
+            if trial.status != _LOST:
+                with files.new_file(folder / trials.RESULT, "w") as file:
+                    file.write(files.to_json({"reason": str(error)}))
             raise FailedTrialError(str(error)) from None
-        finally:
-            self._seconds.append(time.perf_counter() - started)
         return {self.sweep.score: result[self.sweep.score]}
 
     def _try_run_and_update_trial(self, trial: Trial, *_: Any, **__: Any) -> None:
         """Run a trial and say how it ended: a failed one is no error of the sweep."""
+        self._ran = True
         try:
             self._run_and_update_trial(trial)
             trial.status = TrialStatus.COMPLETED
         except FailedTrialError as error:
-            trial.status, trial.message = TrialStatus.FAILED, str(error)
-
-    def folder(self, trial: Trial) -> Path:
-        """Return a trial's folder."""
-        return self.run_dir / "trials" / trial.trial_id
+            if trial.status != _LOST:
+                trial.status, trial.message = TrialStatus.FAILED, str(error)
 
     def on_trial_end(self, trial: Trial) -> None:
-        """Hand in the result, bring table and report up to date, delete what is not kept."""
-        super().on_trial_end(trial)
-        table = report.write(self.run_dir, self.sweep)
-        self.say(self._line(trial, table))
-        self._delete_bundles(table)
+        """Hand in the result, unless another worker has the trial."""
+        if trial.status != _LOST:
+            super().on_trial_end(trial)
 
-    def _line(self, trial: Trial, table: Any) -> str:
-        """Return a trial's line: which of how many, its values, its score, the best so far, the time left."""
-        row = table[table["trial"] == trial.trial_id].iloc[0]
-        values = " ".join(f"{name}={report.short(row[name])}" for name in report.value_columns(table))
-        found = f"{self.sweep.score} {row['score']:.4f}" if row["status"] == "completed" else f"failed: {row['reason']}"
-        best = table.iloc[0]
-        so_far = f", best {best['score']:.4f} (trial {best['trial']})" if best["status"] == "completed" else ""
-        remaining = self.oracle.remaining_trials()
-        left = ""
-        if remaining is not None:
-            minutes = remaining * sum(self._seconds) / len(self._seconds) / 60
-            left = f", {remaining} left, about {minutes:.0f} min" if remaining else ", the last"
-        return f"trial {trial.trial_id}: {values}: {found}{so_far}, {self._seconds[-1]:.0f} s{left}"
 
-    def _delete_bundles(self, table: Any) -> None:
-        """Delete the bundles of all trials but the best, and of those that Hyperband may go on with."""
-        if self.sweep.tuner == "hyperband":
-            return
-        for name in table["trial"].iloc[self.keep :]:
-            shutil.rmtree(self.run_dir / "trials" / name / "runs", ignore_errors=True)
+class _Alive:
+    """A worker's signs of life while its trial runs: asking for a trial answers with the one that it has.
+
+    If the chief gave that to another, after a silence, the process is stopped.
+    """
+
+    def __init__(self, runner: TrialRunner, trial: Trial, process: subprocess.Popen[bytes]) -> None:
+        self._runner, self._trial, self._process = runner, trial, process
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> None:
+        if self._runner._is_worker():
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._runner.heartbeat):
+            found = self._runner.oracle.create_trial(self._runner.tuner_id)
+            if found.trial_id != self._trial.trial_id:
+                self._trial.status = _LOST
+                self._process.terminate()
+                return

@@ -1,0 +1,167 @@
+"""Many workers: addresses, silence, wrong ports; and real processes on loopback with real kills, which are slow."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.tuning import fleet
+from dense_lstm_zoo.tuning.sweep import Sweep, claim, make_oracle_of, plan
+from dense_lstm_zoo.tuning.worker import TrialRunner
+
+
+def make_sweep(**options) -> Sweep:
+    defaults = {"tuner": "grid", "space": {"units": [4, 5, 6]}, "budget": None, "seeds": 1, "folds": None, "seed": 1}
+    return plan("bilstm", "demo", **{**defaults, "epochs": 2, "data": None, "recipe": None, **options})
+
+
+def make_oracle(folder):
+    sweep = make_sweep()
+    claim(folder, sweep).release()
+    oracle = make_oracle_of(sweep, None)
+    TrialRunner(oracle, sweep, folder).save()
+    return oracle
+
+
+def end(oracle, trial, score=0.5):
+    oracle.update_trial(trial.trial_id, {"dev_accuracy": score})
+    trial.status = "COMPLETED"
+    oracle.end_trial(trial)
+
+
+def test_a_silent_workers_trial_goes_to_the_next_and_its_late_result_counts_once(tmp_path):
+    oracle = make_oracle(tmp_path / "s")
+    lost, other = oracle.create_trial("worker1"), oracle.create_trial("worker2")
+    assert oracle.create_trial("worker1").trial_id == lost.trial_id  # a sign of life, and a restart
+    assert oracle.requeue_silent(60) == []
+    oracle.last_seen["worker1"] -= 100
+    assert oracle.requeue_silent(60) == ["worker1"]
+    end(oracle, other)
+    assert oracle.create_trial("worker2").trial_id == lost.trial_id
+    end(oracle, lost)  # worker 1 comes back at last
+    assert oracle.end_order.count(lost.trial_id) == 1
+    end(oracle, oracle.trials[lost.trial_id])
+    assert oracle.end_order.count(lost.trial_id) == 1
+
+
+def test_nobody_is_sent_home_while_a_trial_may_come_back(tmp_path):
+    oracle = make_oracle(tmp_path / "s")
+    mine = [oracle.create_trial(f"worker{i}") for i in (1, 2, 3)]
+    for trial in mine[1:]:
+        end(oracle, trial)
+    assert oracle.create_trial("worker2").status == "IDLE"
+    oracle.last_seen["worker1"] -= 100
+    oracle.requeue_silent(60)
+    again = oracle.create_trial("worker2")
+    assert again.trial_id == mine[0].trial_id
+    end(oracle, again)
+    assert oracle.create_trial("worker2").status == "STOPPED"
+
+
+def test_a_chief_that_comes_back_leaves_its_workers_their_trials(tmp_path):
+    before = make_oracle(tmp_path / "s")
+    mine = [before.create_trial(f"worker{i}").trial_id for i in (1, 2)]
+    after = make_oracle(tmp_path / "s")
+    assert [after.create_trial(f"worker{i}").trial_id for i in (2, 1)] == mine[::-1]
+    assert after.create_trial("worker3").trial_id not in mine
+
+
+@pytest.mark.parametrize("address", ["localhost", ":80", "host:", "host:http", "host:70000"])
+def test_addresses_are_checked(address, tmp_path):
+    with pytest.raises(ValueError, match="An oracle's address is HOST:PORT"):
+        fleet.parse_address(address)
+
+
+def test_worker_ids_come_from_the_orchestrator(monkeypatch):
+    for variable in ("JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"):
+        monkeypatch.delenv(variable, raising=False)
+    assert fleet.default_worker_id().endswith(f"-{os.getpid()}")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "7")
+    assert fleet.default_worker_id() == "7"
+
+
+def test_a_taken_port_and_an_oracle_that_is_not_there_are_told(tmp_path, capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ValueError, match=r"No oracle can listen on 127\.0\.0\.1:.*the port is taken"):
+            fleet.serve(make_oracle(tmp_path / "s"), address, 60)
+    with pytest.raises(ConnectionError, match=r"No oracle answered at 127.0.0.1:\d+ for 1 s"):
+        fleet.wait_for_chief(fleet.free_address(), 1)
+    command = ["tune", "bilstm", "--dataset", "demo", "--run-dir", str(tmp_path / "n"), "--search", "units=4,5"]
+    assert main([*command, "--role", "worker"]) == 2
+    assert "--role worker needs the chief's address: --oracle HOST:PORT" in capsys.readouterr().err
+    assert not (tmp_path / "n").exists()
+
+
+OPTIONS = {"space": {"units": [4, 5, 6, 7]}, "tuner": "grid", "batch_size": 20, "epochs": 5, "embedding_dim": 8}
+
+
+def wait_until(condition, process, seconds=400):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.2)
+
+
+def epochs_done(folder, trial):
+    path = folder / "trials" / trial / "runs" / "seed1.unfinished" / "state.json"
+    return len(json.loads(path.read_text())["history"]) if path.is_file() else 0
+
+
+def children(pid):
+    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "tuning.fleet"], capture_output=True, text=True).stdout
+    return [int(line) for line in found.split()]
+
+
+@pytest.mark.slow
+def test_kill_9_of_a_worker_and_of_the_chief_lose_nothing(tmp_path):
+    folder = tmp_path / "s"
+    code = f"import dense_lstm_zoo as zoo; zoo.tune('bilstm', 'demo', {str(folder)!r}, workers=2, **{OPTIONS!r})"
+    output = (tmp_path / "out.txt").open("w")
+    chief = subprocess.Popen([sys.executable, "-c", code], stdout=output)
+    wait_until(lambda: epochs_done(folder, "0000") and epochs_done(folder, "0001"), chief)
+    os.kill(children(chief.pid)[0], signal.SIGKILL)
+    wait_until(lambda: "is started again" in (tmp_path / "out.txt").read_text(), chief)
+    wait_until(lambda: len(list(folder.glob("trials/*/result.json"))) >= 2, chief)
+    os.kill(chief.pid, signal.SIGKILL)
+    chief.wait()
+    kept = {path: path.read_bytes() for path in folder.glob("trials/*/result.json")}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=900, stdout=output)
+    assert all(path.read_bytes() == before for path, before in kept.items())
+    assert "going on after epoch" in "".join(path.read_text() for path in folder.glob("trials/*/log.txt"))
+    table = pd.read_csv(folder / "results.csv")
+    whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **OPTIONS)
+    columns = ["units", "score"]
+    pd.testing.assert_frame_equal(
+        table.sort_values("units", ignore_index=True)[columns],
+        whole.trials.sort_values("units", ignore_index=True)[columns],
+        check_dtype=False,
+    )
+
+
+@pytest.mark.slow
+def test_a_worker_that_never_comes_back_loses_its_trial_and_the_sweep_ends(tmp_path):
+    folder, address = tmp_path / "s", fleet.free_address()
+    command = [sys.executable, "-m", "dense_lstm_zoo", "tune", "bilstm", "--dataset", "demo", "--run-dir", str(folder)]
+    command += ["--tuner", "grid", "--search", "units=4,5,6", "--batch-size", "20", "--epochs", "3"]
+    command += ["--embedding-dim", "8", "--oracle", address, "--silence", "20"]
+    chief = subprocess.Popen([*command, "--role", "chief"])
+    gone, stays = (subprocess.Popen([*command, "--role", "worker", "--worker-id", name]) for name in ("a", "b"))
+    wait_until(lambda: epochs_done(folder, "0000") and epochs_done(folder, "0001"), chief)
+    gone.kill()
+    assert chief.wait(timeout=600) == 0
+    assert stays.wait(timeout=60) == 0
+    table = pd.read_csv(folder / "results.csv")
+    assert sorted(table["units"]) == [4, 5, 6]
+    assert set(table["status"]) == {"completed"}
