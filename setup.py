@@ -36,6 +36,7 @@ setup(
         "tensorboard": TENSORBOARD,
         "plots": PLOTS,
         "notebooks": NOTEBOOKS,
+        "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
         "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
         "dev": [

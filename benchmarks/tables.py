@@ -121,6 +121,22 @@ def dynamic_interaction() -> str:
     )
 
 
+def paper_table(path: Path) -> str:
+    """Return a paper's table with ours beside: one of ``results/`` that a job of ``tuning/`` wrote."""
+    measure = pd.read_csv(path, dtype=str, keep_default_na=False)["measure"].iloc[-1].replace("_", " ")
+    columns = ("corpus", "row", "depth", "width", "encoder weights", measure, "dev", "protocol", "best epoch", "paper")
+    return _table(
+        path,
+        ["dataset"],
+        columns,
+        lambda row: (
+            *(row.dataset, f"`{row.recipe}` {row.settings}", row.depth, row.width, f"{int(row.encoder_parameters):,}"),
+            *(_with_spread(row.score_mean, row.score_std), row.dev_mean, row.protocol),
+            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
+        ),
+    )
+
+
 def paired_difference(ours: list[float], theirs: list[float]) -> str:
     """Return the mean difference of paired scores with its 95 % confidence interval (Student's t).
 
@@ -169,7 +185,9 @@ def render(text: str) -> str:
     """Return the README's text with every table made anew."""
 
     def table(match: re.Match[str]) -> str:
-        return f"<!-- table: {match[1]} -->\n{TABLES[match[1]]()}\n<!-- end -->"
+        path = ROOT / "results" / f"{match[1]}.csv"
+        made = TABLES[match[1]]() if match[1] in TABLES else paper_table(path)
+        return f"<!-- table: {match[1]} -->\n{made}\n<!-- end -->"
 
     return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
 

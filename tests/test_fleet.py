@@ -128,8 +128,8 @@ def children(pid):
 def test_kill_9_of_a_worker_and_of_the_chief_lose_nothing(tmp_path):
     folder = tmp_path / "s"
     code = f"import dense_lstm_zoo as zoo; zoo.tune('bilstm', 'demo', {str(folder)!r}, workers=2, **{OPTIONS!r})"
-    output = (tmp_path / "out.txt").open("w")
-    chief = subprocess.Popen([sys.executable, "-c", code], stdout=output)
+    with (tmp_path / "out.txt").open("w") as output:
+        chief = subprocess.Popen([sys.executable, "-c", code], stdout=output)
     wait_until(lambda: epochs_done(folder, "0000") and epochs_done(folder, "0001"), chief)
     os.kill(children(chief.pid)[0], signal.SIGKILL)
     wait_until(lambda: "is started again" in (tmp_path / "out.txt").read_text(), chief)
@@ -137,7 +137,7 @@ def test_kill_9_of_a_worker_and_of_the_chief_lose_nothing(tmp_path):
     os.kill(chief.pid, signal.SIGKILL)
     chief.wait()
     kept = {path: path.read_bytes() for path in folder.glob("trials/*/result.json")}
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=900, stdout=output)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=900)
     assert all(path.read_bytes() == before for path, before in kept.items())
     assert "going on after epoch" in "".join(path.read_text() for path in folder.glob("trials/*/log.txt"))
     table = pd.read_csv(folder / "results.csv")
@@ -160,6 +160,7 @@ def test_a_worker_that_never_comes_back_loses_its_trial_and_the_sweep_ends(tmp_p
     gone, stays = (subprocess.Popen([*command, "--role", "worker", "--worker-id", name]) for name in ("a", "b"))
     wait_until(lambda: epochs_done(folder, "0000") and epochs_done(folder, "0001"), chief)
     gone.kill()
+    gone.wait()
     assert chief.wait(timeout=600) == 0
     assert stays.wait(timeout=60) == 0
     table = pd.read_csv(folder / "results.csv")

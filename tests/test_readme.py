@@ -32,7 +32,7 @@ def test_every_make_target_of_the_docs_exists():
 @pytest.mark.slow
 def test_the_readmes_python_examples_run_as_they_stand(tmp_path):
     blocks = [b for b in re.findall(r"```python\n(.*?)```", README, re.S) if "exports/trec" not in b]
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         run = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr

@@ -259,7 +259,7 @@ def test_a_real_sweep_from_the_command_line(tmp_path, capsys):
     command += ["--tuner", "grid", "--search", "units=3", "--seeds", "2"]
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("trial 0000: units=3: dev_accuracy 0.")
+    assert re.match(r"trial 0000: units=3: dev_accuracy 0\.\d+, best 0\.\d+ \(trial 0000\), \d+ s$", lines[0])
     result = json.loads((tmp_path / "s" / "trials" / "0000" / "result.json").read_text())
     bundles = [zoo.load(tmp_path / "s" / "trials" / "0000" / "runs" / f"seed{seed}") for seed in (1, 2)]
     assert result["dev_accuracy"] == pytest.approx(np.mean([b.metrics["dev_accuracy"] for b in bundles]))
@@ -268,6 +268,8 @@ def test_a_real_sweep_from_the_command_line(tmp_path, capsys):
     corpus = zoo.load_corpus("demo")
     assert test["runs"] == pytest.approx([bundle.evaluate(corpus.test)["accuracy"] for bundle in bundles])
     assert any(f"test_accuracy {test['mean']:.4f}" in line for line in lines)
+    events = b"".join(path.read_bytes() for path in (tmp_path / "s" / "tensorboard" / "0000").iterdir())
+    assert all(word in events for word in (b"_hparams_/session_start_info", b"units", b"dev_accuracy"))
 
 
 @pytest.mark.slow

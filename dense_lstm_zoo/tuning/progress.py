@@ -63,6 +63,6 @@ class Progress:
         remaining = self.oracle.remaining_trials()
         if remaining is None or not self._seconds:
             return ""
-        waiting = remaining + len(self.oracle.ongoing_trials) - 1
+        waiting = remaining + len(self.oracle.ongoing_trials)
         minutes = waiting * sum(self._seconds) / len(self._seconds) / 60 / self.workers
         return f", {waiting} left, about {minutes:.0f} min" if waiting > 0 else ", the last"

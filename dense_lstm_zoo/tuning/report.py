@@ -29,15 +29,13 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
         if not (folder / RESULT).is_file():
             continue
         spec, result = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("spec.json", RESULT))
-        fixed = {**sweep.arguments, "epochs": sweep.epochs}
-        values = {name: value for name, value in spec["arguments"].items() if fixed.get(name) != value}
         rows.append(
             {
                 "trial": folder.name,
                 "status": "failed" if "reason" in result else "completed",
                 "score": result.get(sweep.score),
                 "std": result.get("std"),
-                **values,
+                **spec["values"],
                 "encoder_parameters": result.get("encoder_parameters"),
                 "parameters": result.get("parameters"),
                 "epochs": " ".join(map(str, result.get("epochs", []))),

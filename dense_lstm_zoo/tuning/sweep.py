@@ -84,10 +84,12 @@ class Sweep:
         from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
 
         arguments = ZooHyperModel(self.model, self.space, self.budget, **self.arguments).arguments(values)
+        chosen = {name: value for name, value in arguments.items() if name not in self.arguments}
         return {
             "model": self.model,
             "dataset": self.dataset,
             "data": dict(self.data),
+            "values": chosen,
             "arguments": {**arguments, "epochs": self.epochs},
             "seeds": list(self.seeds),
             "folds": self.folds,

@@ -100,6 +100,22 @@ def run(folder: Path) -> dict[str, Any]:
     }
 
 
+def write_hparams(folder: Path, result: dict[str, Any]) -> None:
+    """Write a trial's values and score for TensorBoard's HParams page, where TensorBoard is installed."""
+    try:
+        from tensorboard.plugins.hparams import api
+    except ImportError:
+        return
+    import tensorflow as tf
+
+    values = json.loads((folder / "spec.json").read_text(encoding="utf-8"))["values"]
+    with tf.summary.create_file_writer(str(folder.parents[1] / "tensorboard" / folder.name)).as_default():
+        api.hparams(values, trial_id=folder.name)
+        for name, value in result.items():
+            if name.startswith("dev_") or name == "encoder_parameters":
+                tf.summary.scalar(name, value, step=0)
+
+
 def score_test(folder: Path) -> dict[str, Any]:
     """Score the test texts of a finished trial's runs: mean and standard deviation of each measure."""
     from dense_lstm_zoo.bundle import load
@@ -161,6 +177,8 @@ def main(folder: Path, test: bool) -> int:
     while not result:
         try:
             result = score_test(folder) if test else run(folder)
+            if not test:
+                write_hparams(folder, result)
         except BlockingIOError:
             time.sleep(2)  # a worker that was given up still trains it: what it leaves is taken
         except Exception as error:

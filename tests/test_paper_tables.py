@@ -1,0 +1,73 @@
+"""The papers' tables as jobs: what they declare, their errors, and each of them run at the smallest size (slow)."""
+
+import importlib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dense_lstm_zoo as zoo
+from benchmarks import tables
+from tuning import runner
+
+FOLDER = Path(runner.__file__).parent
+JOBS = sorted(path.stem for path in FOLDER.glob("*_table*.py"))
+# Each job's rows and the best published figure on the paper's own corpus.
+ROWS = {
+    "ding2018_table3": (5, "sst2", 89.7),
+    "ding2018_table4": (5, "sst2", 88.8),
+    "ding2018_table5": (5, "sst2", 88.5),
+    "godin2017_table1": (12, "ptb", 76.8),
+    "wu2016_table2": (10, "ccgbank", 94.81),
+    "wu2016_table3": (5, "ccgbank", 94.7),
+    "xie2019_table3": (2, "sst2", 87.975),
+}
+
+
+def load(job: str) -> runner.Table:
+    return importlib.import_module(f"tuning.{job}").TABLE
+
+
+def test_every_table_of_the_issue_is_a_job_with_the_papers_rows_and_figures():
+    assert sorted(ROWS) == JOBS
+    for job, (rows, corpus, best) in ROWS.items():
+        table = load(job)
+        assert table.name == job
+        assert len(set(table.recipes)) == rows
+        assert table.dataset in zoo.list_corpora(task=table.task)
+        figures = [zoo.get_recipe(recipe).expected[corpus] for recipe in table.recipes]
+        assert (min(figures) if table.task == "language_model" else max(figures)) == best
+        assert len((FOLDER / f"{job}.py").read_text().splitlines()) < 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dataset", "ss2"], "Unknown corpus 'ss2'. Did you mean 'sst2'"),
+        (["--dataset", "ptb"], "Unknown corpus 'ptb'"),
+        (["--rows", "ding2018_table3_0x11"], "Did you mean 'ding2018_table3_0x10'"),
+    ],
+)
+def test_unknown_corpora_and_rows_fail_before_any_training(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        runner.main(load("ding2018_table3"), arguments)
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_runs_at_the_smallest_size_and_shows_ours_beside_the_papers(job, tmp_path, capsys):
+    table = load(job)
+    rows = [table.recipes[0], table.recipes[-1]]
+    command = ["--dataset", "demo", "--quick", "--seeds", "1", "--rows", *rows, "--run-dir", str(tmp_path)]
+    runner.main(table, command)
+    assert f"{rows[0]}: test " in capsys.readouterr().out
+    found = pd.read_csv(tmp_path / "demo" / "results.csv")
+    assert found["recipe"].tolist() == rows
+    assert found["score_mean"].gt(0).all()
+    assert all(f"`{row}`" in (tmp_path / "demo" / "table.md").read_text() for row in rows)
+    assert not (tables.ROOT / "results" / f"{job}.csv").exists() or job.startswith("ding2018_table")
+    # The same command again only reads.
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/*/seed1/manifest.json")}
+    runner.main(table, command)
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/*/seed1/manifest.json")}

@@ -1,0 +1,25 @@
+"""Wu et al. 2016, Table 2: where a skip connection should enter a cell, and other deep recurrent models."""
+
+from tuning.runner import Table, main
+
+TABLE = Table(
+    name="wu2016_table2",
+    title="Which skip connection is best, at seven layers?",
+    recipes=(
+        "wu2016_highway",
+        "wu2016_rhn",
+        "wu2016_none",
+        "wu2016_gates",
+        "wu2016_internals",
+        "wu2016_gated_internals",
+        "wu2016_outputs",
+        "wu2016_gated_outputs",
+        "wu2016_gated_sigmoid",
+        "wu2016_gated_outputs_forget_bias_5",
+    ),
+    dataset="ewt_upos",
+    seeds=2,
+)
+
+if __name__ == "__main__":
+    main(TABLE)
