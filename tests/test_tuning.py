@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import keras_tuner
 import numpy as np
@@ -171,6 +173,7 @@ def test_hyperband_goes_on_with_the_better_ones_for_more_epochs(fake, tmp_path):
     assert all(spec["epochs"] == 9 for spec in fake.seen)
     assert fake.seen[-1]["pause_after"] is None  # the winner is trained to its end
     assert result.best["status"] == "completed"
+    assert [path.parent.name for path in (tmp_path / "s").glob("trials/*/runs")] == [result.best["trial"]]
 
 
 def test_a_budget_decides_the_width_of_every_trial(fake, tmp_path):
@@ -247,6 +250,45 @@ def test_a_process_that_dies_is_a_failed_trial_with_its_signal_or_last_words(tmp
     killed.wait()
     with pytest.raises(trials.TrialFailedError, match="killed by SIGKILL: likely out of memory"):
         trials.outcome(tmp_path, killed)
+
+
+@pytest.mark.slow
+def test_a_hundred_trials_need_no_more_memory_than_twenty(fake, tmp_path):
+    space = {"units": list(range(1, 121)), "dropout": [0.1]}
+    sizes = []
+    for number in (20, 60, 100):
+        sweep(tmp_path / "s", space=space, trials=number)
+        status = Path("/proc/self/status").read_text().split("\n")
+        sizes.append(next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")))
+    assert sizes[2] - sizes[0] < 60  # MB
+    assert len(list((tmp_path / "s").glob("trials/*/runs"))) == 1
+
+
+@pytest.mark.slow
+def test_the_report_is_a_page_that_a_browser_shows(fake, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no Chromium on this machine")
+    fake.fails = 8
+    sweep(tmp_path / "s")
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-sync",
+    ]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--v=0"]
+    page = f"file://{tmp_path / 's' / 'report.html'}"
+    dumped = subprocess.run([*command, "--dump-dom", page], capture_output=True, text=True, timeout=120)
+    assert dumped.stdout.count("<tr") == 1 + 6
+    assert dumped.stdout.count("<svg") == 1
+    assert "CONSOLE" not in dumped.stderr
+    subprocess.run(
+        [*command, f"--screenshot={tmp_path / 'page.png'}", page], capture_output=True, timeout=120, check=True
+    )
+    assert (tmp_path / "page.png").stat().st_size > 20_000
 
 
 TINY = ["--batch-size", "400", "--epochs", "1", "--embedding-dim", "6"]

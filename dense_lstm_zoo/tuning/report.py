@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import numbers
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,10 +59,12 @@ def short(value: Any) -> str:
     """Return a value as a person reads it.
 
     Example:
-        >>> short(0.00123456), short(7), short("mean")
-        ('0.001235', '7', 'mean')
+        >>> short(0.00123456), short(1440000), short("mean")
+        ('0.001235', '1,440,000', 'mean')
     """
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, numbers.Integral) and not isinstance(value, bool) else str(value)
 
 
 def write(run_dir: Path, sweep: Sweep, test: dict[str, Any] | None = None) -> pd.DataFrame:
@@ -117,7 +120,7 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     best = set(pareto(trials, sweep.higher_is_better)["trial"])
     rows = []
     for row in trials.to_dict("records"):
-        cells = "".join(f"<td>{html.escape('' if _missing(x) else short(x))}</td>" for x in row.values())
+        cells = "".join(f"<td>{html.escape(_cell(name, x))}</td>" for name, x in row.items())
         rows.append(f'<tr class="pareto">{cells}</tr>' if row["trial"] in best else f"<tr>{cells}</tr>")
     head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in trials.columns)
     parts.append(
@@ -127,10 +130,12 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
 
 
-def _missing(value: Any) -> bool:
+def _cell(name: str, value: Any) -> str:
     import pandas as pd
 
-    return bool(pd.isna(value))
+    if pd.isna(value):
+        return ""
+    return f"{value:.4f}" if name in ("score", "std") else short(value)
 
 
 def _pictures(done: pd.DataFrame, front: pd.DataFrame, sweep: Sweep) -> list[str]:

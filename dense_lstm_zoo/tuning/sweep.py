@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -387,6 +388,10 @@ def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult
             wait(folder, trials.start(folder, test=True), test=True)
     path = folder / trials.TEST
     test = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if sweep.tuner == "hyperband":  # none of its trials can go on any more
+        for other in (run_dir / "trials").iterdir():
+            if other.name != best["trial"]:
+                shutil.rmtree(other / "runs", ignore_errors=True)
     report.write(run_dir, sweep, test)
     say(report.summary(run_dir, sweep, test))
     return TuneResult(report.table(run_dir, sweep), best, test, run_dir)
