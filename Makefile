@@ -19,9 +19,9 @@ install: .venv/.installed
 demo: install
 	$(BIN)/python -m benchmarks.demo
 
-# Two processes, a file of tests at a time: one would leave a core idle most of the time.
+# Two processes: one would leave a core idle most of the time. Tests stay in their order, so that fixtures are shared.
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: install
 	$(BIN)/python -m pytest -m slow

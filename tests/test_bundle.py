@@ -71,8 +71,8 @@ def test_very_long_texts_do_not_meet_in_one_batch(run, monkeypatch):
     bundle, _ = run
     texts = ["bland soup " * 5000] * 9 + ["soup"]
     shapes = []
-    model = bundle._logits_of
-    monkeypatch.setitem(vars(bundle), "_logits_of", lambda ids: shapes.append(ids.shape) or model(ids))
+    model = bundle.logits_of
+    monkeypatch.setitem(vars(bundle), "logits_of", lambda ids: shapes.append(ids.shape) or model(ids))
     bundle.predict(texts)
     assert sum(batch for batch, _ in shapes) == 10
     assert max(batch * time for batch, time in shapes) <= 65_536
