@@ -100,8 +100,10 @@ def work(run_dir: Path, sweep: Sweep, address: str, worker_id: str, *, heartbeat
     """
     host, port = parse_address(address)
     wait_for_chief(address, patience)
-    os.environ["KERASTUNER_ORACLE_IP"], os.environ["KERASTUNER_ORACLE_PORT"] = host, str(port)
-    os.environ["KERASTUNER_TUNER_ID"] = f"worker{worker_id}"
+    # How keras-tuner is told that it is a worker, and of which chief; a later sweep of this process is its own again.
+    told = {"ORACLE_IP": host, "ORACLE_PORT": str(port), "TUNER_ID": f"worker{worker_id}"}
+    told = {f"KERASTUNER_{name}": value for name, value in told.items()}
+    os.environ.update(told)
     oracle_client.TIMEOUT = patience
     try:
         TrialRunner(make_oracle_of(sweep, None), sweep, run_dir, heartbeat).search()
@@ -109,6 +111,9 @@ def work(run_dir: Path, sweep: Sweep, address: str, worker_id: str, *, heartbeat
         if error.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
             raise _unreachable(address, patience) from None
         raise
+    finally:
+        for name in told:
+            del os.environ[name]
 
 
 def wait_for_chief(address: str, patience: float) -> None:
