@@ -28,6 +28,12 @@ def to_json(value: Any) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON to a file, whole or not at all."""
+    with new_file(path, "w") as file:
+        file.write(to_json(value))
+
+
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """Return ``path`` if a file is there.
 

@@ -127,8 +127,7 @@ class Checkpoint(keras.callbacks.Callback):
             "best_epoch": self.best_epoch,
             "sha256": self._sums,
         }
-        with files.new_file(self.folder / "state.json", "w") as file:
-            file.write(files.to_json(state))
+        files.write_json(self.folder / "state.json", state)
         for left in self.folder.glob("*.npz"):
             if left.name not in self._sums:
                 left.unlink()

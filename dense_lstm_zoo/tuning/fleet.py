@@ -8,11 +8,11 @@ Whoever reaches the chief's port can hand in results: keep it inside a network y
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -26,6 +26,7 @@ from keras_tuner.src.distribute import oracle_chief, oracle_client
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.tuning.oracles import Durable
 from dense_lstm_zoo.tuning.sweep import PLAN_DEFAULTS, SETTINGS, Sweep, make_oracle_of, plan
+from dense_lstm_zoo.tuning.trial import end_with_parent
 from dense_lstm_zoo.tuning.worker import TrialRunner
 
 MOST_RESTARTS = 5  # of a worker that ends again and again without a trial between
@@ -233,20 +234,12 @@ def free_address() -> str:
 
 def read_sweep(run_dir: Path) -> Sweep:
     """Return the sweep of a folder."""
-    import json
-
     return Sweep.from_json(json.loads(files.existing_file(run_dir / SETTINGS).read_text(encoding="utf-8")))
 
 
 def main(run_dir: Path, address: str, worker_id: str) -> None:
     """Be a worker of the sweep in a folder; end with the process that started this one."""
-
-    def end_with_parent() -> None:
-        while os.read(0, 1024):
-            pass
-        os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    end_with_parent()
     work(run_dir, read_sweep(run_dir), address, worker_id, heartbeat=5, patience=60)
 
 

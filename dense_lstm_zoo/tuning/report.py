@@ -77,9 +77,8 @@ def write(run_dir: Path, sweep: Sweep, test: dict[str, Any] | None = None) -> pd
     return found
 
 
-def summary(run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
-    """Return what a sweep came to, in a few lines."""
-    found = table(run_dir, sweep)
+def summary(found: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
+    """Return what a sweep came to, in a few lines, of its table."""
     best, failed = found.iloc[0], int((found["status"] == "failed").sum())
     values = " ".join(f"{name}={short(best[name])}" for name in value_columns(found))
     lines = [f"best of {len(found)} trials ({failed} failed): trial {best['trial']}: {values}"]

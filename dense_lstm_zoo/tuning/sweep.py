@@ -313,8 +313,7 @@ def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
             lock.release()
             raise ValueError(f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Name another run_dir.")
     else:
-        with files.new_file(path, "w") as file:
-            file.write(files.to_json(sweep.to_json()))
+        files.write_json(path, sweep.to_json())
     return lock
 
 
@@ -381,7 +380,7 @@ def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult
     if not (folder / trials.TEST).is_file():
         spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
         if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
-            _write(folder / "spec.json", {**spec, "pause_after": None})
+            files.write_json(folder / "spec.json", {**spec, "pause_after": None})
             (folder / trials.RESULT).unlink(missing_ok=True)
             wait(folder, trials.start(folder))
         if sweep.folds or _has_test(sweep):
@@ -392,9 +391,9 @@ def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult
         for other in (run_dir / "trials").iterdir():
             if other.name != best["trial"]:
                 shutil.rmtree(other / "runs", ignore_errors=True)
-    report.write(run_dir, sweep, test)
-    say(report.summary(run_dir, sweep, test))
-    return TuneResult(report.table(run_dir, sweep), best, test, run_dir)
+    table = report.write(run_dir, sweep, test)
+    say(report.summary(table, run_dir, sweep, test))
+    return TuneResult(table, best, test, run_dir)
 
 
 def wait(folder: Path, process: subprocess.Popen[bytes], *, test: bool = False) -> dict[str, Any]:
@@ -415,11 +414,6 @@ def _has_test(sweep: Sweep) -> bool:
     from dense_lstm_zoo.data.corpora import load_corpus
 
     return load_corpus(sweep.dataset, registry.entry(sweep.model).task, **sweep.data).test is not None
-
-
-def _write(path: Path, value: Any) -> None:
-    with files.new_file(path, "w") as file:
-        file.write(files.to_json(value))
 
 
 def _print(text: str) -> None:

@@ -163,16 +163,21 @@ def _reason(error: BaseException) -> str:
     return text if isinstance(error, ValueError | ArithmeticError | OSError) else f"{type(error).__name__}: {text}"
 
 
-def main(folder: Path, test: bool) -> int:
-    """Run a trial's folder, write its result, return the process's status."""
+def end_with_parent() -> None:
+    """End this process when the one that holds its standard input ends, however that does."""
 
-    def end_with_parent() -> None:
+    def watch() -> None:
         while os.read(0, 1024):  # not sys.stdin: its lock would be held when Python ends
             pass
         os._exit(1)
 
     if not sys.stdin.isatty():
-        threading.Thread(target=end_with_parent, daemon=True).start()
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def main(folder: Path, test: bool) -> int:
+    """Run a trial's folder, write its result, return the process's status."""
+    end_with_parent()
     result: dict[str, Any] = {}
     while not result:
         try:
@@ -184,8 +189,7 @@ def main(folder: Path, test: bool) -> int:
         except Exception as error:
             result = {"reason": _reason(error)}
             traceback.print_exc()
-    with files.new_file(folder / (TEST if test else RESULT), "w") as file:
-        file.write(files.to_json(result))
+    files.write_json(folder / (TEST if test else RESULT), result)
     return 1 if "reason" in result else 0
 
 

@@ -67,8 +67,7 @@ class TrialRunner(BaseTuner):
         parent = trial.hyperparameters.values.get("tuner/trial_id")
         if parent and not (folder / "runs").exists() and (self.run_dir / "trials" / parent / "runs").exists():
             shutil.copytree(self.run_dir / "trials" / parent / "runs", folder / "runs")  # it goes on from there
-        with files.new_file(folder / "spec.json", "w") as file:
-            file.write(files.to_json(self.sweep.spec(trial.hyperparameters.values)))
+        files.write_json(folder / "spec.json", self.sweep.spec(trial.hyperparameters.values))
         try:
             if not (folder / trials.RESULT).is_file():
                 process = trials.start(folder)
@@ -79,8 +78,7 @@ class TrialRunner(BaseTuner):
                 raise trials.TrialFailedError(result["reason"])
         except trials.TrialFailedError as error:
             if trial.status != _LOST:
-                with files.new_file(folder / trials.RESULT, "w") as file:
-                    file.write(files.to_json({"reason": str(error)}))
+                files.write_json(folder / trials.RESULT, {"reason": str(error)})
             raise FailedTrialError(str(error)) from None
         return {self.sweep.score: result[self.sweep.score]}
 
