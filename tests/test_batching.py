@@ -9,6 +9,7 @@ from dense_lstm_zoo.data.batching import (
     plan_batches,
     predict_logits,
 )
+from dense_lstm_zoo.data.windows import TokenWindows
 from tests import model_harness as harness
 
 LENGTHS = np.random.default_rng(0).integers(1, 40, 997)
@@ -96,3 +97,14 @@ def test_texts_without_labels_and_no_texts_are_refused():
             TrainingBatches(rows, labels, batch_size=2, seed=1)
     with pytest.raises(ValueError, match="batch_size must be an integer of at least 1"):
         TrainingBatches(ROWS[:1], [0], batch_size=0, seed=1)
+
+
+def test_data_for_fit_are_not_tuned_as_the_end_of_an_epoch_would_wait_for_the_tuning_thread():
+    rows, labels = ROWS[:9], range(9)
+    datasets = [
+        TrainingBatches(rows, labels, batch_size=3, seed=1).dataset,
+        evaluation_batches(rows, labels),
+        TokenWindows(np.arange(1, 50), np.array([0]), np.array([40]), num_steps=5).dataset,
+    ]
+    for dataset in datasets:
+        assert dataset.options().autotune.enabled is False

@@ -1,5 +1,6 @@
 """Sweeps: spaces, budgets, tuners that lose nothing, and one real sweep; kills of real processes are slow tests."""
 
+import dataclasses
 import json
 import os
 import re
@@ -22,7 +23,9 @@ from dense_lstm_zoo.tuning import report
 from dense_lstm_zoo.tuning import trial as trials
 from dense_lstm_zoo.tuning.budget import fit_width, parse_count
 from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
+from dense_lstm_zoo.tuning.published import published
 from dense_lstm_zoo.tuning.space import default_space, describe_space, parse_space, space_from
+from dense_lstm_zoo.tuning.sweep import Sweep
 
 SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
 
@@ -199,6 +202,32 @@ def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake
     assert page.count('class="pareto"') == 2
 
 
+def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(fake, tmp_path):
+    options = {"tuner": "grid", "data": {}, "budget": None, "arguments": {}, "seeds": (1,), "folds": None, "seed": 1}
+    space = {"num_dense_layers": [15, 10]}
+    ours = Sweep("dc_bilstm", "sst2", space=space, epochs=1, **options)
+    rows = {"num_dense_layers": [15, 10], "dense_units": [13, 20], "score": [0.9, 0.875], "status": ["completed"] * 2}
+    trials_made = pd.DataFrame({"trial": ["0001", "0000"], **rows})
+    found = published(trials_made, ours).set_index("recipe")
+    assert found.loc["ding2018_table3_10x20", ["paper", "ours", "trial"]].tolist() == [88.5, 87.5, "0000"]
+    assert found.loc["ding2018_table3_15x13", ["paper", "ours", "trial"]].tolist() == [89.7, 90.0, "0001"]
+    assert found.loc["ding2018_table3_5x40", ["paper"]].tolist() == [88.4]
+    same = {"ding2018": "0001", "ding2018_table3_15x13": "0001"}
+    same |= dict.fromkeys(("ding2018_table3_10x20", "ding2018_table5_10x20"), "0000")
+    assert found["trial"].dropna().to_dict() == same
+    failed = trials_made.assign(status="failed")
+    assert published(failed, ours)["ours"].isna().all()
+    # A model with the same sizes but other initial weights is not a row of Xie et al.
+    xie = dataclasses.replace(ours, arguments={"char_filters": 50})
+    assert not published(trials_made, xie)["trial"].eq("0001").any()
+    page = report.page(trials_made.assign(encoder_parameters=1), ours, {})
+    assert "<td>ding2018_table3_10x20</td>" in page
+    assert "88.5" in page
+    assert "<h2>Published</h2>" not in report.page(
+        trials_made.assign(encoder_parameters=1), dataclasses.replace(ours, dataset="demo"), {}
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -217,6 +246,12 @@ def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake
         ({"pooling": "mean", "poling": "max"}, "argument of bilstm: 'poling'. Did you mean 'pooling'"),
         ({"recipe": "ding2019"}, "Did you mean 'ding2018'"),
         ({"vocab_size": 9}, "vocab_size follows from the data"),
+        ({"space": {"units": [4, -1]}}, "units must be an integer of at least 1; received -1"),
+        ({"space": {"units": zoo.Range(0, 9)}}, "units must be an integer of at least 1; received 0"),
+        ({"space": {"pooling": ["mean", "men"]}}, "pooling: 'men'. Did you mean 'mean'"),
+        ({"space": {"batch_size": [20, 0]}}, "batch_size must be an integer of at least 1; received 0"),
+        ({"dropout": 1.5, "space": {"units": [4]}}, "dropout must be a number from 0 up to"),
+        ({"patience": 0}, "patience must be an integer of at least 1"),
     ],
 )
 def test_bad_sweeps_are_refused_before_any_work(options, message, tmp_path):
@@ -227,6 +262,17 @@ def test_bad_sweeps_are_refused_before_any_work(options, message, tmp_path):
     for wrong in ((3, 1), (1, 3, 0), (0, 1, None, True), (1, 4, 1, True)):
         with pytest.raises(ValueError, match="range"):
             zoo.Range(*wrong)
+
+
+def test_files_without_texts_are_refused_before_any_work(tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("text,label\n")
+    options = {"space": SPACE, "tuner": "grid", "progress": False}
+    with pytest.raises(ValueError, match=r"empty\.csv"):
+        zoo.tune("bilstm", "csv", tmp_path / "s", data={"train_file": str(empty)}, **options)
+    with pytest.raises(FileNotFoundError, match=r"missing\.csv"):
+        zoo.tune("bilstm", "csv", tmp_path / "s", data={"train_file": "missing.csv"}, **options)
+    assert not (tmp_path / "s").exists()
 
 
 def test_a_folder_of_another_sweep_is_refused_by_what_differs(fake, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
@@ -65,6 +65,23 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
+def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int) -> tf.data.Dataset:
+    """Return a dataset of what a function generates, which TensorFlow does not tune.
+
+    There is nothing to tune, and TensorFlow's tuning thread sleeps for up to a minute: an iterator that is longer in
+    use often waits for it at the end of an epoch.
+
+    Args:
+        batches: Makes the batches of an epoch; TensorFlow keeps it for ever.
+        signature: What a batch is, as ``tf.data`` says it.
+        number: How many there are.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    return dataset.apply(tf.data.experimental.assert_cardinality(number)).with_options(options)
+
+
 class ShuffledBatches(keras.callbacks.Callback):
     """Batches of texts of similar length for ``fit``: pass ``dataset`` as its data and the object as a callback.
 
@@ -102,9 +119,8 @@ class ShuffledBatches(keras.callbacks.Callback):
             for indices in plan_batches(lengths, batch_size, rng):
                 yield collate(indices)
 
-        dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
         num_batches = len(plan_batches(lengths, batch_size))
-        self.dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_batches)).prefetch(4)
+        self.dataset = generated(batches, signature, num_batches).prefetch(4)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Follow ``fit``'s epochs, which may start above 0."""
@@ -157,8 +173,7 @@ def evaluation_batches(rows: Sequence[Row], labels: Sequence[int], batch_size: i
     targets = np.asarray(labels, np.int32)
     plan = plan_batches([num_tokens(row) for row in rows], batch_size)
     batches = [(pad([rows[i] for i in indices]), targets[indices]) for indices in plan]
-    dataset = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=_signature(rows[0]))
-    return dataset.apply(tf.data.experimental.assert_cardinality(len(batches)))
+    return generated(lambda: iter(batches), _signature(rows[0]), len(batches))
 
 
 def predict_logits(logits_of: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:

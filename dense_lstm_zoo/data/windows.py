@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.batching import generated
 
 IGNORED = -1  # the target that does not count
 
@@ -59,8 +60,7 @@ class TokenWindows:
         """The windows for ``fit(..., shuffle=False)`` and ``evaluate``, of static shapes and known number."""
         windows = tf.TensorSpec((len(self.starts), self.num_steps), tf.int32)
         signature = {"token_ids": windows, "is_first": tf.TensorSpec((len(self.starts),), tf.bool)}, windows
-        dataset = tf.data.Dataset.from_generator(lambda: iter(self), output_signature=signature)
-        return dataset.apply(tf.data.experimental.assert_cardinality(len(self))).prefetch(4)
+        return generated(lambda: iter(self), signature, len(self)).prefetch(4)
 
     def start_at(self, window: int) -> TokenWindows:
         """Return the windows from ``window`` (counted from 0) on, to resume in the middle of an epoch.

@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,13 +140,9 @@ def train(
         "epochs": epochs,
         "patience": patience,
         "decay_after": decay_after,
+        "learning_rate_decay": learning_rate_decay,
     }
-    for setting, value in {**settings, "dev_every": dev_every, "pause_after": pause_after}.items():
-        if value is not None:
-            checks.integer(setting, value)
-    if learning_rate_decay is not None:
-        checks.positive("learning_rate_decay", learning_rate_decay)
-    settings["learning_rate_decay"] = learning_rate_decay
+    check_settings({**settings, "dev_every": dev_every, "pause_after": pause_after})
 
     from dense_lstm_zoo.data.corpora import load_corpus
     from dense_lstm_zoo.training.job import check_options
@@ -238,6 +235,21 @@ def train(
         raise DivergenceError(f"{diverged} The best epoch before it, {checkpoint.best_epoch}, is kept in {run_dir}.")
     say(f"{report.summary(bundle)}\nbundle            {run_dir}")
     return bundle
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for numbers of ``train`` that are none; None is what the recipe has.
+
+    Example:
+        >>> check_settings({"batch_size": 0})
+        Traceback (most recent call last):
+        ValueError: batch_size must be an integer of at least 1; received 0.
+    """
+    for name in ("batch_size", "epochs", "patience", "decay_after", "num_steps", "dev_every", "pause_after"):
+        if settings.get(name) is not None:
+            checks.integer(name, settings[name])
+    if settings.get("learning_rate_decay") is not None:
+        checks.positive("learning_rate_decay", settings["learning_rate_decay"])
 
 
 def job_for(task: str) -> type[Job]:

@@ -11,7 +11,7 @@ import pandas as pd
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.batching import ShuffledBatches, pad, plan_batches
+from dense_lstm_zoo.data.batching import ShuffledBatches, generated, pad, plan_batches
 from dense_lstm_zoo.data.tagging import RARE, TaggedSplit, TaggingCorpus, merge_rare_tags
 from dense_lstm_zoo.data.tagging_vocabulary import TaggingVocabulary, build_tagging_vocabulary
 from dense_lstm_zoo.tagging import TaggingBundle
@@ -79,8 +79,7 @@ class TaggingJob(WordVectorJob):
         )
         dev = _Examples(bundle, self.corpus.dev, unknowable=(RARE,))
         plan = [dev.collate(indices) for indices in plan_batches(dev.lengths, 64)]
-        dataset = tf.data.Dataset.from_generator(lambda: iter(plan), output_signature=signature)
-        return FitData(batches.dataset, dataset.apply(tf.data.experimental.assert_cardinality(len(plan))), [batches])
+        return FitData(batches.dataset, generated(lambda: iter(plan), signature, len(plan)), [batches])
 
 
 class _Examples:

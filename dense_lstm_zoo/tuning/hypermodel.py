@@ -9,8 +9,13 @@ import keras
 import keras_tuner
 
 from dense_lstm_zoo import registry
+from dense_lstm_zoo.training.loop import check_settings
 from dense_lstm_zoo.tuning.budget import fit_width
-from dense_lstm_zoo.tuning.space import Space, check_space, declare, default_space
+from dense_lstm_zoo.tuning.space import Range, Space, check_space, declare, default_space
+
+# What a model is told of its data when it is built to check its arguments.
+_TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}
+_LARGEST = 8  # width or depth of such a model
 
 
 class ZooHyperModel(keras_tuner.HyperModel):
@@ -56,3 +61,37 @@ class ZooHyperModel(keras_tuner.HyperModel):
         known = registry.entry(self.model).arguments
         arguments = {name: value for name, value in self.arguments(hp.values).items() if name in known}
         return registry.build(self.model, **arguments)
+
+
+def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for a value to search that training or the model refuses.
+
+    A small model is built for every choice, and for both ends of a range, with a vocabulary of a few words.
+
+    Example:
+        >>> check_values("bilstm", {"units": [4, 0]}, None, {})
+        Traceback (most recent call last):
+        ValueError: units must be an integer of at least 1; received 0.
+    """
+    known = registry.entry(model).arguments
+    tiny = {name: value for name, value in _TINY.items() if name in known}
+    hypermodel = ZooHyperModel(model, space, budget, **tiny, **fixed)
+    ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
+    first = {name: values[0] for name, values in ends.items()}
+    tried = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
+    for values in tried:
+        arguments = hypermodel.arguments(values)
+        check_settings(arguments)
+        arguments = {name: value for name, value in arguments.items() if name in known}
+        try:
+            registry.build(model, **_shrunk(arguments))
+        except ValueError:
+            registry.build(model, **arguments)  # says whether, and what, it is without the shrinking
+
+
+def _shrunk(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with every large number cut down: a model that needs all memory must not be built here."""
+    return {
+        name: min(value, _LARGEST) if isinstance(value, int) and not isinstance(value, bool) else value
+        for name, value in arguments.items()
+    }

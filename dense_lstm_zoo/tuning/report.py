@@ -6,11 +6,13 @@ import html
 import io
 import json
 import numbers
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files
 from dense_lstm_zoo.training.report import has_matplotlib
+from dense_lstm_zoo.tuning.published import SIZES, published
 from dense_lstm_zoo.tuning.trial import RESULT
 
 if TYPE_CHECKING:
@@ -117,22 +119,30 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     if len(done) and has_matplotlib():
         parts += _pictures(done, pareto(trials, sweep.higher_is_better), sweep)
     best = set(pareto(trials, sweep.higher_is_better)["trial"])
-    rows = []
-    for row in trials.to_dict("records"):
-        cells = "".join(f"<td>{html.escape(_cell(name, x))}</td>" for name, x in row.items())
-        rows.append(f'<tr class="pareto">{cells}</tr>' if row["trial"] in best else f"<tr>{cells}</tr>")
-    head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in trials.columns)
-    parts.append(
-        f"<h2>Trials</h2><p>Shaded: no other has a better score with as few parameters.</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
+    parts.append("<h2>Trials</h2><p>Shaded: no other has a better score with as few parameters.</p>")
+    parts.append(_html_table(trials, shaded=best))
+    papers = published(trials, sweep)
+    if len(papers):
+        measure = "accuracy in percent" if sweep.higher_is_better else "perplexity"
+        parts.append(f"<h2>Published</h2><p>The papers' test {measure}; ours is that on dev.</p>")
+        parts.append(_html_table(papers))
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
+
+
+def _html_table(rows: pd.DataFrame, shaded: Collection[str] = ()) -> str:
+    """Return a table; rows whose trial is among ``shaded`` are."""
+    lines = []
+    for row in rows.to_dict("records"):
+        cells = "".join(f"<td>{html.escape(_cell(name, x))}</td>" for name, x in row.items())
+        lines.append(f'<tr class="pareto">{cells}</tr>' if row["trial"] in shaded else f"<tr>{cells}</tr>")
+    head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in rows.columns)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _cell(name: str, value: Any) -> str:
     import pandas as pd
 
-    if pd.isna(value):
+    if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
     return f"{value:.4f}" if name in ("score", "std") else short(value)
 
@@ -142,11 +152,7 @@ def _pictures(done: pd.DataFrame, front: pd.DataFrame, sweep: Sweep) -> list[str
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    sizes = [
-        name
-        for name in done.columns
-        if name in ("num_layers", "num_dense_layers", "depth", "units", "dense_units", "top_units", "filters")
-    ]
+    sizes = [name for name in done.columns if name in SIZES]
     names = ["encoder_parameters", *[name for name in sizes if done[name].nunique() > 1]]
     figure = Figure(figsize=(4.5 * len(names), 3.6), layout="constrained")
     FigureCanvasSVG(figure)

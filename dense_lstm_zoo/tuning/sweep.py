@@ -202,9 +202,10 @@ def tune(
         if tuner == "hyperband":
             raise ValueError("hyperband decides how many trials it needs by itself, from epochs; it takes no trials.")
     run_dir, say = Path(run_dir), _print if progress else _silent
+    has_test = _has_test(sweep)  # reads the corpus: a file that is wrong fails here
     with claim(run_dir, sweep):
         _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
-        return finish(run_dir, sweep, say)
+        return finish(run_dir, sweep, has_test, say)
 
 
 # What ``plan`` takes where a worker's command says nothing: the defaults of ``tune``.
@@ -262,10 +263,15 @@ def plan(
     check_space(name, space, fixed)
     if epochs is None:
         epochs = get_recipe(recipe).epochs if recipe else 30
-    if recipe is not None:
-        fixed["recipe"] = recipe
+    checks.integer("epochs", epochs)
     if "vectors" in fixed:
         fixed["vectors"] = str(files.existing_file(fixed["vectors"]).absolute())
+    # Last, as it loads TensorFlow.
+    from dense_lstm_zoo.tuning.hypermodel import check_values
+
+    check_values(name, space, parameters, fixed)
+    if recipe is not None:
+        fixed["recipe"] = recipe
     return Sweep(
         model=name,
         dataset=dataset,
@@ -277,7 +283,7 @@ def plan(
         seeds=tuple(range(1, seeds + 1)),
         folds=folds,
         seed=seed,
-        epochs=checks.integer("epochs", epochs),
+        epochs=epochs,
     )
 
 
@@ -366,7 +372,7 @@ def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
     )
 
 
-def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult:
+def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any]) -> TuneResult:
     """Train the winner to its end where Hyperband had paused it, score its test texts once, write the report."""
     from dense_lstm_zoo.tuning import report
 
@@ -383,7 +389,7 @@ def finish(run_dir: Path, sweep: Sweep, say: Callable[[str], Any]) -> TuneResult
             files.write_json(folder / "spec.json", {**spec, "pause_after": None})
             (folder / trials.RESULT).unlink(missing_ok=True)
             wait(folder, trials.start(folder))
-        if sweep.folds or _has_test(sweep):
+        if sweep.folds or has_test:
             wait(folder, trials.start(folder, test=True), test=True)
     path = folder / trials.TEST
     test = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
