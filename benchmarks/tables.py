@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, plots
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -27,8 +27,7 @@ def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
     """Put ``rows`` into the CSV file ``path``; a row replaces the one with the same ``key``."""
     new = pd.DataFrame(rows).astype(str)
     if path.is_file():
-        old = pd.read_csv(path, dtype=str, keep_default_na=False)
-        new = pd.concat([old, new]).drop_duplicates(key, keep="last").fillna("")
+        new = pd.concat([_read(path), new]).drop_duplicates(key, keep="last").fillna("")
     path.parent.mkdir(exist_ok=True)
     with files.new_file(path, "w") as file:
         new.to_csv(file, index=False)
@@ -47,7 +46,7 @@ def classification() -> str:
         "epochs",
     )
     return _table(
-        CLASSIFICATION,
+        _read(CLASSIFICATION),
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
@@ -67,7 +66,7 @@ def language_model() -> str:
     """Return the table of perplexities."""
     columns = ("corpus", "model", "recipe", "parameters", "test perplexity", "dev perplexity", "protocol", "best epoch")
     return _table(
-        LANGUAGE_MODEL,
+        _read(LANGUAGE_MODEL),
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
@@ -83,7 +82,7 @@ def tagging() -> str:
     """Return the table of taggers' scores."""
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
     return _table(
-        TAGGING,
+        _read(TAGGING),
         ["dataset", "model", "recipe"],
         (*columns, "best epoch"),
         lambda row: (
@@ -97,7 +96,7 @@ def tagging() -> str:
 
 def dynamic_interaction() -> str:
     """Return the table of poolings, each beside mean pooling and beside weights that are constant, seed by seed."""
-    found = pd.read_csv(DYNAMIC_INTERACTION, dtype=str, keep_default_na=False)
+    found = _read(DYNAMIC_INTERACTION)
     pairs = ["dataset", "encoder", "vectors", "protocol", "settings", "pooling"]
     accuracies = {tuple(row[:-1]): list(map(float, row[-1].split())) for row in found[[*pairs, "accuracies"]].values}
 
@@ -109,7 +108,7 @@ def dynamic_interaction() -> str:
 
     columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
     return _table(
-        DYNAMIC_INTERACTION,
+        found,
         ["dataset", "encoder", "pooling"],
         (*columns, "beside constant", "best epoch"),
         lambda row: (
@@ -122,19 +121,44 @@ def dynamic_interaction() -> str:
 
 
 def paper_table(path: Path) -> str:
-    """Return a paper's table with ours beside: one of ``results/`` that a job of ``tuning/`` wrote."""
-    measure = pd.read_csv(path, dtype=str, keep_default_na=False)["measure"].iloc[-1].replace("_", " ")
-    columns = ("corpus", "row", "depth", "width", "encoder weights", measure, "dev", "protocol", "best epoch", "paper")
+    """Return a paper's table with ours beside: one of ``results/`` that a job of ``tuning/`` wrote.
+
+    Each row is also set beside the first one, seed by seed.
+    """
+    found = _read(path)
+    alike = ["dataset", "settings", "vectors", "protocol"]
+    first = found.groupby(alike).first()["scores"]
+    measure = found["measure"].iloc[-1].replace("_", " ")
+
+    def beside_first(row: Any) -> str:
+        ours, theirs = ([float(x) for x in scores.split()] for scores in (row.scores, first[tuple(row[alike])]))
+        return "" if ours == theirs else paired_difference(ours, theirs)
+
+    found["beside_first"] = found.apply(beside_first, axis=1)
+    columns = ("corpus", "row", "depth", "width", "encoder weights", measure, "beside the first row", "dev")
     return _table(
-        path,
+        found,
         ["dataset"],
-        columns,
+        (*columns, "protocol", "best epoch", "paper"),
         lambda row: (
             *(row.dataset, f"`{row.recipe}` {row.settings}", row.depth, row.width, f"{int(row.encoder_parameters):,}"),
-            *(_with_spread(row.score_mean, row.score_std), row.dev_mean, row.protocol),
+            *(_with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
             *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
         ),
     )
+
+
+def draw_by_depth(path: Path, picture: Path) -> None:
+    """Draw the scores of a paper's table against depth, ours and the paper's; nothing where all rows are as deep."""
+    found = pd.read_csv(path)
+    ours = pd.DataFrame(
+        {"series": "ours", "depth": found["depth"], "mean": found["score_mean"], "std": found["score_std"]}
+    )
+    paper = pd.DataFrame({"series": "paper", "depth": found["depth"], "mean": found["paper"], "std": float("nan")})
+    scores = pd.concat([ours, paper]).dropna(subset=["depth", "mean"])
+    if scores["depth"].nunique() > 1:
+        measure = found["measure"].iloc[-1].replace("_", " ")
+        plots.by_depth(scores, picture, path.stem.replace("_", " "), measure)
 
 
 def paired_difference(ours: list[float], theirs: list[float]) -> str:
@@ -152,13 +176,19 @@ def paired_difference(ours: list[float], theirs: list[float]) -> str:
     return f"{mean:+.2f} ({mean - half:.2f} to {mean + half:.2f})" if half == half else f"{mean:+.2f}"
 
 
-def _table(path: Path, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]) -> str:
-    """Return the rows of a CSV file as a table, and behind it the commands that made them and the last versions."""
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+def _table(
+    rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
+) -> str:
+    """Return rows as a table, and behind it the commands that made them and the last versions."""
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [f"| {' | '.join(cells(row))} |" for row in rows.sort_values(order, kind="stable").itertuples()]
     commands = "\n".join(dict.fromkeys(rows["command"]))
     return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {max(rows['versions'], key=len)}."])
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Return a CSV file's cells as they are written."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def _with_spread(mean: str, std: str) -> str:

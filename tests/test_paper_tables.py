@@ -54,6 +54,29 @@ def test_unknown_corpora_and_rows_fail_before_any_training(arguments, message, c
     assert message in capsys.readouterr().err
 
 
+def test_each_row_stands_beside_the_first_of_its_kind_seed_by_seed(tmp_path):
+    row = {"settings": "", "vectors": "", "measure": "test_accuracy", "depth": 5, "width": 4, "encoder_parameters": 9}
+    row |= {"dev_mean": 80, "best_epochs": "1 1 1", "epochs": "2 2 2", "patience": 5, "command": "c", "versions": "v"}
+    rows = [
+        {"dataset": "trec", "recipe": "a", "protocol": "seeds 1 2 3", "scores": "87 87 87", "paper": 90.0},
+        {"dataset": "trec", "recipe": "b", "protocol": "seeds 1 2 3", "scores": "88 87 89", "paper": 91.0, "depth": 10},
+        {"dataset": "sst2", "recipe": "b", "protocol": "seeds 1 2 3", "scores": "80 80 80", "paper": 92.0},
+        {"dataset": "trec", "recipe": "c", "protocol": "seed 1", "scores": "70", "paper": ""},
+    ]
+    made = [{**row, "score_mean": 1.0, "score_std": 0.5, **own} for own in rows]
+    tables.merge(tmp_path / "t.csv", made, ["dataset", "recipe", "protocol"])
+    lines = tables.paper_table(tmp_path / "t.csv").splitlines()
+    beside = lines[0].split(" | ").index("beside the first row")
+    cells = {tuple(line.split(" | ")[:2]): line.split(" | ")[beside] for line in lines[2:6]}
+    assert cells["| trec", "`b` "] == "+1.00 (-1.48 to 3.48)"
+    assert [cells[key] for key in cells if key != ("| trec", "`b` ")] == ["", "", ""]
+    tables.draw_by_depth(tmp_path / "t.csv", tmp_path / "t.png")
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    tables.merge(tmp_path / "flat.csv", made[:1], ["dataset"])
+    tables.draw_by_depth(tmp_path / "flat.csv", tmp_path / "flat.png")
+    assert not (tmp_path / "flat.png").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS)
 def test_a_job_runs_at_the_smallest_size_and_shows_ours_beside_the_papers(job, tmp_path, capsys):
@@ -66,6 +89,7 @@ def test_a_job_runs_at_the_smallest_size_and_shows_ours_beside_the_papers(job, t
     assert found["recipe"].tolist() == rows
     assert found["score_mean"].gt(0).all()
     assert all(f"`{row}`" in (tmp_path / "demo" / "table.md").read_text() for row in rows)
+    assert (tmp_path / "demo" / "results.png").is_file() == (found["depth"].nunique() > 1)
     assert not (tables.ROOT / "results" / f"{job}.csv").exists() or job.startswith("ding2018_table")
     # The same command again only reads.
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/*/seed1/manifest.json")}

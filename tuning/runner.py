@@ -84,6 +84,7 @@ def main(table: Table, argv: list[str] | None = None) -> None:
             tables.update_readme()
     with files.new_file(run_dir / "table.md", "w") as file:
         file.write(tables.paper_table(results) + "\n")
+    tables.draw_by_depth(results, results.with_suffix(".png"))
     print(f"table in {run_dir / 'table.md'}, rows in {results}")
 
 
