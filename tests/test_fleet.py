@@ -14,7 +14,8 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.tuning import fleet
-from dense_lstm_zoo.tuning.sweep import Sweep, claim, make_oracle_of, plan
+from dense_lstm_zoo.tuning.plan import Sweep, plan
+from dense_lstm_zoo.tuning.sweep import claim, make_oracle_of
 from dense_lstm_zoo.tuning.worker import TrialRunner
 
 

@@ -23,9 +23,9 @@ from dense_lstm_zoo.tuning import report
 from dense_lstm_zoo.tuning import trial as trials
 from dense_lstm_zoo.tuning.budget import fit_width, parse_count
 from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
+from dense_lstm_zoo.tuning.plan import Sweep
 from dense_lstm_zoo.tuning.published import published
 from dense_lstm_zoo.tuning.space import default_space, describe_space, parse_space, space_from
-from dense_lstm_zoo.tuning.sweep import Sweep
 
 SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
 
@@ -358,6 +358,26 @@ def test_a_real_sweep_from_the_command_line(tmp_path, capsys):
     assert any(f"test_accuracy {test['mean']:.4f}" in line for line in lines)
     events = b"".join(path.read_bytes() for path in (tmp_path / "s" / "tensorboard" / "0000").iterdir())
     assert all(word in events for word in (b"_hparams_/session_start_info", b"units", b"dev_accuracy"))
+
+
+@pytest.mark.slow
+def test_a_file_of_ones_own_over_folds_and_a_trial_that_needs_all_memory(tmp_path, capsys):
+    rows = [f"{word} film,{label}" for word, label in (("good", "pos"), ("bad", "neg")) for _ in range(40)]
+    (tmp_path / "mine.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    command = ["tune", "bilstm", "--dataset", "csv", "--train-file", str(tmp_path / "mine.csv"), *TINY, "--folds", "2"]
+    command += ["--tuner", "grid", "--search", "units=3,400000", "--run-dir", str(tmp_path / "s")]
+    assert main(command) == 0
+    table = pd.read_csv(tmp_path / "s" / "results.csv")
+    assert table["status"].tolist() == ["completed", "failed"]
+    assert table["units"].tolist() == [3, 400_000]
+    assert table["reason"].iloc[1].startswith("out of memory: ")
+    runs = sorted((tmp_path / "s" / "trials" / table["trial"].iloc[0].__str__().zfill(4) / "runs").iterdir())
+    assert [run.name for run in runs] == ["fold01_seed1", "fold02_seed1"]
+    scores = [zoo.load(run).metrics["dev_accuracy"] for run in runs]
+    assert table["score"].iloc[0] == pytest.approx(np.mean(scores))
+    test = json.loads((runs[0].parents[1] / "test.json").read_text())["test_accuracy"]
+    assert len(test["runs"]) == 2
+    assert "out of memory" in capsys.readouterr().out
 
 
 @pytest.mark.slow

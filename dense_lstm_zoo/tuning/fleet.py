@@ -25,7 +25,8 @@ from keras_tuner.src.distribute import oracle_chief, oracle_client
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.tuning.oracles import Durable
-from dense_lstm_zoo.tuning.sweep import PLAN_DEFAULTS, SETTINGS, Sweep, make_oracle_of, plan
+from dense_lstm_zoo.tuning.plan import Sweep, plan
+from dense_lstm_zoo.tuning.sweep import PLAN_DEFAULTS, SETTINGS, make_oracle_of
 from dense_lstm_zoo.tuning.trial import end_with_parent
 from dense_lstm_zoo.tuning.worker import TrialRunner
 

@@ -12,7 +12,7 @@ from keras_tuner.engine.trial import Trial
 
 from dense_lstm_zoo.tuning import report
 from dense_lstm_zoo.tuning.oracles import Durable
-from dense_lstm_zoo.tuning.sweep import Sweep
+from dense_lstm_zoo.tuning.plan import Sweep
 
 
 class Progress:

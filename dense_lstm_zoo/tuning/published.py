@@ -10,7 +10,7 @@ from dense_lstm_zoo.training.recipes import get_recipe, list_recipes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dense_lstm_zoo.tuning.sweep import Sweep
+    from dense_lstm_zoo.tuning.plan import Sweep
 
 SIZES = ("num_layers", "num_dense_layers", "depth", "units", "dense_units", "top_units", "filters")
 

@@ -18,7 +18,7 @@ from dense_lstm_zoo.tuning.trial import RESULT
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dense_lstm_zoo.tuning.sweep import Sweep
+    from dense_lstm_zoo.tuning.plan import Sweep
 
 _OWN = ("trial", "status", "score", "std", "reason", "encoder_parameters", "parameters", "seconds")
 

@@ -19,7 +19,8 @@ from keras_tuner.errors import FailedTrialError
 
 from dense_lstm_zoo import files
 from dense_lstm_zoo.tuning import trial as trials
-from dense_lstm_zoo.tuning.sweep import Sweep, wait
+from dense_lstm_zoo.tuning.plan import Sweep
+from dense_lstm_zoo.tuning.sweep import wait
 
 _LOST = "LOST"  # status of a trial that was given to another worker
 
