@@ -367,11 +367,11 @@ def test_a_file_of_ones_own_over_folds_and_a_trial_that_needs_all_memory(tmp_pat
     command = ["tune", "bilstm", "--dataset", "csv", "--train-file", str(tmp_path / "mine.csv"), *TINY, "--folds", "2"]
     command += ["--tuner", "grid", "--search", "units=3,400000", "--run-dir", str(tmp_path / "s")]
     assert main(command) == 0
-    table = pd.read_csv(tmp_path / "s" / "results.csv")
+    table = pd.read_csv(tmp_path / "s" / "results.csv", dtype={"trial": str})
     assert table["status"].tolist() == ["completed", "failed"]
     assert table["units"].tolist() == [3, 400_000]
     assert table["reason"].iloc[1].startswith("out of memory: ")
-    runs = sorted((tmp_path / "s" / "trials" / table["trial"].iloc[0].__str__().zfill(4) / "runs").iterdir())
+    runs = sorted((tmp_path / "s" / "trials" / table["trial"].iloc[0] / "runs").iterdir())
     assert [run.name for run in runs] == ["fold01_seed1", "fold02_seed1"]
     scores = [zoo.load(run).metrics["dev_accuracy"] for run in runs]
     assert table["score"].iloc[0] == pytest.approx(np.mean(scores))
