@@ -79,12 +79,17 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
     ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
     first = {name: values[0] for name, values in ends.items()}
     tried = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
+    built = set()
     for values in tried:
         arguments = hypermodel.arguments(values)
         check_settings(arguments)
         arguments = {name: value for name, value in arguments.items() if name in known}
+        small = _shrunk(arguments)
+        if repr(small) in built:
+            continue
+        built.add(repr(small))
         try:
-            registry.build(model, **_shrunk(arguments))
+            registry.build(model, **small)
         except ValueError:
             registry.build(model, **arguments)  # says whether, and what, it is without the shrinking
 
