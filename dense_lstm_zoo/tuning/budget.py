@@ -10,6 +10,7 @@ from typing import Any
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.tuning.space import Range, Space
 
+DEPTHS = ("num_layers", "num_dense_layers", "depth")  # what models call their depth
 _LARGEST = 1 << 16
 
 
@@ -76,7 +77,7 @@ def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str
 
 def check_budget(model: str, arguments: Mapping[str, Any], space: Space, budget: int) -> None:
     """Raise ``ValueError`` where a depth of the space cannot be afforded, or the space holds the width as well."""
-    depths = {name: values for name, values in space.items() if name in ("num_layers", "num_dense_layers", "depth")}
+    depths = {name: values for name, values in space.items() if name in DEPTHS}
     ends = [[values.low, values.high] if isinstance(values, Range) else list(values) for values in depths.values()]
     known = set(registry.entry(model).arguments)
     fixed = {name: value for name, value in arguments.items() if name in known}

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.training.recipes import get_recipe, list_recipes
+from dense_lstm_zoo.tuning.budget import DEPTHS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.tuning.plan import Sweep
 
-SIZES = ("num_layers", "num_dense_layers", "depth", "units", "dense_units", "top_units", "filters")
+SIZES = (*DEPTHS, "units", "dense_units", "top_units", "filters")
 
 
 def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
