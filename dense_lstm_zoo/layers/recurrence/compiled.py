@@ -7,6 +7,7 @@ direction needs a reversed copy, and the final carry is the final state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -178,7 +179,7 @@ def _backward(
     backward_in_time: Any,
 ) -> tuple[Any, ...]:
     """Return the gradients of the projections [T, B, 4u] and of the state the loop started from."""
-    steps, transposed = tf.reduce_max(lengths), tf.transpose(r)
+    steps, through_kernel = tf.reduce_max(lengths), times_transposed(r)
     gate_array, held_array = array_of(gates, gates.shape[1:]), array_of(held, c0.shape)
     upstream = array_of(d_states, c0.shape)
     written = tf.TensorArray(gates.dtype, tf.shape(gates)[0], element_shape=gates.shape[1:])
@@ -203,11 +204,24 @@ def _backward(
             axis=1,
         )
         dz = tf.where(real, dz, tf.zeros_like(dz))
-        dh = tf.where(real, tf.matmul(dz, transposed), dh)
+        dh = tf.where(real, through_kernel(dz), dh)
         return s - 1, dh, tf.where(real, dc_t * f, dc), written.write(t, dz)
 
     _, dh, dc, written = tf.while_loop(lambda s, *_: s >= 0, step, (steps - 1, d_h, d_c, written))
     return written.stack(), dh, dc
+
+
+def times_transposed(r: Any) -> Callable[[Any], Any]:
+    """Return a function that multiplies [B, 4u] by the transpose of ``r`` [u, 4u]; XLA keeps one of its two ways.
+
+    A transposed copy, made once before a loop, is faster for all batches but those of one text.
+    """
+    transposed = tf.transpose(r)
+
+    def product(x: Any) -> Any:
+        return tf.cond(tf.shape(x)[0] == 1, lambda: tf.matmul(x, r, transpose_b=True), lambda: tf.matmul(x, transposed))
+
+    return product
 
 
 def array_of(values: Any, shape: Any) -> tf.TensorArray:

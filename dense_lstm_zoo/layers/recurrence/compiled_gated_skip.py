@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from dense_lstm_zoo.layers.recurrence.compiled import array_of, previous_states, unwatched
+from dense_lstm_zoo.layers.recurrence.compiled import array_of, previous_states, times_transposed, unwatched
 
 
 def compiled_gated_outputs(projected: Any, skips: Any, lengths: Any, recurrent: Any, reverse: bool) -> Any:
@@ -61,7 +61,7 @@ def _backward(
     gates: Any, held: Any, k: Any, lengths: Any, r: Any, d_states: Any, backward_in_time: Any
 ) -> tuple[Any, Any]:
     """Return the gradients of the projections [T, B, 5n] and of the skips [T, B, n]."""
-    steps, transposed, zeros = tf.reduce_max(lengths), tf.transpose(r), tf.zeros_like(held[0])
+    steps, through_kernel, zeros = tf.reduce_max(lengths), times_transposed(r), tf.zeros_like(held[0])
     gate_array, held_array = array_of(gates, gates.shape[1:]), array_of(held, held.shape[1:])
     skips, upstream = array_of(k, k.shape[1:]), array_of(d_states, k.shape[1:])
     outputs = [tf.TensorArray(k.dtype, tf.shape(k)[0], element_shape=s) for s in (gates.shape[1:], k.shape[1:])]
@@ -88,7 +88,7 @@ def _backward(
         )
         dz = tf.where(real, dz, tf.zeros_like(dz))
         dk = tf.where(real, dh_t * g, zeros)
-        dh = tf.where(real, tf.matmul(dz, transposed), dh)
+        dh = tf.where(real, through_kernel(dz), dh)
         values = zip(outputs, (dz, dk), strict=True)
         return s - 1, dh, tf.where(real, dc_t * f, dc), *(array.write(t, value) for array, value in values)
 
