@@ -95,6 +95,7 @@ TITLES = {
     "train": "W, training step",
     "predict": "W, prediction",
     "language_model": "language model, training step",
+    "language_model_bfloat16": "language model in `mixed_bfloat16`, training step",
     "tagger_512": "tagger 7 x 512, training step (peer: its cell in `keras.layers.RNN`)",
     "tagger_128": "tagger 7 x 128, training step (peer: its cell in `keras.layers.RNN`)",
     "pooling": "dynamic interaction, training step (peer: a loop over the layers)",

@@ -208,10 +208,12 @@ def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkey
     monkeypatch.setattr(runs, "start_sides", start_sides)
     monkeypatch.setattr(runs, "PEAK_SIZE", 256)
     settings = Settings.quick(repeats=1, block_seconds=0.001, language_model=SMALL_LANGUAGE)
-    (row,) = GROUPS["language_model"](settings)
+    row, bfloat16 = GROUPS["language_model"](settings)
     assert (row["name"], row["batch"], row["peer"], row["unit"]) == ("language_model", BATCH, "keras", "training step")
-    assert min(row[column] for column in ("ours_ms", "peer_ms", "ratio", "peak_gflops")) > 0
-    assert float(row["max_difference"]) < 1e-5
+    assert (bfloat16["name"], bfloat16["peer"]) == ("language_model_bfloat16", "keras")
+    for found in (row, bfloat16):
+        assert min(found[column] for column in ("ours_ms", "peer_ms", "ratio", "peak_gflops")) > 0
+    assert float(row["max_difference"]) < 1e-5 < float(bfloat16["max_difference"]) < rows.BFLOAT16_TOLERANCE
     assert rows.targets("language_model", LanguageArchitecture().batch, "keras") == {"floor": 1.4, "aim": 1.8}
 
     taggers = Settings.quick(repeats=1, block_seconds=0.001, taggers=((SMALL_TAGGER, (1, 2)),))

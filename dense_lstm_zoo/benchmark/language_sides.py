@@ -91,6 +91,7 @@ class OurLanguageModel(KerasLanguageModel):
             init_range=3 / a.units**0.5,  # logits of order 1, so that a wrong copy of a weight shows
             learning_rate=LEARNING_RATE,
             clip_norm=CLIP_NORM,
+            dtype=a.dtype,
             **options,
         )
 
@@ -108,12 +109,16 @@ class StockLanguageModel(KerasLanguageModel):
 
         a = self.architecture
         ids = keras.Input(batch_shape=(a.batch, a.time), dtype="int32")  # stateful layers need to know the batch
-        drop = keras.layers.Dropout
-        below = drop(a.dropout)(keras.layers.Embedding(a.vocab_size, a.embedding_dim)(ids))
+
+        def drop(x: Any) -> Any:
+            return keras.layers.Dropout(a.dropout, dtype=a.dtype)(x)
+
+        below = drop(keras.layers.Embedding(a.vocab_size, a.embedding_dim, dtype=a.dtype)(ids))
         for _ in range(a.num_layers):
-            states = keras.layers.LSTM(a.units, return_sequences=True, stateful=True)(below)
-            below = keras.layers.Concatenate()([below, drop(a.dropout)(states)])
-        model = keras.Model(ids, keras.layers.Dense(a.vocab_size)(below))
+            states = keras.layers.LSTM(a.units, return_sequences=True, stateful=True, dtype=a.dtype)(below)
+            below = keras.layers.Concatenate(dtype=a.dtype)([below, drop(states)])
+        logits = keras.layers.Dense(a.vocab_size, dtype=a.dtype)(below)
+        model = keras.Model(ids, keras.layers.Activation("linear", dtype="float32")(logits))
         model.compile(
             optimizer=keras.optimizers.SGD(LEARNING_RATE, global_clipnorm=CLIP_NORM),
             # A mean over steps and rows, times the steps: summed over steps and averaged over rows.

@@ -6,10 +6,13 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from dense_lstm_zoo.benchmark import measure
 from dense_lstm_zoo.benchmark.measure import Worker
 from dense_lstm_zoo.benchmark.rows import (
+    BFLOAT16_TOLERANCE,
+    TOLERANCE,
     Row,
     long_turns,
     max_difference,
@@ -44,10 +47,13 @@ def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
 
 
 def language_model(settings: Settings) -> Iterator[Row]:
-    """Training steps of the language model against both peers, and the share of the peak."""
+    """Training steps of the language model against both peers; with bfloat16 products, against stock Keras."""
     architecture = settings.language_model
     shapes = [(architecture.batch, architecture.time)]
-    return _in_turn(settings, "language_model", "training step", "language_model", architecture, shapes)
+    yield from _in_turn(settings, "language_model", "training step", "language_model", architecture, shapes)
+    architecture, name = dataclasses.replace(architecture, dtype="mixed_bfloat16"), "language_model_bfloat16"
+    bfloat16: dict[str, Any] = {"sides": ("ours", "keras"), "tolerance": BFLOAT16_TOLERANCE}
+    yield from _in_turn(settings, name, "training step", "language_model", architecture, shapes, **bfloat16)
 
 
 def tagger(settings: Settings) -> Iterator[Row]:
@@ -75,6 +81,7 @@ def _in_turn(
     *,
     method: str = "train",
     sides: tuple[str, ...] = ("ours", "keras", "torch"),
+    tolerance: float = TOLERANCE,
 ) -> Iterator[Row]:
     """Measure ``method`` of a network's sides at each shape (batch, time)."""
     architecture = dataclasses.replace(architecture, kernel=settings.kernel)
@@ -83,7 +90,7 @@ def _in_turn(
             worker.ask("build", side=side, architecture=architecture.to_dict(), network=network)
         peak = workers["ours"].ask("matmul_gflops", size=PEAK_SIZE, repeats=10)
         batch, time = min(shapes)
-        differences = max_difference(workers, "logits", batch=batch, time=time)
+        differences = max_difference(workers, "logits", tolerance, batch=batch, time=time)
         for batch, time in shapes:
             seconds, steps = measure_in_turn(settings, workers, method, batch=batch, time=time)
             rate = architecture.gigaflops(method, batch, time) / measure.spread(seconds["ours"])[0]

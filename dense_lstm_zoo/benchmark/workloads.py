@@ -132,6 +132,7 @@ class LanguageArchitecture(Network):
         dropout: Rate on the word vectors and every layer's output, a new mask each step.
         batch: Rows of a window (B).
         time: Steps of a window (T).
+        dtype: Keras dtype policy of both Keras sides.
     """
 
     num_layers: int = 2
@@ -141,6 +142,7 @@ class LanguageArchitecture(Network):
     dropout: float = 0.6
     batch: int = 20
     time: int = 35
+    dtype: str = "float32"
 
     @property
     def input_widths(self) -> list[int]:
