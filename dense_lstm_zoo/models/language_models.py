@@ -180,10 +180,11 @@ def _optimizer(
 
     import keras
 
+    from dense_lstm_zoo.models.adam import FusedAdam
+
     if name == "sgd":
         return keras.optimizers.SGD(learning_rate, **options)
-    adam = keras.optimizers.AdamW if weight_decay else keras.optimizers.Adam
-    return adam(learning_rate, **options)
+    return FusedAdam(learning_rate, **options)
 
 
 def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:

@@ -91,6 +91,7 @@ def tagger(
     import keras
 
     from dense_lstm_zoo import layers
+    from dense_lstm_zoo.models.adam import FusedAdam
     from dense_lstm_zoo.models.tagger import CRFTagger, SentenceLoss, TokenAccuracy
 
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "case_ids")}
@@ -125,10 +126,9 @@ def tagger(
     model = keras.Model(inputs, logits)
     if crf:
         model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
-    options = {"global_clipnorm": clip_norm}
-    step = keras.optimizers.SGD if optimizer == "sgd" else keras.optimizers.Adam
+    step = keras.optimizers.SGD if optimizer == "sgd" else FusedAdam
     model.compile(
-        optimizer=step(learning_rate, **options),
+        optimizer=step(learning_rate, global_clipnorm=clip_norm),
         loss=SentenceLoss(),
         metrics=[TokenAccuracy()],
         jit_compile=False,  # XLA would compile the whole model again for every shape

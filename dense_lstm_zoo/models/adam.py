@@ -1,0 +1,51 @@
+"""Adam that reads and writes every weight once a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class FusedAdam(keras.optimizers.Adam):
+    """``keras.optimizers.Adam``, whose step is one op of TensorFlow a weight.
+
+    Keras' own step is a dozen ops, each of which reads and writes arrays as large as the weight: of a table of word
+    vectors that takes longer than the layers above it. Settings, states and, but for rounding, the numbers are Keras',
+    with one exception. The gradients of a word that a batch holds more than once add up before they are squared, as
+    Kingma and Ba 2015 have it; Keras' squares each, unless it clips them. On other backends, under a distribution
+    strategy and with ``amsgrad`` it is Keras' step that runs.
+
+    Args:
+        *args: Arguments of ``keras.optimizers.Adam``.
+        **kwargs: Arguments of ``keras.optimizers.Adam``.
+
+    Example:
+        >>> weight = keras.Variable([1.0, 2.0])
+        >>> FusedAdam(0.1).apply([tf.constant([0.5, -0.5])], [weight])
+        >>> weight.numpy().round(4).tolist()
+        [0.9, 2.1]
+    """
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """Move one weight, and its two moments, by one step."""
+        if keras.config.backend() != "tensorflow" or tf.distribute.has_strategy() or self.amsgrad:
+            super().update_step(gradient, variable, learning_rate)
+            return
+        index, dtype = self._get_variable_index(variable), variable.dtype
+        variable = variable.value if isinstance(variable, keras.Variable) else variable
+        steps = tf.cast(self.iterations + 1, dtype)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=self._momentums[index].value.handle,
+            v=self._velocities[index].value.handle,
+            beta1_power=tf.pow(tf.cast(self.beta_1, dtype), steps),
+            beta2_power=tf.pow(tf.cast(self.beta_2, dtype), steps),
+            lr=tf.cast(learning_rate, dtype),
+            beta1=tf.cast(self.beta_1, dtype),
+            beta2=tf.cast(self.beta_2, dtype),
+            epsilon=tf.cast(self.epsilon, dtype),
+            grad=tf.cast(tf.convert_to_tensor(gradient), dtype),  # rows of a table that was looked up, spread out
+        )
