@@ -170,6 +170,8 @@ def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None
     for name, rows in scores.groupby("series", sort=False):
         axes.plot(rows["epoch"], rows[measure], marker=".", label=name)
     axes.set(xlabel="epoch", ylabel=measure, yscale="log")
+    axes.yaxis.set_major_formatter("{x:g}")  # 100, not a power of ten
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize="small")
     _save(figure, path, title)
