@@ -6,7 +6,6 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from dense_lstm_zoo.benchmark import measure
 from dense_lstm_zoo.benchmark.measure import Worker
@@ -51,9 +50,16 @@ def language_model(settings: Settings) -> Iterator[Row]:
     architecture = settings.language_model
     shapes = [(architecture.batch, architecture.time)]
     yield from _in_turn(settings, "language_model", "training step", "language_model", architecture, shapes)
-    architecture, name = dataclasses.replace(architecture, dtype="mixed_bfloat16"), "language_model_bfloat16"
-    bfloat16: dict[str, Any] = {"sides": ("ours", "keras"), "tolerance": BFLOAT16_TOLERANCE}
-    yield from _in_turn(settings, name, "training step", "language_model", architecture, shapes, **bfloat16)
+    yield from _in_turn(
+        settings,
+        "language_model_bfloat16",
+        "training step",
+        "language_model",
+        dataclasses.replace(architecture, dtype="mixed_bfloat16"),
+        shapes,
+        sides=("ours", "keras"),
+        tolerance=BFLOAT16_TOLERANCE,
+    )
 
 
 def tagger(settings: Settings) -> Iterator[Row]:

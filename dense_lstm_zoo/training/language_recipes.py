@@ -64,8 +64,7 @@ RECIPES = (
     _godin_row("dense", 200, 2, 80.4, "_30_epochs", **_SHORT),
     _godin_row("dense", 650, 2, 78.3, "_variational", dropout=0.5, variational_dropout=True, recurrent_dropout=0.5),
     # Narrow layers with a wide reading, as the paper's own rows favour: 200 x 4 (76.8) is ahead of 650 x 2 (78.9). Here
-    # that is faster too: the recurrent products are the slow ones. With less dropout (0.2 to 0.35) the training text's
-    # perplexity was at 68 after five epochs, the dev text's at 87.
+    # that is faster too: the recurrent products are the slow ones. With less dropout it overfits after a few epochs.
     Recipe(
         name="regularised_dense_400x3",
         source="this project: what the field learned since (tied softmax, DropConnect, Adam, averaged weights)",
