@@ -25,8 +25,8 @@ class FusedAdam(keras.optimizers.Adam):
     Example:
         >>> weight = keras.Variable([1.0, 2.0])
         >>> FusedAdam(0.1).apply([tf.constant([0.5, -0.5])], [weight])
-        >>> weight.numpy().round(4).tolist()
-        [0.9, 2.1]
+        >>> print(weight.numpy().round(4))
+        [0.9 2.1]
     """
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
