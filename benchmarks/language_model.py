@@ -6,11 +6,13 @@ dev text; the test text is scored once a run.
 examples:
   python -m benchmarks.language_model --recipes godin2017_dense_200x2_30_epochs godin2017_stacked_200x2_30_epochs
   python -m benchmarks.language_model --recipes godin2017_dense_200x2  # the paper's 100 epochs, over several calls
+  python -m benchmarks.language_model --recipes godin2017_dense_200x2 --so-far  # how far they are: its learning curve
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -36,23 +38,42 @@ def main() -> None:
     parser.add_argument("--dataset", default="ptb", help="a corpus (default: ptb)")
     protocols.add_options(parser)
     parser.add_argument("--run-dir", default="runs/language_model", help="default: runs/language_model")
+    parser.add_argument(
+        "--so-far", action="store_true", help="train nothing: only write the curves of runs as they are"
+    )
     options = parser.parse_args()
     models = {recipe: _model(recipe) for recipe in options.recipes}  # an unknown name fails before any training
     for recipe, model in models.items():
         name = "_".join([recipe, *options.set]).replace("=", "_")
         run_dir = Path(options.run_dir) / options.dataset / name
-        settings = protocols.parse_settings(options.set)
-        result = zoo.run_protocol(model, options.dataset, run_dir, seeds=options.seeds, recipe=recipe, **settings)
-        row = _row(recipe, model, options, result)
-        tables.merge(tables.LANGUAGE_MODEL, [row], KEY)
-        curves = [
-            {**{key: row[key] for key in KEY}, "run": run, "epoch": epoch.epoch, "dev_perplexity": epoch.val_perplexity}
-            for run in result.runs["run"]
-            for epoch in pd.read_csv(result.run_dir / run / "history.csv").itertuples()
-        ]
-        tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
+        if not options.so_far:
+            settings = protocols.parse_settings(options.set)
+            result = zoo.run_protocol(model, options.dataset, run_dir, seeds=options.seeds, recipe=recipe, **settings)
+            tables.merge(
+                tables.LANGUAGE_MODEL, [{**_key(recipe, options), **_row(recipe, model, options, result)}], KEY
+            )
+        tables.merge(CURVES, _curves(_key(recipe, options), run_dir), [*KEY, "run", "epoch"])
         draw()
         tables.update_readme()
+
+
+def _key(recipe: str, options: argparse.Namespace) -> dict[str, str]:
+    values = [options.dataset, recipe, " ".join(options.set), protocols.seeds(options.seeds)]
+    return dict(zip(KEY, values, strict=True))
+
+
+def _curves(key: dict[str, str], run_dir: Path) -> list[dict[str, Any]]:
+    """Return a row per run and epoch, of runs that have ended and of those that have not."""
+    histories = {path.parent.name: pd.read_csv(path) for path in sorted(run_dir.glob("*/history.csv"))}
+    for path in sorted(run_dir.glob("*.unfinished/state.json")):
+        histories[path.parent.stem] = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["history"])
+    if not histories:
+        raise SystemExit(f"error: {run_dir} holds no run that has ended an epoch")
+    return [
+        {**key, "run": run, "epoch": epoch, "dev_perplexity": perplexity}
+        for run, history in histories.items()
+        for epoch, perplexity in enumerate(history["val_perplexity"], start=1)
+    ]
 
 
 def _model(recipe: str) -> str:
@@ -67,11 +88,7 @@ def _row(recipe: str, model: str, options: argparse.Namespace, result: zoo.Proto
     command = f"python -m benchmarks.language_model --recipes {recipe}"
     command += f" --dataset {options.dataset}" if options.dataset != "ptb" else ""
     return {
-        "dataset": options.dataset,
         "model": model,
-        "recipe": recipe,
-        "settings": " ".join(options.set),
-        "protocol": protocols.seeds(options.seeds),
         "test_perplexity_mean": round(runs["test_perplexity"].mean(), 2),
         "test_perplexity_std": "" if result.std is None else round(result.std, 2),
         "dev_perplexity_mean": round(runs["dev_perplexity"].mean(), 2),

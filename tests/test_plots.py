@@ -54,3 +54,29 @@ def test_curves_are_drawn_by_run_and_a_picture_that_fails_leaves_the_old_one(tmp
     with pytest.raises(KeyError):
         plots.by_depth(scores.drop(columns="std"), path, "a title")
     assert path.read_bytes() == before
+
+
+def test_learning_curves_are_written_of_runs_that_have_ended_and_of_those_that_have_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(language_model, "CURVES", tmp_path / "curves.csv")
+    monkeypatch.setattr(language_model, "PICTURE", tmp_path / "curves.png")
+    monkeypatch.setattr(tables, "update_readme", lambda: None)
+    arguments = ["--recipes", "godin2017_dense_200x2", "--seeds", "2", "--so-far", "--run-dir", str(tmp_path / "runs")]
+    monkeypatch.setattr("sys.argv", ["language_model", *arguments])
+    with pytest.raises(SystemExit, match="holds no run that has ended an epoch"):
+        language_model.main()
+    runs = tmp_path / "runs" / "ptb" / "godin2017_dense_200x2"
+    (runs / "seed1").mkdir(parents=True)
+    (runs / "seed2.unfinished").mkdir()
+    pd.DataFrame({"epoch": [1, 2], "val_perplexity": [200.0, 150.0]}).to_csv(
+        runs / "seed1" / "history.csv", index=False
+    )
+    (runs / "seed2.unfinished" / "state.json").write_text('{"history": [{"val_perplexity": 210.0}]}')
+    language_model.main()
+    curves = pd.read_csv(language_model.CURVES, keep_default_na=False)
+    assert curves[["run", "epoch", "dev_perplexity"]].values.tolist() == [
+        ["seed1", 1, 200.0],
+        ["seed1", 2, 150.0],
+        ["seed2", 1, 210.0],
+    ]
+    assert set(curves["recipe"]) == {"godin2017_dense_200x2"}
+    assert language_model.PICTURE.exists()
