@@ -32,3 +32,15 @@ def run(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("runs") / "demo"
     return train(folder), folder
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file and return its path."""
+
+    def _write(content, name="train.txt"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return _write

@@ -1,10 +1,18 @@
 """A tiny language model trained on a part of the demo corpus, for tests of training and of what it leaves."""
 
+import functools
+
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data.demo_language import demo_language_splits
 from dense_lstm_zoo.data.language import LanguageCorpus
 
 TINY = {"num_layers": 2, "units": 6, "embedding_dim": 5, "dropout": 0.2}
+
+
+@functools.cache
+def tokenised(name):
+    """The sentences of a part of the demo corpus, as lists of words."""
+    return [sentence.split(" ") for sentence in demo_language_splits()[name]]
 
 
 def small_corpus() -> LanguageCorpus:

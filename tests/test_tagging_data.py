@@ -1,16 +1,12 @@
 """Corpora for taggers: columns and CoNLL-U as they come, the published ones, a user's own, rare tags."""
 
-import gzip
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dense_lstm_zoo.data import tagging
-from dense_lstm_zoo.data.columns import ColumnFile
 from dense_lstm_zoo.data.tagging import (
     TaggedSplit,
     TaggingCorpus,
@@ -21,60 +17,12 @@ from dense_lstm_zoo.data.tagging import (
     read_conll2000,
     read_ud_ewt,
 )
-
-COLUMNS = "Dogs NNS B-NP\nbark VBP B-VP\n. . O\n\nGo VB B-VP\n"
-DOGS = [["Dogs", "bark", "."], ["Go"]]
-CHUNKS = [["B-NP", "B-VP", "O"], ["B-VP"]]
-CONLLU = """\
-# newdoc id = dogs
-# sent_id = dogs-1
-# text = Dogs don't bark at New York.
-1	Dogs	dog	NOUN	NNS	Number=Plur	4	nsubj	_	_
-2-3	don't	_	_	_	_	_	_	_	_
-2	do	do	AUX	VBP	_	4	aux	_	_
-3	n't	not	PART	RB	_	4	advmod	_	_
-4	bark	bark	VERB	VB	_	0	root	_	_
-4.1	bark	bark	VERB	VB	_	_	_	0:exroot	_
-5	at	at	ADP	IN	_	6	case	_	_
-6	New York	New York	PROPN	NNP	_	4	obl	_	SpaceAfter=No
-7	.	.	PUNCT	.	_	4	punct	_	_
-
-# sent_id = dogs-2
-# text = _
-1	_	_	PUNCT	NFP	_	0	root	_	_
-"""
-WORDS = [["Dogs", "do", "n't", "bark", "at", "New York", "."], ["_"]]
-UNIVERSAL = [["NOUN", "AUX", "PART", "VERB", "ADP", "PROPN", "PUNCT"], ["PUNCT"]]
-PENN = [["NNS", "VBP", "RB", "VB", "IN", "NNP", "."], ["NFP"]]
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file and return its path."""
-
-    def _write(content, name="train.txt"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return _write
-
-
-def fails(match, path, **options):
-    with pytest.raises(ValueError, match=match) as caught:
-        read_columns(path, **options)
-    assert str(path) in str(caught.value)
+from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
 
 
 def numbered(sentences):
     """Sentences of one token each, which is its number, with tags in turn."""
     return TaggedSplit([[str(i)] for i in range(sentences)], [["AB"[i % 2]] for i in range(sentences)])
-
-
-def written(split, separator=" "):
-    """A split as a file in columns."""
-    pairs = [zip(tokens, tags, strict=True) for tokens, tags in zip(split.tokens, split.tags, strict=True)]
-    return "\n".join("".join(f"{token}{separator}{tag}\n" for token, tag in sentence) for sentence in pairs)
 
 
 def test_importing_the_readers_loads_no_tensorflow():
@@ -149,137 +97,6 @@ def test_the_published_readers_take_the_columns_of_their_format(write, monkeypat
         assert words.train == words.dev == words.test == TaggedSplit(WORDS, tags)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        COLUMNS,
-        COLUMNS.rstrip("\n"),
-        f"\n\n  \n{COLUMNS}\n\t\n\n",
-        COLUMNS.replace("\n\n", "\n\n \n\n\n"),
-        COLUMNS.replace("\n", "\r\n"),
-        f"-DOCSTART- -X- O\n\n{COLUMNS}\n-DOCSTART-\n\n",
-        COLUMNS.replace("\n\n", "\n-DOCSTART- -X- -X- -X-\n"),
-        COLUMNS.replace(" ", "\t"),
-        COLUMNS.replace(" ", "   \t ").replace("\n", "  \n"),
-        COLUMNS.encode("utf-8-sig"),
-        gzip.compress(COLUMNS.encode(), mtime=0),
-    ],
-)
-@pytest.mark.parametrize("name", ["train.txt", "train.gz"])
-def test_columns_are_read_however_they_are_laid_out(write, content, name):
-    path = write(content, name)
-    assert read_columns(path) == read_columns(str(path), tag_column=2) == TaggedSplit(DOGS, CHUNKS)
-    assert read_columns(path, token_column=-3, tag_column=1).tags == [["NNS", "VBP", "."], ["VB"]]
-
-
-def test_cells_keep_all_white_space_that_separates_no_columns(write):
-    tokens = ["1\u202f000\u00a0", "\x85\u2028", "caf\u00e9"]
-    assert read_columns(write("".join(f"{token}  X\n" for token in tokens))).tokens == [tokens]
-    assert read_columns(write("a X\n\u00a0 \u2028\n")) == TaggedSplit([["a", "\u00a0"]], [["X", "\u2028"]])
-    path = write("New York\tNNP\n# \t#\n")
-    assert read_columns(path, separator="\t") == TaggedSplit([["New York", "#"]], [["NNP", "#"]])
-    path = write("a, b ,c\n\nd,e,\n")
-    assert read_columns(path, separator=",", tag_column=1) == TaggedSplit([["a"], ["d"]], [["b"], ["e"]])
-
-
-@pytest.mark.parametrize("name", ["train.conllu", "train.CONLLU.gz", "train.txt"])
-@pytest.mark.parametrize(
-    "change", [str, lambda text: "\n\n" + text.replace("\n", "\r\n"), lambda text: text + "\n# end"]
-)
-def test_conllu_is_known_by_its_name_or_its_content_and_has_words_only(write, name, change):
-    content = change(CONLLU).encode()
-    path = write(gzip.compress(content, mtime=0) if name.endswith(".gz") else content, name)
-    assert ColumnFile(path).is_conllu
-    assert read_columns(path) == read_columns(path, token_column=1, tag_column=3) == TaggedSplit(WORDS, UNIVERSAL)
-    assert read_columns(path, tag_column=4) == TaggedSplit(WORDS, PENN)
-    lemmas = read_columns(path, token_column=2)
-    assert (lemmas.tokens[0][:3], lemmas.tags) == (["dog", "do", "not"], UNIVERSAL)
-    assert read_columns(path, tag_column=9).tags == [["_"] * 5 + ["SpaceAfter=No", "_"], ["_"]]
-
-
-def test_a_first_token_that_looks_like_a_comment_is_a_token(write):
-    path = write("# # I-NP\n1.8 CD I-NP\n\n# # B-NP\n")
-    assert not ColumnFile(path).is_conllu
-    assert read_columns(path) == TaggedSplit([["#", "1.8"], ["#"]], [["I-NP", "I-NP"], ["B-NP"]])
-    without_comments = write("\n".join(line for line in CONLLU.split("\n") if "# " not in line and "-3" not in line))
-    assert read_columns(without_comments, token_column=1, tag_column=3, separator="\t").tags[1] == ["PUNCT"]
-
-
-def test_sentences_may_have_one_token_or_thousands(write):
-    split = TaggedSplit([["w"], ["w"] * 5000, ["w"]], [["A"], ["B"] * 5000, ["A"]])
-    assert read_columns(write(written(split))) == split
-
-
-def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(write):
-    file = ColumnFile(write(f"\n-DOCSTART- -X- O\n{COLUMNS}"))
-    expected = [[(3, "Dogs NNS B-NP"), (4, "bark VBP B-VP"), (5, ". . O")], [(7, "Go VB B-VP")]]
-    assert list(file) == list(file) == [[(number, row.split()) for number, row in rows] for rows in expected]
-
-
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("", {}, "is empty: it has no sentence"),
-        ("\n \n\n-DOCSTART- -X- O\n\n", {}, "is empty: it has no sentence"),
-        ("\nDogs\nbark\n", {}, r"line 2: found 1 column \(Dogs\), expected at least 2: a token and its tag"),
-        (
-            COLUMNS,
-            {"tag_column": 3},
-            r"line 1: found 3 columns \(Dogs, NNS, B-NP\), expected at least 4 for tag_column=3",
-        ),
-        (COLUMNS, {"token_column": -4}, r"line 1: found 3 columns .* expected at least 4 for token_column=-4"),
-        (COLUMNS, {"tag_column": 0}, "has 3 columns, in which token_column=0 and tag_column=0 are the same one"),
-        (COLUMNS, {"token_column": 2}, "token_column=2 and tag_column=-1 are the same one"),
-        (
-            COLUMNS.replace(" VBP", ""),
-            {},
-            r"line 2: found 2 columns \(bark, B-VP\), expected 3 as in line 1\. If cells",
-        ),
-        (
-            "\n\n" + COLUMNS.replace("VB ", "VB x "),
-            {},
-            r"line 7: found 4 columns \(Go, VB, x, B-VP\), expected 3 as in line 3",
-        ),
-        (
-            "a\tX\nb\t\n",
-            {"separator": "\t"},
-            r"line 2: found nothing in tag_column=-1, expected a tag: 2 columns \(b, \)",
-        ),
-        ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: found nothing in token_column=0, expected a token"),
-        ("a\tX\nb\tX\tY\n", {"separator": "\t"}, r"line 2: found 3 columns \(b, X, Y\), expected 2 as in line 1\.$"),
-        (b"a X\n\ncaf\xe9 X\n", {}, r'line 3 is not utf-8: byte 0xe9 .* such as encoding="latin-1"'),
-        (gzip.compress(b"a X\n" * 30_000 + b"caf\xe9 X\n", mtime=0), {}, "line 30001 is not utf-8: byte 0xe9"),
-        (gzip.compress(COLUMNS.encode(), mtime=0)[:-9], {}, "is a truncated or damaged gzip file"),
-    ],
-)
-def test_what_is_wrong_with_columns_is_said_with_file_and_line(write, content, options, message):
-    fails(message, write(content), **options)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "options", "message"),
-    [
-        (
-            "\tVERB\tVB\t",
-            "\tVERB\t",
-            {},
-            r"line 8: found 9 columns \(4, bark, .*\) between tabs, expected 10 \(CoNLL-U\)",
-        ),
-        ("5\tat", "five\tat", {}, r"line 10: found 'five', expected a token's number \(CoNLL-U\), such as 1"),
-        ("\tADP\t", "\t_\t", {}, "line 10: found nothing in tag_column=3, expected a tag: 10 columns"),
-        ("\tADP\t", "\t\t", {}, "line 10: found nothing in tag_column=3, expected a tag"),
-        ("\tADP\t", "\t_\t", {"tag_column": -7}, "line 10: found nothing in tag_column=-7, expected a tag"),
-        ("\tIN\t", "\t_\t", {"tag_column": 4}, "line 10: found nothing in tag_column=4, expected a tag"),
-        ("\tbark\tbark\t", "\t\tbark\t", {}, "line 8: found nothing in token_column=1, expected a token"),
-        ("\tdog", "\tdog", {"tag_column": 10}, "line 4: found 10 columns .* expected at least 11 for tag_column=10"),
-        ("\tdog", "\tdog", {"tag_column": 1}, "token_column=1 and tag_column=1 are the same one"),
-    ],
-)
-def test_what_is_wrong_with_conllu_is_said_with_file_and_line(write, old, new, options, message):
-    assert old in CONLLU
-    fails(message, write(CONLLU.replace(old, new), "train.conllu"), **options)
-
-
 def test_arguments_that_cannot_be_are_refused(write):
     path = write(COLUMNS)
     with pytest.raises(FileNotFoundError, match=r"Did you mean 'train\.txt'"):
@@ -312,18 +129,6 @@ def test_a_split_needs_a_tag_for_each_token(tokens, tags, message):
 
 
 # Every character but those that lay out a file: blanks, ends of lines, the mark that begins a file in utf-8.
-cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n\ufeff"), min_size=1, max_size=6)
-splits = st.lists(st.lists(st.tuples(cells, cells), min_size=1, max_size=5), min_size=1, max_size=5)
-
-
-@given(splits, st.sampled_from([" ", "\t", "  "]), st.booleans())
-@settings(max_examples=150, deadline=None)
-def test_columns_that_were_written_are_read_back(tmp_path_factory, sentences, separator, zipped):
-    split = TaggedSplit(*([[pair[i] for pair in sentence] for sentence in sentences] for i in (0, 1)))
-    content = written(split, separator).encode()
-    path = tmp_path_factory.getbasetemp() / "written.txt"
-    path.write_bytes(gzip.compress(content, mtime=0) if zipped else content)
-    assert read_columns(path) == read_columns(path, separator=separator) == split
 
 
 @pytest.mark.parametrize(("sentences", "held_out"), [(2, 1), (9, 1), (10, 1), (39, 3), (40, 4)])

@@ -2,23 +2,18 @@
 
 import dataclasses
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import keras_tuner
-import numpy as np
 import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.tuning import report
 from dense_lstm_zoo.tuning import trial as trials
 from dense_lstm_zoo.tuning.budget import fit_width, parse_count
@@ -335,75 +330,3 @@ def test_the_report_is_a_page_that_a_browser_shows(fake, tmp_path):
         [*command, f"--screenshot={tmp_path / 'page.png'}", page], capture_output=True, timeout=120, check=True
     )
     assert (tmp_path / "page.png").stat().st_size > 20_000
-
-
-TINY = ["--batch-size", "400", "--epochs", "1", "--embedding-dim", "6"]
-
-
-def test_a_real_sweep_from_the_command_line(tmp_path, capsys):
-    command = ["tune", "bilstm", "--dataset", "demo", "--run-dir", str(tmp_path / "s"), *TINY]
-    assert main([*command, "--search", "unit=3,4"]) == 2
-    assert "Did you mean 'units'" in capsys.readouterr().err
-    command += ["--tuner", "grid", "--search", "units=3", "--seeds", "2"]
-    assert main(command) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert re.match(r"trial 0000: units=3: dev_accuracy 0\.\d+, best 0\.\d+ \(trial 0000\), \d+ s$", lines[0])
-    result = json.loads((tmp_path / "s" / "trials" / "0000" / "result.json").read_text())
-    bundles = [zoo.load(tmp_path / "s" / "trials" / "0000" / "runs" / f"seed{seed}") for seed in (1, 2)]
-    assert result["dev_accuracy"] == pytest.approx(np.mean([b.metrics["dev_accuracy"] for b in bundles]))
-    assert not any("test_accuracy" in bundle.metrics for bundle in bundles)  # searched on dev alone
-    test = json.loads((tmp_path / "s" / "trials" / "0000" / "test.json").read_text())["test_accuracy"]
-    corpus = zoo.load_corpus("demo")
-    assert test["runs"] == pytest.approx([bundle.evaluate(corpus.test)["accuracy"] for bundle in bundles])
-    assert any(f"test_accuracy {test['mean']:.4f}" in line for line in lines)
-    events = b"".join(path.read_bytes() for path in (tmp_path / "s" / "tensorboard" / "0000").iterdir())
-    assert all(word in events for word in (b"_hparams_/session_start_info", b"units", b"dev_accuracy"))
-
-
-@pytest.mark.slow
-def test_a_file_of_ones_own_over_folds_and_a_trial_that_needs_all_memory(tmp_path, capsys):
-    rows = [f"{word} film,{label}" for word, label in (("good", "pos"), ("bad", "neg")) for _ in range(40)]
-    (tmp_path / "mine.csv").write_text("\n".join(["text,label", *rows]) + "\n")
-    command = ["tune", "bilstm", "--dataset", "csv", "--train-file", str(tmp_path / "mine.csv"), *TINY, "--folds", "2"]
-    command += ["--tuner", "grid", "--search", "units=3,400000", "--run-dir", str(tmp_path / "s")]
-    assert main(command) == 0
-    table = pd.read_csv(tmp_path / "s" / "results.csv", dtype={"trial": str})
-    assert table["status"].tolist() == ["completed", "failed"]
-    assert table["units"].tolist() == [3, 400_000]
-    assert table["reason"].iloc[1].startswith("out of memory: ")
-    runs = sorted((tmp_path / "s" / "trials" / table["trial"].iloc[0] / "runs").iterdir())
-    assert [run.name for run in runs] == ["fold01_seed1", "fold02_seed1"]
-    scores = [zoo.load(run).metrics["dev_accuracy"] for run in runs]
-    assert table["score"].iloc[0] == pytest.approx(np.mean(scores))
-    test = json.loads((runs[0].parents[1] / "test.json").read_text())["test_accuracy"]
-    assert len(test["runs"]) == 2
-    assert "out of memory" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_kill_9_of_a_sweep_loses_no_trial_and_the_running_one_goes_on(tmp_path):
-    options = {"space": {"units": [4, 5, 6]}, "tuner": "grid", "batch_size": 20, "epochs": 6, "embedding_dim": 8}
-    code = f"import dense_lstm_zoo as zoo; zoo.tune('bilstm', 'demo', {str(tmp_path / 's')!r}, **{options!r})"
-    process = subprocess.Popen([sys.executable, "-c", code])
-    state = tmp_path / "s" / "trials" / "0001" / "runs" / "seed1.unfinished" / "state.json"
-    deadline = time.monotonic() + 300
-    while not state.is_file() or len(json.loads(state.read_text())["history"]) < 2:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.2)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    first = (tmp_path / "s" / "trials" / "0000" / "result.json").read_bytes()
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
-    assert (tmp_path / "s" / "trials" / "0000" / "result.json").read_bytes() == first
-    log = (tmp_path / "s" / "trials" / "0001" / "log.txt").read_text()
-    assert "going on after epoch" in log
-    table = pd.read_csv(tmp_path / "s" / "results.csv")
-    assert sorted(table["units"]) == [4, 5, 6]
-    whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **options)
-    columns = ["units", "score"]
-    pd.testing.assert_frame_equal(
-        table.sort_values("units", ignore_index=True)[columns],
-        whole.trials.sort_values("units", ignore_index=True)[columns],
-        check_dtype=False,
-    )
