@@ -1,9 +1,7 @@
-import collections
 import dataclasses
 import functools
 import hashlib
 import http.server
-import os
 import subprocess
 import sys
 import threading
@@ -14,7 +12,7 @@ import pytest
 from dense_lstm_zoo.data import corpora, readers
 from dense_lstm_zoo.data import download as download_module
 from dense_lstm_zoo.data.corpora import fetch, find_file, list_corpora, load_corpus
-from dense_lstm_zoo.data.corpus import Corpus, Split, split_dev
+from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.data.download import DownloadError
 
 TRAIN_LINES = [
@@ -26,12 +24,6 @@ TRAIN_LINES = [
     "NUM:date When was Ozzy Osbourne born ?",
 ]
 TEST_LINES = ["NUM:date When did Hawaii become a state ?", "LOC:city What county is Modesto , California in ?"]
-
-
-@pytest.fixture
-def real_data():
-    if not os.environ.get("DENSE_LSTM_ZOO_DATA"):
-        pytest.skip("needs the benchmark files: set DENSE_LSTM_ZOO_DATA to the folder that holds trec/")
 
 
 @pytest.fixture
@@ -113,7 +105,7 @@ def test_a_split_whose_texts_and_labels_differ_in_number_is_refused():
 
 
 @pytest.mark.parametrize(("name", "labels"), [("trec", 6), ("trec_fine", 50)])
-def test_the_real_trec_has_its_published_counts(real_data, name, labels):
+def test_the_real_trec_has_its_published_counts(data_folder, name, labels):
     corpus = load_corpus(name)
     assert (len(corpus.train), corpus.dev, len(corpus.test)) == (5452, None, 500)
     assert len(corpus.label_names) == labels
@@ -121,7 +113,7 @@ def test_the_real_trec_has_its_published_counts(real_data, name, labels):
     assert set(corpus.train.labels) == set(range(labels))
 
 
-def test_the_real_trec_begins_with_its_known_questions_and_labels(real_data):
+def test_the_real_trec_begins_with_its_known_questions_and_labels(data_folder):
     coarse, fine = load_corpus("trec"), load_corpus("trec_fine")
     assert coarse.label_names == ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
     assert coarse.train.texts[:2] == [
@@ -137,7 +129,7 @@ def test_the_real_trec_begins_with_its_known_questions_and_labels(real_data):
 
 
 def test_the_real_trec_in_its_original_bytes_has_the_published_checksum_and_reads_the_same(
-    real_data, tmp_path, monkeypatch
+    data_folder, tmp_path, monkeypatch
 ):
     expected = load_corpus("trec")
     (tmp_path / "trec").mkdir()
@@ -271,71 +263,3 @@ def test_a_failed_fetch_names_file_address_and_both_places_for_it(home, tmp_path
         "$DENSE_LSTM_ZOO_DATA/trec/TREC_10.label",
     ):
         assert part in str(caught.value)
-
-
-def made_corpus(counts):
-    labels = [label for label, count in enumerate(counts) for _ in range(count)]
-    texts = [f"text {i}" for i in range(len(labels))]
-    names = tuple(f"label {label}" for label in range(len(counts)))
-    return Corpus("made", names, Split(texts, labels), None, Split(["t"], [0]))
-
-
-def test_split_dev_is_disjoint_and_complete_and_keeps_text_and_label_together():
-    corpus = made_corpus([50, 30, 20])
-    split = split_dev(corpus)
-    pairs = [list(zip(part.texts, part.labels, strict=True)) for part in (split.train, split.dev)]
-    assert not set(pairs[0]) & set(pairs[1])
-    assert sorted(pairs[0] + pairs[1]) == sorted(zip(corpus.train.texts, corpus.train.labels, strict=True))
-    assert (split.name, split.label_names, split.test) == (corpus.name, corpus.label_names, corpus.test)
-
-
-@pytest.mark.parametrize(
-    ("counts", "fraction", "expected"),
-    [
-        ([50, 30, 20], 0.1, [5, 3, 2]),
-        ([500, 4, 4, 4], 0.25, [125, 1, 1, 1]),
-        ([15, 15, 10], 0.1, [2, 1, 1]),
-        ([1, 1, 98], 0.5, [0, 0, 50]),
-        ([3, 7], 0.99, [2, 6]),
-    ],
-)
-def test_split_dev_holds_out_each_label_in_proportion_and_leaves_each_one_example(counts, fraction, expected):
-    held_out = collections.Counter(split_dev(made_corpus(counts), fraction).dev.labels)
-    assert [held_out[label] for label in range(len(counts))] == expected
-
-
-def test_split_dev_depends_on_the_seed_and_on_nothing_else():
-    corpus = made_corpus([50, 50])
-    assert split_dev(corpus, seed=3) == split_dev(corpus, seed=3)
-    assert split_dev(corpus, seed=3).dev.texts != split_dev(corpus, seed=4).dev.texts
-    # The published protocol must hold out the same questions on every machine and under every later numpy.
-    assert split_dev(made_corpus([4, 4]), 0.5).dev.texts == ["text 0", "text 2", "text 6", "text 7"]
-
-
-def test_split_dev_of_the_real_trec_takes_a_tenth_and_leaves_every_fine_label_in_training(real_data):
-    split = split_dev(load_corpus("trec_fine"))
-    assert (len(split.train), len(split.dev)) == (4907, 545)
-    assert set(split.train.labels) == set(range(50))
-
-
-def test_split_dev_returns_a_corpus_that_has_a_dev_set_as_it_is():
-    corpus = dataclasses.replace(made_corpus([5, 5]), dev=Split(["d"], [1]))
-    assert split_dev(corpus) is corpus
-
-
-@pytest.mark.parametrize("fraction", [0, 0.0, -0.1, 1, 1.5, float("nan"), True, "0.1", None])
-def test_split_dev_refuses_an_impossible_fraction(fraction):
-    with pytest.raises(ValueError, match=r"fraction must be .*; received"):
-        split_dev(made_corpus([5, 5]), fraction)
-
-
-def test_split_dev_refuses_to_return_an_empty_dev_set():
-    with pytest.raises(ValueError, match=r"fraction=0\.5 of 3 training examples leaves none for dev"):
-        split_dev(made_corpus([1, 1, 1]), 0.5)
-    with pytest.raises(ValueError, match=r"fraction=0\.1 of 4 training examples leaves none"):
-        split_dev(made_corpus([2, 2]), 0.1)
-
-
-def test_split_dev_refuses_a_seed_that_is_no_natural_number():
-    with pytest.raises(ValueError, match="seed must be an integer of at least 0; received -1"):
-        split_dev(made_corpus([5, 5]), seed=-1)

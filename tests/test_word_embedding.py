@@ -1,0 +1,56 @@
+"""Word vectors: frozen words are never trained, ids have their bounds, scaled vectors move as far as told."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dense_lstm_zoo import layers
+
+
+def test_frozen_words_are_looked_up_and_never_trained():
+    embedding = layers.WordEmbedding(6, 2, num_frozen_words=3)
+    matrix = np.arange(12.0).reshape(6, 2)
+    embedding.set_matrix(matrix)
+    ids = np.array([[0, 2, 3, 5]])
+    np.testing.assert_array_equal(embedding(ids)[0], matrix[ids[0]])
+    assert [w.shape for w in embedding.trainable_weights] == [(3, 2)]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(embedding(ids) * np.array([1.0, 2.0, 3.0, 4.0], np.float32)[:, None])
+    gradient = tf.convert_to_tensor(tape.gradient(loss, embedding.table.value)).numpy()
+    assert gradient[:, 0].tolist() == [1, 0, 2]
+    assert not layers.WordEmbedding(6, 2, trainable=False).trainable_weights
+
+
+def test_ids_outside_the_vocabulary_are_an_error_not_another_word():
+    for frozen in (0, 3):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
+            layers.WordEmbedding(6, 2, num_frozen_words=frozen)(np.array([[6]]))
+
+
+def test_a_step_of_adam_moves_scaled_word_vectors_so_many_times_as_far():
+    matrix, moved = np.random.default_rng(0).normal(size=(6, 2)), {}
+    for scale in (1.0, 0.25):
+        embedding = layers.WordEmbedding(6, 2, num_frozen_words=2, update_scale=scale)
+        embedding.set_matrix(matrix)
+        ids = np.arange(6)[None]
+        np.testing.assert_allclose(embedding(ids)[0], matrix, rtol=1e-6)
+        model = keras.Sequential([keras.Input((6,), dtype="int32"), embedding])
+        model.compile(keras.optimizers.Adam(0.01), "mse")
+        model.fit(ids, np.zeros((1, 6, 2)), verbose=0)
+        moved[scale] = embedding(ids)[0].numpy() - matrix
+    np.testing.assert_allclose(np.abs(moved[1.0][:4]), 0.01, rtol=1e-3)
+    np.testing.assert_allclose(moved[0.25][:4], 0.25 * moved[1.0][:4], rtol=1e-3)
+    np.testing.assert_allclose(moved[0.25][4:], 0, atol=1e-6)
+
+
+def test_embedding_saves_and_loads(tmp_path):
+    ids = keras.Input((None,), dtype="int32")
+    embedding = layers.WordEmbedding(6, 2, num_frozen_words=3, update_scale=0.5)
+    model = keras.Model(ids, [embedding(ids), layers.SequenceLengths()(ids)])
+    model.save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    given = np.array([[5, 2, 0], [1, 0, 0]])
+    for ours, theirs in zip(model(given), again(given), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert again(given)[1].numpy().tolist() == [2, 1]
