@@ -71,16 +71,16 @@ RECIPES = (
         models={
             "dense_lstm_lm": {
                 **{"num_layers": 3, "units": 400, "embedding_dim": 400, "softmax": "tied"},
-                **{"dropout": 0.3, "input_dropout": 0.4, "output_dropout": 0.4, "variational_dropout": True},
-                **{"embedding_dropout": 0.1, "weight_dropout": 0.5},
+                **{"dropout": 0.5, "input_dropout": 0.5, "output_dropout": 0.5, "variational_dropout": True},
+                **{"embedding_dropout": 0.1, "weight_dropout": 0.5, "weight_decay": 0.02},
                 **{"optimizer": "adam", "learning_rate": 0.002, "clip_norm": 10.0, "average": 0.999},
             }
         },
         batch_size=20,
         num_steps=48,
-        epochs=20,
-        patience=20,
-        learning_rate_decay=0.8,
-        decay_after=8,
+        epochs=24,
+        patience=24,
+        learning_rate_decay=0.75,
+        decay_after=12,
     ),
 )
