@@ -81,7 +81,8 @@ class GatedContextWindow(keras.layers.Layer):
             boundary = ops.cast(self.boundary, inputs.dtype)
             ends = ops.broadcast_to(boundary, (batch, self.size // 2, features))
             around = ops.concatenate([ends, ops.where(real, inputs, boundary), ends], axis=1)
-        window = ops.stack([around[:, i : i + time] for i in range(self.size)], axis=2)
+        # ops.slice, as the gradient of around[:, i : i + time] is copied number by number.
+        window = ops.stack([ops.slice(around, (0, i, 0), (batch, time, features)) for i in range(self.size)], axis=2)
         flat = ops.reshape(window, (batch, time, self.size * features))
         if self.gated:
             gates = ops.sigmoid(ops.matmul(flat, self.gate_kernel) + self.gate_bias)

@@ -14,9 +14,9 @@ class FusedAdam(keras.optimizers.Adam):
 
     Keras' own step is a dozen ops, each of which reads and writes arrays as large as the weight: of a table of word
     vectors that takes longer than the layers above it. Settings, states and, but for rounding, the numbers are Keras',
-    with one exception. The gradients of a word that a batch holds more than once add up before they are squared, as
-    Kingma and Ba 2015 have it; Keras' squares each, unless it clips them. On other backends, under a distribution
-    strategy and with ``amsgrad`` it is Keras' step that runs.
+    with one exception. The gradients of a word that a batch holds more than once add up before anything is done with
+    them, as Kingma and Ba 2015 have it; Keras' takes the clipping norm over each of them and, unless it clips, squares
+    each. On other backends, under a distribution strategy and with ``amsgrad`` it is Keras' step that runs.
 
     Args:
         *args: Arguments of ``keras.optimizers.Adam``.
@@ -28,6 +28,11 @@ class FusedAdam(keras.optimizers.Adam):
         >>> print(weight.numpy().round(4))
         [0.9 2.1]
     """
+
+    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+        """Take a step, after the gradients of a word have added up."""
+        grads = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads]
+        super().apply(grads, trainable_variables)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Move one weight, and its two moments, by one step."""
@@ -47,5 +52,5 @@ class FusedAdam(keras.optimizers.Adam):
             beta1=tf.cast(self.beta_1, dtype),
             beta2=tf.cast(self.beta_2, dtype),
             epsilon=tf.cast(self.epsilon, dtype),
-            grad=tf.cast(tf.convert_to_tensor(gradient), dtype),  # rows of a table that was looked up, spread out
+            grad=tf.cast(gradient, dtype),
         )
