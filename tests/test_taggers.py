@@ -99,7 +99,7 @@ def test_our_own_recipe_is_for_every_tagger():
     for name in MODELS:
         arguments = registry.resolve(name, {}, "batched", complete=False)
         assert (arguments["units"], arguments["optimizer"], arguments["clip_norm"]) == (128, "adam", 5.0)
-    assert zoo.get_recipe("batched").batch_size == 32
+    assert zoo.get_recipe("batched").batch_size == 64
 
 
 def test_without_skips_the_two_bilstm_taggers_are_one_and_the_same():
