@@ -46,34 +46,32 @@ def main() -> None:
     for recipe, model in models.items():
         name = "_".join([recipe, *options.set]).replace("=", "_")
         run_dir = Path(options.run_dir) / options.dataset / name
+        values = [options.dataset, recipe, " ".join(options.set), protocols.seeds(options.seeds)]
+        key = dict(zip(KEY, values, strict=True))
         if not options.so_far:
             settings = protocols.parse_settings(options.set)
             result = zoo.run_protocol(model, options.dataset, run_dir, seeds=options.seeds, recipe=recipe, **settings)
-            tables.merge(
-                tables.LANGUAGE_MODEL, [{**_key(recipe, options), **_row(recipe, model, options, result)}], KEY
-            )
-        tables.merge(CURVES, _curves(_key(recipe, options), run_dir), [*KEY, "run", "epoch"])
+            tables.merge(tables.LANGUAGE_MODEL, [{**key, **_row(recipe, model, options, result)}], KEY)
+        curves = [
+            {**key, "run": run, "epoch": epoch, "dev_perplexity": perplexity}
+            for run in (f"seed{seed + 1}" for seed in range(options.seeds))
+            for epoch, perplexity in enumerate(_dev_perplexities(run_dir, run), start=1)
+        ]
+        if not curves:
+            raise SystemExit(f"error: {run_dir} holds no run that has ended an epoch")
+        tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
         draw()
         tables.update_readme()
 
 
-def _key(recipe: str, options: argparse.Namespace) -> dict[str, str]:
-    values = [options.dataset, recipe, " ".join(options.set), protocols.seeds(options.seeds)]
-    return dict(zip(KEY, values, strict=True))
-
-
-def _curves(key: dict[str, str], run_dir: Path) -> list[dict[str, Any]]:
-    """Return a row per run and epoch, of runs that have ended and of those that have not."""
-    histories = {path.parent.name: pd.read_csv(path) for path in sorted(run_dir.glob("*/history.csv"))}
-    for path in sorted(run_dir.glob("*.unfinished/state.json")):
-        histories[path.parent.stem] = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["history"])
-    if not histories:
-        raise SystemExit(f"error: {run_dir} holds no run that has ended an epoch")
-    return [
-        {**key, "run": run, "epoch": epoch, "dev_perplexity": perplexity}
-        for run, history in histories.items()
-        for epoch, perplexity in enumerate(history["val_perplexity"], start=1)
-    ]
+def _dev_perplexities(run_dir: Path, run: str) -> list[float]:
+    """Return those of a run's epochs, whether it has ended or not."""
+    ended, unfinished = run_dir / run / "history.csv", run_dir / f"{run}.unfinished" / "state.json"
+    if ended.is_file():
+        return list(pd.read_csv(ended)["val_perplexity"])
+    if unfinished.is_file():
+        return [epoch["val_perplexity"] for epoch in json.loads(unfinished.read_text(encoding="utf-8"))["history"]]
+    return []
 
 
 def _model(recipe: str) -> str:

@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -36,10 +37,12 @@ def run(tmp_path_factory):
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file and return its path."""
+    """Write a file and return its path; a list becomes lines of JSON."""
 
     def _write(content, name="train.txt"):
         path = tmp_path / name
+        if isinstance(content, list):
+            content = "".join(json.dumps(row) + "\n" for row in content)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 

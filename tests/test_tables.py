@@ -1,23 +1,8 @@
-import json
 import re
 
 import pytest
 
 from dense_lstm_zoo.data.tables import read_table_corpus
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a file and return its path; a list becomes lines of JSON."""
-
-    def _write(content, name="train.csv"):
-        path = tmp_path / name
-        if isinstance(content, list):
-            content = "".join(json.dumps(row) + "\n" for row in content)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return _write
 
 
 def read_csv(path, **options):

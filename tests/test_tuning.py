@@ -1,4 +1,4 @@
-"""Sweeps: spaces, budgets, tuners that lose nothing, and one real sweep; kills of real processes are slow tests."""
+"""Sweeps: spaces, budgets, tuners that lose nothing, reports; their trials are made up (real: test_real_sweep.py)."""
 
 import dataclasses
 import json

@@ -1,6 +1,6 @@
 """The sides of the language model's comparison: a dense LSTM in our layers, in stock Keras layers and in PyTorch.
 
-All compute the same function of the same weights (tests.test_peers.py), take the same steps (SGD, one clipping norm
+All compute the same function of the same weights (tests/test_peers.py), take the same steps (SGD, one clipping norm
 over all gradients, a loss summed over a window's steps) and carry the state from window to window. Ours is what
 ``zoo.build`` returns, its perplexity included; the stock one has no metric, as its loss tells the perplexity.
 """

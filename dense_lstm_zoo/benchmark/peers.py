@@ -1,6 +1,6 @@
 """The sides of a comparison: one DC-Bi-LSTM classifier in our layers, in stock Keras layers and in PyTorch.
 
-All compute the same function of the same weights (tests.test_peers.py). Prediction is the model as one traced
+All compute the same function of the same weights (tests/test_peers.py). Prediction is the model as one traced
 function for both Keras sides, and the module under ``inference_mode`` for PyTorch. Each turn begins with one untimed
 step.
 

@@ -1,6 +1,6 @@
 """The sides of the pooling's comparison: all layers computed together, and Algorithm 1 as a loop over them.
 
-Both compute the same function of the same weights (tests.test_peers.py): dynamic interaction between the states of
+Both compute the same function of the same weights (tests/test_peers.py): dynamic interaction between the states of
 the layers of DC-Bi-LSTM, 14 x 13 and 100, with a softmax on top.
 """
 

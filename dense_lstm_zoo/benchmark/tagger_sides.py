@@ -1,6 +1,6 @@
 """The sides of the tagger's comparison: a gated-skip Bi-LSTM in our layer, and its cell in ``keras.layers.RNN``.
 
-Both compute the same function of the same weights (tests.test_peers.py) and take the same steps: SGD on the mean
+Both compute the same function of the same weights (tests/test_peers.py) and take the same steps: SGD on the mean
 cross-entropy of the tokens, dropout on what the first and the last layer pass up. All rows are full, but both sides are
 given lengths or a mask and honour them, as they must with real text.
 """
