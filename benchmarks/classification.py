@@ -32,6 +32,7 @@ PAPER = {
 }
 
 
+@protocols.plain_errors()
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(

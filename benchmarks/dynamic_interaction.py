@@ -48,6 +48,7 @@ MODELS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 POOLINGS = tuple(MODELS["stack"])
 
 
+@protocols.plain_errors()
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(
@@ -63,13 +64,10 @@ def main() -> None:
     parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
     parser.add_argument("--run-dir", default="runs/dynamic_interaction", help="default: runs/dynamic_interaction")
     options = parser.parse_args()
-    try:
-        for encoder in options.encoders:
-            checks.one_of("encoder", encoder, MODELS)
-        for pooling in options.poolings:
-            checks.one_of("pooling", pooling, POOLINGS)
-    except ValueError as error:
-        raise SystemExit(f"error: {error}") from None
+    for encoder in options.encoders:
+        checks.one_of("encoder", encoder, MODELS)
+    for pooling in options.poolings:
+        checks.one_of("pooling", pooling, POOLINGS)
     protocols.vector_file(options.vectors)  # a missing one fails before any training
     for encoder in options.encoders:
         for pooling in options.poolings:

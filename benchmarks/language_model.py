@@ -27,6 +27,7 @@ CURVES = tables.ROOT / "results" / "language_model_curves.csv"
 PICTURE = tables.ROOT / "results" / "language_model.png"
 
 
+@protocols.plain_errors()
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(
@@ -58,7 +59,7 @@ def main() -> None:
             for epoch, perplexity in enumerate(_dev_perplexities(run_dir, run), start=1)
         ]
         if not curves:
-            raise SystemExit(f"error: {run_dir} holds no run that has ended an epoch")
+            raise ValueError(f"{run_dir} holds no run that has ended an epoch")
         tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
         draw()
         tables.update_readme()
@@ -77,7 +78,7 @@ def _dev_perplexities(run_dir: Path, run: str) -> list[float]:
 def _model(recipe: str) -> str:
     models = list(zoo.get_recipe(recipe).models)
     if len(models) != 1 or models[0] not in zoo.list_models(task="language_model"):
-        raise SystemExit(f"error: {recipe} is no recipe of a language model")
+        raise ValueError(f"{recipe} is no recipe of a language model")
     return models[0]
 
 

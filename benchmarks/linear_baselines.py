@@ -22,7 +22,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 import dense_lstm_zoo as zoo
-from benchmarks import tables
+from benchmarks import protocols, tables
 from benchmarks.classification import KEY
 from dense_lstm_zoo.data.corpus import Corpus, cross_validation_fold, split_dev
 
@@ -38,6 +38,7 @@ PAPER = {
 }
 
 
+@protocols.plain_errors()
 def main(argv: list[str] | None = None) -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import platform
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data.corpora import find_file
+
+
+@contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """End a script with one line where what it was asked for is wrong, as the command line does."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError) as error:
+        raise SystemExit(f"error: {error}") from error
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +35,7 @@ def vector_file(name: str | None) -> Path | None:
     """Return the vectors that an argument names: a path, or a name in the data's vectors folder."""
     found = name and (find_file("vectors", name) or Path(name))
     if found and not found.is_file():
-        raise SystemExit(f"error: there are no vectors {name}")
+        raise FileNotFoundError(f"there are no vectors {name}")
     return found or None
 
 

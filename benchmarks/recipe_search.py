@@ -17,13 +17,14 @@ from pathlib import Path
 
 import dense_lstm_zoo as zoo
 from benchmarks import tables
-from benchmarks.protocols import parse_settings, read_versions, vector_file
+from benchmarks.protocols import parse_settings, plain_errors, read_versions, vector_file
 from dense_lstm_zoo.data.corpus import cross_validation_fold
 
 RESULTS = tables.ROOT / "results" / "recipe_search.csv"
 KEY = ["dataset", "model", "recipe", "settings", "vectors"]
 
 
+@plain_errors()
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(

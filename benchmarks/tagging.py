@@ -25,6 +25,7 @@ PICTURE = tables.ROOT / "results" / "tagging_depth.png"
 MEASURES = ("accuracy", "f1")
 
 
+@protocols.plain_errors()
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(

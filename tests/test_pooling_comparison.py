@@ -43,14 +43,3 @@ def test_curves_are_drawn_a_panel_a_corpus_and_encoder(tmp_path, monkeypatch):
     pd.concat(rows).to_csv(dynamic_interaction.CURVES, index=False)
     dynamic_interaction.draw()
     assert {panel: list(runs) for panel, runs in drawn[0].items()} == {"trec, stack": ["mean"], "trec, dense": ["mean"]}
-
-
-def test_unknown_encoders_and_poolings_fail_before_any_training(monkeypatch):
-    for arguments, message in (
-        (["--encoders", "stakc"], "Did you mean 'stack'"),
-        (["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
-        (["--vectors", "none.txt"], "there are no vectors none.txt"),
-    ):
-        monkeypatch.setattr("sys.argv", ["dynamic_interaction", *arguments])
-        with pytest.raises(SystemExit, match=message):
-            dynamic_interaction.main()

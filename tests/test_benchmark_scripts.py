@@ -1,0 +1,36 @@
+"""The scripts that make the rows of results/: what a user gets wrong is one plain line, before any training."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+BAD = [
+    ("classification", ["--models", "dc_bilstn"], "Did you mean 'dc_bilstm'"),
+    ("classification", ["--dataset", "demo", "--recipe", "ding2019"], "Did you mean 'ding2018'"),
+    ("classification", ["--vectors", "none.txt"], "there are no vectors none.txt"),
+    ("dynamic_interaction", ["--encoders", "stakc"], "Did you mean 'stack'"),
+    ("dynamic_interaction", ["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
+    ("dynamic_interaction", ["--vectors", "none.txt"], "there are no vectors none.txt"),
+    ("language_model", ["--recipes", "godin2017_dens_200x2"], "Did you mean 'godin2017_dense_200x2'"),
+    ("language_model", ["--recipes", "ding2018"], "ding2018 is no recipe of a language model"),
+    ("linear_baselines", ["--dataset", "demmo"], "Did you mean 'demo'"),
+    ("recipe_search", ["--dataset", "demo", "--try", "droput=0.5"], "Did you mean 'dropout'"),
+    ("tagging", ["--models", "bilstm_taggr"], "Did you mean 'bilstm_tagger'"),
+    ("tagging", ["--dataset", "demo", "--recipe", "bached"], "Did you mean 'batched'"),
+    ("tagging", ["--dataset", "demo", "--set", "epochs=0"], "epochs"),
+]
+
+
+@pytest.mark.parametrize(("script", "arguments", "message"), BAD)
+def test_what_is_wrong_is_said_in_one_line_and_nothing_is_left(script, arguments, message, tmp_path, monkeypatch):
+    run_dir = [] if script == "linear_baselines" else ["--run-dir", str(tmp_path / "runs")]
+    monkeypatch.setattr("sys.argv", [script, *arguments, *run_dir])
+    with pytest.raises(SystemExit) as stopped:
+        importlib.import_module(f"benchmarks.{script}").main()
+    error = str(stopped.value)
+    assert error.startswith("error: ")
+    assert message in error
+    assert "\n" not in error
+    assert list(tmp_path.iterdir()) == []
