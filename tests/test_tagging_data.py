@@ -6,17 +6,9 @@ from collections import Counter
 
 import pytest
 
-from dense_lstm_zoo.data import tagging
-from dense_lstm_zoo.data.tagging import (
-    TaggedSplit,
-    TaggingCorpus,
-    is_right,
-    merge_rare_tags,
-    read_column_files,
-    read_columns,
-    read_conll2000,
-    read_ud_ewt,
-)
+from dense_lstm_zoo.data import tagging_files
+from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus, is_right, merge_rare_tags
+from dense_lstm_zoo.data.tagging_files import read_column_files, read_columns, read_conll2000, read_ud_ewt
 from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
 
 
@@ -26,7 +18,7 @@ def numbered(sentences):
 
 
 def test_importing_the_readers_loads_no_tensorflow():
-    code = "import sys, dense_lstm_zoo.data.tagging, dense_lstm_zoo.data.demo_tagging; sys.exit('keras' in sys.modules)"
+    code = "import sys; from dense_lstm_zoo.data import tagging_files, demo_tagging; sys.exit('keras' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
@@ -69,8 +61,8 @@ def test_the_real_web_treebank_has_its_published_counts_with_both_kinds_of_tags(
 
 
 def test_a_file_that_is_not_the_published_one_is_named_with_its_counts(write, monkeypatch):
-    monkeypatch.setattr(tagging, "_CONLL2000_SIZES", ((2, 4), (1_000, 4)))
-    monkeypatch.setattr(tagging, "_UD_EWT_SIZES", ((2, 8), (2, 8), (2, 9)))
+    monkeypatch.setattr(tagging_files, "_CONLL2000_SIZES", ((2, 4), (1_000, 4)))
+    monkeypatch.setattr(tagging_files, "_UD_EWT_SIZES", ((2, 8), (2, 8), (2, 9)))
     columns, test = write(COLUMNS), write(COLUMNS, "test.txt")
     conllu, last = write(CONLLU, "train.conllu"), write(CONLLU, "test.conllu")
     with pytest.raises(
@@ -86,8 +78,8 @@ def test_a_file_that_is_not_the_published_one_is_named_with_its_counts(write, mo
 
 
 def test_the_published_readers_take_the_columns_of_their_format(write, monkeypatch):
-    monkeypatch.setattr(tagging, "_CONLL2000_SIZES", ((2, 4), (2, 4)))
-    monkeypatch.setattr(tagging, "_UD_EWT_SIZES", ((2, 8), (2, 8), (2, 8)))
+    monkeypatch.setattr(tagging_files, "_CONLL2000_SIZES", ((2, 4), (2, 4)))
+    monkeypatch.setattr(tagging_files, "_UD_EWT_SIZES", ((2, 8), (2, 8), (2, 8)))
     columns, conllu = write(COLUMNS), write(CONLLU, "train.conllu")
     chunks = read_conll2000("conll2000", [columns, columns])
     assert (chunks.train, chunks.dev) == (TaggedSplit(DOGS[:1], CHUNKS[:1]), TaggedSplit(DOGS[1:], CHUNKS[1:]))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import language, readers, tagging
+from dense_lstm_zoo.data import language, readers, tagging_files
 from dense_lstm_zoo.data.corpus import Corpus
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
 from dense_lstm_zoo.data.language import LanguageCorpus
@@ -131,7 +131,9 @@ def _sst(binary: bool, phrases: bool) -> Source:
 
 
 def _ewt(column: str) -> Source:
-    return Source("ud_english_ewt", _EWT_FILES, functools.partial(tagging.read_ud_ewt, column=column), task="tagging")
+    return Source(
+        "ud_english_ewt", _EWT_FILES, functools.partial(tagging_files.read_ud_ewt, column=column), task="tagging"
+    )
 
 
 def _two_files(folder: str, files: tuple[SourceFile, ...], labels: tuple[str, str], lines: tuple[int, int]) -> Source:
@@ -153,7 +155,7 @@ SOURCES = {
     "ptb": Source("ptb", _PTB_FILES, language.read_ptb, task="language_model"),
     "ewt_upos": _ewt("upos"),
     "ewt_xpos": _ewt("xpos"),
-    "conll2000": Source("conll2000", _CONLL_FILES, tagging.read_conll2000, task="tagging"),
+    "conll2000": Source("conll2000", _CONLL_FILES, tagging_files.read_conll2000, task="tagging"),
 }
 # The built-in corpus has one name for all tasks.
 _DEMOS = {
@@ -224,7 +226,7 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
 
 def _reader_of_own_files(name: str) -> Callable[..., Corpus | LanguageCorpus | TaggingCorpus]:
     if name in ("text", "columns"):
-        return language.read_text_files if name == "text" else tagging.read_column_files
+        return language.read_text_files if name == "text" else tagging_files.read_column_files
     from dense_lstm_zoo.data.tables import read_table_corpus
 
     return read_table_corpus
