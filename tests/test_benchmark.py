@@ -23,15 +23,10 @@ from dense_lstm_zoo.benchmark import (
     worker,
 )
 from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
+from dense_lstm_zoo.benchmark.networks import LanguageArchitecture
 from dense_lstm_zoo.benchmark.sides import Side
 from dense_lstm_zoo.benchmark.texts import TextSide
-from dense_lstm_zoo.benchmark.workloads import (
-    COLUMNS,
-    SCALING,
-    TARGETS,
-    LanguageArchitecture,
-    Settings,
-)
+from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Settings
 from tests.test_peers import BATCH, SMALL, SMALL_LANGUAGE, SMALL_POOLING, SMALL_TAGGER, TIME
 
 

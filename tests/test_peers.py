@@ -13,13 +13,13 @@ from dense_lstm_zoo.benchmark import (
     tagger_sides,
 )
 from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
-from dense_lstm_zoo.benchmark.sides import Side
-from dense_lstm_zoo.benchmark.workloads import (
+from dense_lstm_zoo.benchmark.networks import (
     Architecture,
     LanguageArchitecture,
     PoolingArchitecture,
     TaggerArchitecture,
 )
+from dense_lstm_zoo.benchmark.sides import Side
 
 SMALL = Architecture(num_dense_layers=2, dense_units=3, top_units=4, features=5, num_classes=3)
 BATCH, TIME = 4, 6

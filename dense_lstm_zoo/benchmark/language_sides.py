@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dense_lstm_zoo.benchmark.networks import LanguageArchitecture
 from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
-from dense_lstm_zoo.benchmark.workloads import LanguageArchitecture
 
 LEARNING_RATE = 1.0
 CLIP_NORM = 3.0

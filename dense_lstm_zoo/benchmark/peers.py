@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo.benchmark.measure import seconds_a_step
+from dense_lstm_zoo.benchmark.networks import Architecture
 from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
-from dense_lstm_zoo.benchmark.workloads import Architecture
 
 LEARNING_RATE = 1e-3
 

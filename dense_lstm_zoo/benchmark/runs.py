@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dense_lstm_zoo.benchmark import measure
 from dense_lstm_zoo.benchmark.measure import Worker
+from dense_lstm_zoo.benchmark.networks import TIME, Architecture, Network
 from dense_lstm_zoo.benchmark.rows import (
     BFLOAT16_TOLERANCE,
     TOLERANCE,
@@ -24,15 +25,7 @@ from dense_lstm_zoo.benchmark.rows import (
     versions,
 )
 from dense_lstm_zoo.benchmark.text_runs import epochs, pipeline, predict_texts
-from dense_lstm_zoo.benchmark.workloads import (
-    FRESH_BATCH,
-    SCALING,
-    SCALING_BASE,
-    TIME,
-    Architecture,
-    Network,
-    Settings,
-)
+from dense_lstm_zoo.benchmark.workloads import FRESH_BATCH, SCALING, SCALING_BASE, Settings
 
 MEMORY_BATCH = 32
 PEAK_SIZE = 3072  # a matrix product of 58 GFLOP

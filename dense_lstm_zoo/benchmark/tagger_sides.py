@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dense_lstm_zoo.benchmark.networks import TaggerArchitecture
 from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
-from dense_lstm_zoo.benchmark.workloads import TaggerArchitecture
 
 LEARNING_RATE = 0.02
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from dense_lstm_zoo.benchmark import language_sides, peers
 from dense_lstm_zoo.benchmark.measure import seconds_a_step
+from dense_lstm_zoo.benchmark.networks import Architecture, LanguageArchitecture
 from dense_lstm_zoo.benchmark.sides import SEED, Side
-from dense_lstm_zoo.benchmark.workloads import Architecture, LanguageArchitecture
 
 
 class TorchSide(Side):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.workloads import (
+from dense_lstm_zoo.benchmark.networks import (
     Architecture,
     LanguageArchitecture,
     PoolingArchitecture,
