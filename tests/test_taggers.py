@@ -94,12 +94,14 @@ def test_every_row_of_the_papers_tables_is_a_recipe():
         assert list(recipe.expected) == ["wsj" if name.startswith("wsj") else "ccgbank"]
 
 
-def test_our_own_recipe_is_for_every_tagger():
-    assert list(zoo.get_recipe("batched").models) == MODELS
+@pytest.mark.parametrize(("recipe", "trained"), [("batched", True), ("batched_fixed_vectors", False)])
+def test_our_own_recipes_are_for_every_tagger(recipe, trained):
+    assert list(zoo.get_recipe(recipe).models) == MODELS
     for name in MODELS:
-        arguments = registry.resolve(name, {}, "batched", complete=False)
+        arguments = registry.resolve(name, {}, recipe, complete=False)
         assert (arguments["units"], arguments["optimizer"], arguments["clip_norm"]) == (128, "adam", 5.0)
-    assert zoo.get_recipe("batched").batch_size == 64
+        assert (arguments["char_filters"], arguments["trainable_embeddings"]) == (30, trained)
+    assert zoo.get_recipe(recipe).batch_size == 64
 
 
 def test_without_skips_the_two_bilstm_taggers_are_one_and_the_same():

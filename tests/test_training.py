@@ -109,6 +109,14 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments
     assert not list(tmp_path.iterdir())
 
 
+def test_word_vectors_that_stay_random_are_warned_of(tmp_path):
+    with (
+        pytest.warns(UserWarning, match="not trained are random"),
+        pytest.raises(ValueError, match="Did you mean 'demo'"),
+    ):
+        zoo.train("bilstm_tagger", "demmo", tmp_path / "run", recipe="batched_fixed_vectors")
+
+
 def test_a_run_directory_under_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError, match="is a file"):

@@ -8,6 +8,7 @@ import importlib.metadata
 import importlib.util
 import platform
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,6 +148,8 @@ def train(
     from dense_lstm_zoo.data.corpora import load_corpus
     from dense_lstm_zoo.training.job import check_options
 
+    if vectors is None and resolved.get("trainable_embeddings") is False:
+        warnings.warn("Without vectors=... the word vectors that are not trained are random.", stacklevel=2)
     task = registry.entry(name).task
     corpus = load_corpus(dataset, task) if isinstance(dataset, str) else dataset
 
