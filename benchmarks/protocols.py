@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import PLAIN_ERRORS
 from dense_lstm_zoo.data.corpora import find_file
 
 
@@ -19,7 +20,7 @@ def plain_errors() -> Iterator[None]:
     """End a script with one line where what it was asked for is wrong, as the command line does."""
     try:
         yield
-    except (ValueError, TypeError, OSError) as error:
+    except PLAIN_ERRORS as error:
         raise SystemExit(f"error: {error}") from error
 
 

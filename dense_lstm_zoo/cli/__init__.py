@@ -8,6 +8,9 @@ from collections.abc import Sequence
 
 from dense_lstm_zoo.cli.parser import parser
 
+# What is wrong with what a user asked for, or with what came of it: one line tells, without a traceback.
+PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 2 for bad input, 130 after Ctrl-C."""
@@ -19,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run(**arguments)
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, TypeError, OSError, ArithmeticError) as error:
+    except PLAIN_ERRORS as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
