@@ -146,6 +146,7 @@ def train(
     check_settings({**settings, "dev_every": dev_every, "pause_after": pause_after})
 
     from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.training.allocator import keep_freed_memory
     from dense_lstm_zoo.training.job import check_options
 
     if vectors is None and resolved.get("trainable_embeddings") is False:
@@ -165,6 +166,7 @@ def train(
     settings = {setting: getattr(protocol, setting) if v is None else v for setting, v in settings.items()}
     settings["seed"] = seed
     keras.utils.set_random_seed(seed)
+    keep_freed_memory()
     job = job_class(corpus, options, settings, protocol)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
     say(job.found())
