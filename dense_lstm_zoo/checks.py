@@ -25,7 +25,7 @@ def unknown_name(kind: str, received: object, accepted: Iterable[str]) -> ValueE
     names = sorted(accepted)
     near = difflib.get_close_matches(str(received), names, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return ValueError(f"Unknown {kind} {received!r}.{hint} Accepted: {', '.join(names)}.")
+    return ValueError(f"Unknown {kind} {received!r}.{hint} Accepted: {', '.join(names) or 'none'}.")
 
 
 def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:

@@ -120,7 +120,7 @@ def resolve(
     for argument in arguments:
         if argument not in known:
             raise checks.unknown_name(f"argument of {name}:", argument, known)
-    resolved = {**known, **(get_recipe(recipe).arguments_for(name) if recipe else {}), **arguments}
+    resolved = {**known, **(get_recipe(recipe, model=name).arguments_for(name) if recipe else {}), **arguments}
     missing = [argument for argument, value in resolved.items() if value is REQUIRED]
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")

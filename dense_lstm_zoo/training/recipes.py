@@ -23,13 +23,13 @@ def list_recipes(*, model: str | None = None) -> list[str]:
     return [name for name, recipe in RECIPES.items() if model is None or model in recipe.models]
 
 
-def get_recipe(name: str) -> Recipe:
-    """Return a recipe by name, else raise ``ValueError`` with near matches.
+def get_recipe(name: str, *, model: str | None = None) -> Recipe:
+    """Return a recipe by name, else raise ``ValueError`` with near matches among all, or among those of ``model``.
 
     Example:
         >>> get_recipe("ding2018").expected["trec"]
         95.6
     """
     if name not in RECIPES:
-        raise checks.unknown_name("recipe", name, RECIPES)
+        raise checks.unknown_name("recipe", name, list_recipes(model=model))
     return RECIPES[name]
