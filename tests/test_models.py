@@ -31,23 +31,17 @@ def test_padding_and_company_never_change_the_logits(name):
 
 
 @models
-def test_fit_trains_every_trainable_weight_and_leaves_frozen_words_alone(name):
-    model = harness.tiny(name, embedding_dropout=0.0, dropout=0.0)
-    before = {w.path: w.numpy() for w in model.weights}
-    model.fit(harness.ids(9), harness.labels(9), epochs=2, verbose=0)
-    changed = {w.path for w in model.weights if not np.array_equal(before[w.path], w.numpy())}
-    assert changed == {w.path for w in model.trainable_weights}
-    assert any("frozen_table" in w.path for w in model.non_trainable_weights)
-
-
-@models
-def test_a_model_overfits_a_handful_of_sentences(name):
+def test_fit_learns_a_handful_of_sentences_by_every_trainable_weight_and_leaves_frozen_words_alone(name):
     keras.utils.set_random_seed(1)
-    free = {"num_frozen_words": 0, "embedding_dropout": 0.0, "dropout": 0.0, "l2": 0.0, "learning_rate": 0.05}
+    free = {"embedding_dropout": 0.0, "dropout": 0.0, "l2": 0.0, "learning_rate": 0.05}
     model = zoo.build(name, **{**harness.tiny_arguments(name), **free})
+    before = {w.path: w.numpy() for w in model.weights}
     ids, labels = harness.ids(12, seed=4)[:9], harness.labels(9)
     model.fit(ids, labels, epochs=60, batch_size=9, verbose=0)
     assert (model.predict_on_batch(ids).argmax(axis=1) == labels).all()
+    changed = {w.path for w in model.weights if not np.array_equal(before[w.path], w.numpy())}
+    assert changed == {w.path for w in model.trainable_weights}
+    assert any("frozen_table" in w.path for w in model.non_trainable_weights)
 
 
 def choices() -> list[tuple[str, dict]]:
@@ -121,7 +115,7 @@ expected = np.load(folder / "expected.npz")
 for name in expected.files:
     model = keras.saving.load_model(folder / f"{name}.keras")
     np.testing.assert_allclose(model(harness.ids()), expected[name], atol=1e-6)
-    model.fit(harness.ids(), harness.labels(), verbose=0)
+model.fit(harness.ids(), harness.labels(), verbose=0)  # one trains on: what it was compiled with is saved alike
 print("same:", len(expected.files))
 """
     root = Path(__file__).parents[1]

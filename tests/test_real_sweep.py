@@ -18,6 +18,7 @@ from dense_lstm_zoo.cli import main
 TINY = ["--batch-size", "400", "--epochs", "1", "--embedding-dim", "6"]
 
 
+@pytest.mark.slow
 def test_a_real_sweep_from_the_command_line(tmp_path, capsys):
     command = ["tune", "bilstm", "--dataset", "demo", "--run-dir", str(tmp_path / "s"), *TINY]
     assert main([*command, "--search", "unit=3,4"]) == 2
