@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.training import allocator
 from dense_lstm_zoo.training.allocator import keep_freed_memory
 
 FAULTS = """
@@ -37,3 +39,13 @@ def test_a_thread_asks_the_system_only_once_for_memory_that_it_uses_again():
         return int(run.stdout)
 
     assert page_faults("keep") < 1_000 < 20_000 < page_faults("return")  # 20 times 30 MB are 146,000 pages
+
+
+def test_training_keeps_freed_memory_from_its_first_step(tmp_path, monkeypatch):
+    def stop():
+        raise InterruptedError
+
+    monkeypatch.setattr(allocator, "keep_freed_memory", stop)
+    with pytest.raises(InterruptedError):
+        zoo.train("bilstm", "demo", tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []

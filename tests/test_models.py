@@ -115,7 +115,7 @@ expected = np.load(folder / "expected.npz")
 for name in expected.files:
     model = keras.saving.load_model(folder / f"{name}.keras")
     np.testing.assert_allclose(model(harness.ids()), expected[name], atol=1e-6)
-model.fit(harness.ids(), harness.labels(), verbose=0)  # one trains on: what it was compiled with is saved alike
+    model.fit(harness.ids(), harness.labels(), verbose=0)
 print("same:", len(expected.files))
 """
     root = Path(__file__).parents[1]
