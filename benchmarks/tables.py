@@ -79,17 +79,31 @@ def language_model() -> str:
 
 
 def tagging() -> str:
-    """Return the table of taggers' scores."""
+    """Return the table of taggers' scores, each beside plain Bi-LSTMs of as many layers and of one, seed by seed."""
+    found = _read(TAGGING)
+    alike = ["dataset", "recipe", "vectors", "protocol"]
+    scores = {(*row[alike], row.model, row.settings): row.scores for _, row in found.iterrows()}
+
+    def beside(row: Any, **changed: str) -> str:
+        settings = dict(setting.split("=", 1) for setting in row.settings.split())
+        ours = {name: value for name, value in settings.items() if name not in ("skip", "forget_bias", "depth")}
+        other = " ".join(f"{name}={value}" for name, value in {**ours, **changed}.items())
+        theirs = scores.get((*(getattr(row, name) for name in alike), "bilstm_tagger", other))
+        if theirs is None or (row.model, row.settings) == ("bilstm_tagger", other):
+            return ""
+        return paired_difference(*([float(score) for score in text.split()] for text in (row.scores, theirs)))
+
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
     return _table(
-        _read(TAGGING),
+        found,
         ["dataset", "model", "recipe"],
-        (*columns, "best epoch"),
+        (*columns, "best epoch", "beside no skips", "beside one layer"),
         lambda row: (
             *(row.dataset, f"`{row.model}`", f"{row.recipe} {row.settings}", f"{int(row.encoder_parameters):,}"),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), _with_spread(row.f1_mean, row.f1_std)),
             *(row.dev_accuracy_mean, row.protocol),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
+            *(beside(row), beside(row, num_layers="1")),
         ),
     )
 

@@ -76,6 +76,7 @@ def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) ->
         "vectors": Path(options.vectors).name if options.vectors else "",
         "protocol": protocols.seeds(options.seeds),
         **scores,
+        "scores": " ".join(f"{100 * score:.2f}" for score in runs["test_f1" if "test_f1" in runs else "test_accuracy"]),
         "dev_accuracy_mean": round(100 * runs["dev_accuracy"].mean(), 2),
         "encoder_parameters": runs["encoder_parameters"][0],
         "best_epochs": " ".join(map(str, runs["best_epoch"])),

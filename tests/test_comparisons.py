@@ -1,11 +1,11 @@
-"""The comparison of poolings: rows and curves of real runs, differences by seed with their interval."""
+"""Rows compared seed by seed: poolings with curves of real runs, taggers; differences with their interval."""
 
 import argparse
 
 import pandas as pd
 import pytest
 
-from benchmarks import dynamic_interaction, tables
+from benchmarks import dynamic_interaction, tables, tagging
 
 SMALL = ["epochs=2", "units=4", "num_layers=2", "embedding_dim=8", "char_filters=0", "batch_size=400"]
 
@@ -43,3 +43,30 @@ def test_curves_are_drawn_a_panel_a_corpus_and_encoder(tmp_path, monkeypatch):
     pd.concat(rows).to_csv(dynamic_interaction.CURVES, index=False)
     dynamic_interaction.draw()
     assert {panel: list(runs) for panel, runs in drawn[0].items()} == {"trec, stack": ["mean"], "trec, dense": ["mean"]}
+
+
+def test_a_tagger_stands_beside_plain_bi_lstms_of_as_many_layers_and_of_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "TAGGING", tmp_path / "results.csv")
+    shared = {"dataset": "demo", "recipe": "batched", "vectors": "", "protocol": "seeds 1 2", "command": "python"}
+    shared |= dict.fromkeys(["accuracy_std", "f1_mean", "f1_std", "versions"], "")
+    shared |= {"accuracy_mean": 90, "dev_accuracy_mean": 90, "encoder_parameters": 1000}
+    shared |= {"best_epochs": 2, "epochs": 3, "patience": 1}
+    runs = [
+        ("bilstm_tagger", "units=64 num_layers=1", "90.00 91.00"),
+        ("bilstm_tagger", "units=64 num_layers=7", "88.00 90.00"),
+        ("gated_skip_tagger", "units=64 num_layers=7", "91.00 91.00"),
+        ("gated_skip_tagger", "units=64 num_layers=7 skip=gates", "89.00 90.00"),
+        ("rhn_tagger", "units=64 depth=3", "95.00 96.00"),
+        ("gated_skip_tagger", "units=32 num_layers=7", "80.00 80.00"),
+    ]
+    rows = [{**shared, "model": m, "settings": settings, "scores": scores} for m, settings, scores in runs]
+    tables.merge(tables.TAGGING, rows, tagging.KEY)
+    lines = [line for line in tables.tagging().splitlines() if "batched" in line]
+    assert [[cell.split("(")[0].strip() for cell in line.split("|")[-3:-1]] for line in lines] == [
+        ["", ""],
+        ["", "-1.50"],
+        ["+2.00", "+0.50"],
+        ["+0.50", "-1.00"],
+        ["", ""],
+        ["", "+5.00"],
+    ]
