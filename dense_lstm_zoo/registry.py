@@ -19,7 +19,7 @@ REQUIRED = inspect.Parameter.empty
 # Arguments that training works out from the data: a user sets them only when building a model by hand.
 FROM_DATA = ("vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words")
 # Layers that are no part of the encoder: what comes before it, and what is made of its states.
-_NOT_ENCODER = ("embedding", "static_embedding", "characters", "window", "affixes", "case", "logits")
+_NOT_ENCODER = ("embedding", "static_embedding", "characters", "window", "affixes", "case", "softmax", "logits")
 _entries: dict[str, ModelEntry] = {}
 
 

@@ -240,6 +240,19 @@ def test_in_half_precision_logits_and_states_stay_in_float32():
     np.testing.assert_allclose(logits, full(ids), atol=0.05)
 
 
+@pytest.mark.parametrize("softmax", ["full", "tied"])
+def test_in_half_precision_the_likelihoods_of_words_are_pushed_down_as_much_as_up(softmax):
+    # A bias' gradient is a word's small probabilities everywhere, summed, less its count: bfloat16 would lose them.
+    ids = np.minimum(np.random.default_rng(0).geometric(0.2, (20, 41)) - 1, 39)
+    model = tiny("dense_lstm_lm", softmax=softmax, vocab_size=40, dtype="mixed_bfloat16")
+    bias = model.core.get_layer("logits").bias
+    counts = np.bincount(ids[:, 1:].ravel(), minlength=40)
+    bias.assign(np.log(np.maximum(counts, 0.01)))
+    with tf.GradientTape() as tape:
+        loss = model.compute_loss(y=ids[:, 1:], y_pred=model(ids[:, :-1], training=False))
+    np.testing.assert_allclose(tape.gradient(loss, bias.value), np.zeros(40), atol=0.002 * counts.max())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

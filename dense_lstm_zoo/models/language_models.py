@@ -141,13 +141,16 @@ def language_model(
             read = keras.layers.Dense(
                 embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
             )(read)
-        logits = layers.Bias(uniform.clone(), dtype=dtype, name="logits")(embedding(read, reverse=True))
+        scores = embedding(read, reverse=True)
     else:
-        logits = keras.layers.Dense(
-            vocab_size, kernel_initializer=uniform.clone(), bias_initializer=uniform.clone(), dtype=dtype, name="logits"
+        scores = keras.layers.Dense(
+            vocab_size, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="softmax"
         )(read)
+    # In float32 under every policy: a bias' gradient is a word's small probabilities everywhere, less its count. Summed
+    # in bfloat16 the small ones are lost, and a frequent word's bias grows without end.
+    logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")(scores)
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
-    model = LanguageModel(keras.Model([token_ids, *start], [to_float32(x) for x in (logits, *states)]))
+    model = LanguageModel(keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)]))
     model.compile(
         optimizer=step,
         loss=WindowLoss(),
