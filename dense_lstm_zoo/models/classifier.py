@@ -149,10 +149,11 @@ def classifier(
     model.compile(
         optimizer=keras.optimizers.Adam(learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
+        metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
         jit_compile=False,  # XLA would compile the whole model again for every batch shape
     )
-    # fit traces its step twice if the first trace has to make the optimiser's variables.
+    # fit traces its step twice if the first trace has to make variables: the optimiser's, or those of a metric that is
+    # given by its name.
     model.optimizer.build(model.trainable_variables)
     return model
 
