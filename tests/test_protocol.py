@@ -93,7 +93,12 @@ def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_p
     assert result.runs["test_texts"].tolist() == [70, 70]
     demo = small_demo()
     no_test = zoo.Corpus("mine", demo.label_names, demo.train, demo.dev, None)
-    result = zoo.run_protocol("bilstm", no_test, tmp_path / "mine", **{**SETTINGS, "epochs": 1})
+    (tmp_path / "v.txt").write_text("soup" + " 0.1" * SETTINGS["embedding_dim"] + "\n")
+    monkeypatch.chdir(tmp_path)
+    for vectors in ("v.txt", tmp_path / "v.txt"):  # one file: the second call finds the first one's run
+        given = {**SETTINGS, "epochs": 1, "vectors": vectors}
+        result = zoo.run_protocol("bilstm", no_test, tmp_path / "mine", **given)
+    assert len(models) == 3
     assert (result.measure, result.std) == ("dev_accuracy", None)
     assert "dev accuracy" in str(result)
     assert "±" not in str(result)

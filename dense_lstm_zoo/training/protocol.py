@@ -131,6 +131,8 @@ def run_protocol(
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     run_dir = Path(run_dir)
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
+    if training.get("vectors") is not None:
+        shared["vectors"] = Path(training["vectors"]).resolve()  # one file, however the call spells its path
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []
