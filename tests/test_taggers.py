@@ -186,6 +186,7 @@ def test_in_half_precision_logits_stay_in_float32(name):
     half.set_weights(full.get_weights())
     found = half(ids)
     assert found.dtype == tf.float32
+    assert registry.network(half).get_layer("logits").compute_dtype == "float32"
     np.testing.assert_allclose(found, full(ids), atol=0.05)
 
 

@@ -121,8 +121,8 @@ def tagger(
         features.append(capitals(inputs["case_ids"]))
     read = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
     states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(read, lengths=lengths)
-    logits = keras.layers.Dense(num_tags, dtype=dtype, name="logits")(states)
-    logits = keras.layers.Activation("linear", dtype="float32", name="float32")(logits)
+    # In float32 under every policy: summed in bfloat16, its bias' gradient would lose the small probabilities.
+    logits = keras.layers.Dense(num_tags, dtype="float32", name="logits")(states)
     model = keras.Model(inputs, logits)
     if crf:
         model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
