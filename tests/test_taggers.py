@@ -140,6 +140,7 @@ def test_fit_trains_every_weight_and_a_saved_model_is_the_same(name, options, tm
     model.save(tmp_path / "m.keras")
     again = keras.saving.load_model(tmp_path / "m.keras")
     np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
+    model.run_eagerly = again.run_eagerly = True  # two traces would take longer than all the rest
     scores = model.evaluate(ids, tags, verbose=0, return_dict=True)
     assert again.evaluate(ids, tags, verbose=0, return_dict=True) == pytest.approx(scores, rel=1e-5)
 
