@@ -57,6 +57,7 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names = tf.constant(bundle.labels)
 
+    @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once, for two signatures
     def classify(ids: Any) -> dict[str, Any]:
         probabilities = tf.nn.softmax(tf.cast(model(ids, training=False), tf.float32))
         best = tf.argmax(probabilities, axis=1)
@@ -108,6 +109,9 @@ def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, over
     path = files.check_new_folder(path, overwrite)
     core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
 
+    text = tf.TensorSpec((None,), tf.string, name="text")
+
+    @tf.function(input_signature=[text], autograph=False)  # traced once, for two names
     def score(text: Any) -> dict[str, Any]:
         ids = sentence_to_ids(text)
         tokens = tf.cast(ids.row_lengths() - 1, tf.int32)
@@ -121,7 +125,6 @@ def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, over
         return {"log_probabilities": tf.nn.log_softmax(logits), **named}
 
     names = [state.name for state in core.inputs[1:]]
-    text = tf.TensorSpec((None,), tf.string, name="text")
     states = [tf.TensorSpec(state.shape, tf.float32, name=state.name) for state in core.inputs[1:]]
     endpoints: Endpoints = {
         "serving_default": (score, [text]),
@@ -152,23 +155,28 @@ def export_tagger(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = 
     model, tokenizer, tokens_to_ids = portable_copy(bundle), bundle.tokenizer, bundle.tokens_to_ids
     network, crf, names = registry.network(model), getattr(model, "crf", None), tf.constant(bundle.labels)
 
-    def tag_tokens(tokens: tf.RaggedTensor) -> dict[str, Any]:
-        tags, shares = tag(network, crf, tokens_to_ids.padded(tokens))
-        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(tags)[1])
+    text, tokens = (tf.TensorSpec((None,), tf.string, name=name) for name in ("text", "tokens"))
+    lists = [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]
+
+    @tf.function(input_signature=lists, autograph=False)  # traced once, for two signatures
+    def tag_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
+        sentences = tf.RaggedTensor.from_row_lengths(tokens, row_lengths)
+        tags, shares = tag(network, crf, tokens_to_ids.padded(sentences))
+        real = tf.sequence_mask(row_lengths, tf.shape(tags)[1])
         return {
-            "tokens": tokens.flat_values,
+            "tokens": tokens,
             "tags": tf.gather(names, tf.boolean_mask(tags, real)),
             "probabilities": tf.boolean_mask(shares, real),
-            "row_lengths": tokens.row_lengths(),
+            "row_lengths": row_lengths,
         }
 
-    def tag_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
-        return tag_tokens(tf.RaggedTensor.from_row_lengths(tokens, row_lengths))
+    def tag_texts(text: Any) -> dict[str, Any]:
+        tokens = tokenizer(text)
+        return tag_lists(tokens.flat_values, tokens.row_lengths())
 
-    text, tokens = (tf.TensorSpec((None,), tf.string, name=name) for name in ("text", "tokens"))
     endpoints: Endpoints = {
-        "serving_default": (lambda text: tag_tokens(tokenizer(text)), [text]),
-        "tokens": (tag_lists, [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]),
+        "serving_default": (tag_texts, [text]),
+        "tokens": (tag_lists, lists),
     }
     return _write(path, overwrite, [model, tokenizer, tokens_to_ids], endpoints)
 
@@ -184,7 +192,7 @@ def _write(
     for part in parts:
         archive.track(part)
     for name, (function, signature) in endpoints.items():
-        archive.add_endpoint(name=name, fn=function, input_signature=signature)
+        archive.add_endpoint(name=name, fn=_traced_once(function, signature), input_signature=signature)
     with files.new_folder(path, overwrite) as folder:
         logger = tf.get_logger()
         level = logger.level
@@ -200,6 +208,12 @@ def _write(
         if vocabulary is not None:
             vocabulary.write(extra / "vocabulary.txt")
     return path
+
+
+def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Callable[..., Any]:
+    """Return a function that calls the given one's trace: saving would trace an endpoint twice."""
+    traced = tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
+    return lambda *inputs: traced(*inputs)
 
 
 def portable_copy(bundle: Bundle) -> keras.Model:

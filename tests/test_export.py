@@ -163,8 +163,10 @@ print(json.dumps(sorted(op for op in ops if op_def_registry.get(op) is None)))
     assert json.loads(run.stdout) == ["CaseFoldUTF8", "NormalizeUTF8"]
 
 
-def test_an_export_that_is_there_is_kept_unless_asked(exported, tmp_path):
+def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_once(exported, tmp_path, monkeypatch):
     trained, _, _ = exported["lstm"]
+    traced, read = [], type(trained.text_to_ids).read
+    monkeypatch.setattr(type(trained.text_to_ids), "read", lambda self, text: traced.append(text) or read(self, text))
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "precious").write_text("x")
     with pytest.raises(FileExistsError, match="is there already"):
@@ -173,3 +175,4 @@ def test_an_export_that_is_there_is_kept_unless_asked(exported, tmp_path):
     trained.export(tmp_path / "1", overwrite=True)
     assert not (tmp_path / "1" / "precious").exists()
     assert [file.name for file in tmp_path.iterdir()] == ["1"]
+    assert len(traced) == 2  # "serving_default" and "explain"
