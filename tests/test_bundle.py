@@ -21,7 +21,7 @@ def test_the_loaded_bundle_predicts_what_the_trained_one_did(run):
     assert again.predict(texts) == bundle.predict(texts)
     assert again.metrics == bundle.metrics
     pd.testing.assert_frame_equal(again.history, bundle.history, check_exact=False)
-    assert "dc_bilstm, demo: " in repr(again)
+    assert "bilstm, demo: " in repr(again)
 
 
 def test_predictions_hold_label_and_probabilities_in_order(run):
@@ -141,9 +141,9 @@ def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tm
 
 def test_a_bundle_of_a_later_version_is_refused_with_what_it_needs(run, tmp_path):
     bundle, _ = run
-    config = {**bundle.config, "model": "dc_bilstm_2"}
+    config = {**bundle.config, "model": "bilstm_2"}
     dataclasses.replace(bundle, config=config).save(tmp_path / "run")
-    with pytest.raises(zoo.BundleError, match=r"config\.json .*Unknown model 'dc_bilstm_2'.*dense-lstm-zoo 0\.1\.0"):
+    with pytest.raises(zoo.BundleError, match=r"config\.json .*Unknown model 'bilstm_2'.*dense-lstm-zoo 0\.1\.0"):
         zoo.load(tmp_path / "run")
 
 

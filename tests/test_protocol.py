@@ -19,10 +19,6 @@ def run(folder, **options):
     return zoo.run_protocol("bilstm", small_demo(), folder, **{**SETTINGS, **options})
 
 
-SETTINGS = {name: value for name, value in SETTINGS.items() if name not in ("num_dense_layers", "dense_units")}
-SETTINGS["units"] = SETTINGS.pop("top_units")
-
-
 @pytest.fixture(scope="module")
 def folds(tmp_path_factory):
     folder = tmp_path_factory.mktemp("protocol") / "folds"

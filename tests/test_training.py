@@ -19,8 +19,8 @@ def test_a_run_leaves_a_whole_bundle(run):
     assert sorted(f.name for f in folder.iterdir()) == expected.split()
     assert not list(folder.parent.glob(".*"))
     config = json.loads((folder / "config.json").read_text())
-    assert (config["model"], config["training"]["seed"]) == ("dc_bilstm", 5)
-    assert config["arguments"]["dense_units"] == TINY["dense_units"]
+    assert (config["model"], config["training"]["seed"]) == ("bilstm", 5)
+    assert config["arguments"]["units"] == TINY["units"]
     metrics = json.loads((folder / "metrics.json").read_text())
     assert metrics["test_texts"] == 70
     assert metrics["train_texts"] == 300
@@ -98,7 +98,7 @@ def test_a_run_that_is_there_is_kept_unless_asked(run, tmp_path):
         ({"embedding_learning_rate": -1}, ValueError, "embedding_learning_rate must be"),
         ({"seed": -1}, ValueError, "seed must be"),
         ({"vocab_size": 9}, ValueError, "vocab_size follows from the data"),
-        ({"unitz": 9}, ValueError, "Unknown argument of dc_bilstm: 'unitz'"),
+        ({"unitz": 9}, ValueError, "Unknown argument of bilstm: 'unitz'"),
         ({"vectors": "nowhere/v.txt"}, FileNotFoundError, "nowhere"),
         ({"oov": "drop"}, ValueError, "needs word vectors"),
     ],

@@ -82,7 +82,7 @@ def test_a_trained_classifier_with_characters_loads_the_same(tmp_path):
     assert {"a", "."} <= set(chars)
     texts = ["the soup was cold", "qwerty"]
     assert zoo.load(tmp_path / "run").predict(texts) == bundle.predict(texts)
-    fresh = zoo.build("dc_bilstm", **bundle.config["arguments"]).get_layer("characters").get_weights()
+    fresh = zoo.build("bilstm", **bundle.config["arguments"]).get_layer("characters").get_weights()
     trained = bundle.model.get_layer("characters").get_weights()
     assert all(np.abs(a - b).max() > 0 for a, b in zip(fresh, trained, strict=True))
 

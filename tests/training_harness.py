@@ -8,7 +8,7 @@ from dense_lstm_zoo.training.callbacks import EpochSeconds
 from tests import model_harness as harness
 
 FROM_DATA = ("vocab_size", "num_classes", "num_frozen_words")
-TINY = {name: value for name, value in harness.tiny_arguments("dc_bilstm").items() if name not in FROM_DATA}
+TINY = {name: value for name, value in harness.tiny_arguments("bilstm").items() if name not in FROM_DATA}
 
 
 def small_demo() -> Corpus:
@@ -22,7 +22,7 @@ def small_demo() -> Corpus:
 
 def train(run_dir, **arguments):
     settings = {"epochs": 3, "patience": 3, "batch_size": 50, "progress": False, "seed": 5, **TINY}
-    return zoo.train("dc_bilstm", arguments.pop("dataset", small_demo()), run_dir, **settings | arguments)
+    return zoo.train("bilstm", arguments.pop("dataset", small_demo()), run_dir, **settings | arguments)
 
 
 def interrupt(monkeypatch, *, epoch, batch):
