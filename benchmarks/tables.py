@@ -91,7 +91,7 @@ def tagging() -> str:
         theirs = scores.get((*(getattr(row, name) for name in alike), "bilstm_tagger", other))
         if theirs is None or (row.model, row.settings) == ("bilstm_tagger", other):
             return ""
-        return paired_difference(*([float(score) for score in text.split()] for text in (row.scores, theirs)))
+        return _beside(row.scores, theirs)
 
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
     return _table(
@@ -112,13 +112,13 @@ def dynamic_interaction() -> str:
     """Return the table of poolings, each beside mean pooling and beside weights that are constant, seed by seed."""
     found = _read(DYNAMIC_INTERACTION)
     pairs = ["dataset", "encoder", "vectors", "protocol", "settings", "pooling"]
-    accuracies = {tuple(row[:-1]): list(map(float, row[-1].split())) for row in found[[*pairs, "accuracies"]].values}
+    accuracies = {tuple(row[:-1]): row[-1] for row in found[[*pairs, "accuracies"]].values}
 
     def beside(row: Any, other: str) -> str:
         *run, pooling = (getattr(row, name) for name in pairs)
         if pooling == other or (*run, other) not in accuracies:
             return ""
-        return paired_difference(accuracies[*run, pooling], accuracies[*run, other])
+        return _beside(accuracies[*run, pooling], accuracies[*run, other])
 
     columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
     return _table(
@@ -145,8 +145,8 @@ def paper_table(path: Path) -> str:
     measure = found["measure"].iloc[-1].replace("_", " ")
 
     def beside_first(row: Any) -> str:
-        ours, theirs = ([float(x) for x in scores.split()] for scores in (row.scores, first[tuple(row[alike])]))
-        return "" if ours == theirs else paired_difference(ours, theirs)
+        ours, theirs = row.scores, first[tuple(row[alike])]
+        return "" if ours == theirs else _beside(ours, theirs)
 
     found["beside_first"] = found.apply(beside_first, axis=1)
     columns = ("corpus", "row", "depth", "width", "encoder weights", measure, "beside the first row", "dev")
@@ -188,6 +188,11 @@ def paired_difference(ours: list[float], theirs: list[float]) -> str:
     mean, error = differences.mean(), differences.sem()
     half = stats.t.ppf(0.975, len(differences) - 1) * error if len(differences) > 1 else float("nan")
     return f"{mean:+.2f} ({mean - half:.2f} to {mean + half:.2f})" if half == half else f"{mean:+.2f}"
+
+
+def _beside(ours: str, theirs: str) -> str:
+    """Return the paired difference of two cells that hold the scores of their seeds."""
+    return paired_difference(*([float(score) for score in scores.split()] for scores in (ours, theirs)))
 
 
 def _table(

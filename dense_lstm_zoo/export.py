@@ -108,7 +108,6 @@ def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, over
     """
     path = files.check_new_folder(path, overwrite)
     core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
-
     text = tf.TensorSpec((None,), tf.string, name="text")
 
     @tf.function(input_signature=[text], autograph=False)  # traced once, for two names

@@ -9,7 +9,6 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
@@ -99,10 +98,9 @@ def test_mixed_precision_keeps_logits_in_float32_and_near(name):
     logits = half(harness.ids())
     assert logits.dtype == "float32"
     np.testing.assert_allclose(logits, full(harness.ids()), atol=0.05)
-    with tf.GradientTape() as tape:
-        loss = half.compute_loss(y=harness.labels(), y_pred=half(harness.ids(), training=True))
-    gradients = tape.gradient(loss, [weight.value for weight in half.trainable_weights])
-    assert all(np.isfinite(tf.convert_to_tensor(gradient)).all() for gradient in gradients)
+    half.run_eagerly = True  # tracing takes longer than all the rest
+    half.fit(harness.ids(), harness.labels(), verbose=0)
+    assert np.isfinite(half.predict_on_batch(harness.ids())).all()
 
 
 def test_saved_models_give_the_same_logits_in_a_fresh_process(tmp_path):

@@ -132,7 +132,7 @@ def run_protocol(
     run_dir = Path(run_dir)
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     if training.get("vectors") is not None:
-        shared["vectors"] = Path(training["vectors"]).resolve()  # one file, however the call spells its path
+        shared["vectors"] = files.existing_file(training["vectors"]).resolve()  # one file, however it is spelled
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []

@@ -137,7 +137,7 @@ def plan(
         epochs = get_recipe(recipe).epochs if recipe else 30
     checks.integer("epochs", epochs)
     if "vectors" in fixed:
-        fixed["vectors"] = str(files.existing_file(fixed["vectors"]).absolute())
+        fixed["vectors"] = str(files.existing_file(fixed["vectors"]).resolve())
     # Last, as it loads TensorFlow.
     from dense_lstm_zoo.tuning.hypermodel import check_values
 
