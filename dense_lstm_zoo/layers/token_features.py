@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.convolution import convolve, largest
+from dense_lstm_zoo.layers.convolution import largest
 from dense_lstm_zoo.layers.dropout import drop
 
 
@@ -204,18 +205,21 @@ class CharacterCNN(keras.layers.Layer):
         """Convolve the characters of every word; see the class for the arguments."""
         ids = ops.cast(inputs, "int32")
         batch, time, width = ops.shape(ids)
-        widest = max(self.kernel_sizes)
-        ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 0], [0, widest - 1]])
+        ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
+        # Few words of a batch differ, and padding is one of them: each is read once, to the end of the longest.
+        ids, places = tf.raw_ops.UniqueV2(x=ids, axis=[0])
+        lengths = ops.sum(ops.cast(ops.not_equal(ids, 0), "int32"), axis=1)
+        ids = ops.pad(ids[:, : ops.maximum(ops.max(lengths), 1)], [[0, 0], [0, max(self.kernel_sizes) - 1]])
         is_char = ops.not_equal(ids, 0)
         vectors = ops.cast(ops.take(self.table, ids, axis=0), self.compute_dtype)
         vectors = vectors * ops.cast(is_char, self.compute_dtype)[..., None]
-        lengths = ops.sum(ops.cast(is_char, "int32"), axis=1)
         found = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
-            values = ops.relu(convolve(convolution, vectors))
+            values = ops.relu(convolution(vectors))
             # A word of n characters has n - size + 1 places, and at least one.
             found.append(largest(values, ops.maximum(lengths - size + 1, 1)))
-        return ops.reshape(ops.concatenate(found, axis=-1), (batch, time, self.filters))
+        words = ops.take(ops.concatenate(found, axis=-1), places[:-1], axis=0)
+        return ops.reshape(words, (batch, time, self.filters))
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
         """Return (batch, time, filters)."""
