@@ -170,7 +170,6 @@ def test_weight_decay_takes_its_share_of_every_weight_beside_the_gradients_step(
 
 @pytest.mark.parametrize(("name", "dtype"), [*((name, None) for name in MODELS), ("dense_lstm_lm", "mixed_bfloat16")])
 def test_all_options_at_once_train_save_load_and_train_on(name, dtype, tmp_path):
-    keras.utils.set_random_seed(1)
     model, ids = tiny(name, dtype=dtype, **EVERYTHING), text()
     before = [w.numpy() for w in model.trainable_variables]
     fitted = {"validation_data": windows(ids, 10), "callbacks": [EvaluateAverage()], "verbose": 0, "shuffle": False}

@@ -106,7 +106,6 @@ def test_windows_with_carried_state_give_what_the_whole_text_gives_and_rows_stay
 
 @models
 def test_fit_trains_every_weight_and_evaluate_gives_the_perplexity_of_the_whole_text(name):
-    keras.utils.set_random_seed(1)
     model, ids = tiny(name), text()
     before = {w.path: w.numpy() for w in model.weights}
     history = model.fit(windows(ids, 5), validation_data=windows(ids, 10), epochs=2, verbose=0, shuffle=False).history

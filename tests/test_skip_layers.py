@@ -125,6 +125,34 @@ def test_a_stack_equals_its_cells_in_keras_loops_in_values_and_gradients(skip, k
         np.testing.assert_allclose(ours, theirs, atol=1e-5 * max(1, np.abs(theirs).max()))
 
 
+STEPS = {
+    **{skip: lambda kernel, skip=skip: layers.SkipBiLSTM(3, 4, skip, kernel=kernel) for skip in SKIPS},
+    "highway": lambda kernel: layers.HighwayBiLSTM(2, 4, kernel=kernel),
+    "recurrent_highway": lambda kernel: layers.BiRecurrentHighway(4, 2, kernel=kernel),
+}
+
+
+@pytest.mark.parametrize("name", sorted({*STEPS} - {"none", "outputs", "gated_outputs"}))  # those are above
+def test_a_compiled_step_equals_the_portable_one_in_values_and_gradients(name):
+    x, lengths, rng = random_inputs(4)
+    lengths[3] = 0
+    target = rng.normal(size=(5, 7, 8)).astype(np.float32)
+    weights, results = None, []
+    for kernel in ("portable", "compiled"):
+        layer = STEPS[name](kernel)
+        layer.build(x.shape)
+        weights = weights or [rng.normal(scale=0.5, size=w.shape) for w in layer.get_weights()]
+        layer.set_weights(weights)
+        inputs = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            found = layer(inputs, lengths=lengths, training=True)
+            loss = tf.reduce_sum(found * target)
+        results.append([found, *tape.gradient(loss, [inputs, *(w.value for w in layer.trainable_weights)])])
+    for portable, ours in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, portable, atol=1e-5 * max(1, np.abs(portable).max()))
+
+
 def test_a_closed_gate_leaves_a_plain_lstm_and_an_ungated_skip_alone_passes_through():
     x, lengths, rng = random_inputs(4)
     plain, gated = layers.SkipBiLSTM(4, 4, "none"), layers.SkipBiLSTM(4, 4, "gated_outputs", gate_bias=-1e9)

@@ -90,7 +90,6 @@ def test_a_tied_model_saves_its_table_once_and_comes_back_however_it_is_rebuilt(
 
 @pytest.mark.parametrize("options", [{"softmax": "tied"}, {"optimizer": "adam", "learning_rate": 0.01}])
 def test_the_tables_gradient_adds_up_lookups_and_scores(options):
-    keras.utils.set_random_seed(1)  # differences of float32 losses: too coarse for one model in many
     model, ids = tiny("dense_lstm_lm", dtype="float64", **options), np.tile(text(steps=3), 4)  # words come again
     gradient = gradients(model, ids)[0]
     assert not isinstance(gradient, tf.IndexedSlices)

@@ -101,7 +101,6 @@ FEATURES = {
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_features_work_in_models_of_any_batch_and_time_that_save_and_train(name, tmp_path):
-    keras.utils.set_random_seed(0)  # or the characters' few filters may all be below 0
     layer, inputs = FEATURES[name]()
     model = keras.Model(inputs, layer(inputs))
     model.save(tmp_path / "m.keras")

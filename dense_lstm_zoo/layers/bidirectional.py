@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import keras
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers.recurrence import kernels
 
 DIRECTIONS = ("forward", "backward")
 
@@ -17,17 +18,18 @@ class BidirectionalEncoder(keras.layers.Layer):
     Args:
         units: Width n of one direction.
         dropout: Rate on what is passed up; where, each encoder says.
+        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed of the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
     """
 
-    kernel: str = "portable"
     ARGUMENTS: ClassVar[tuple[str, ...]]  # what ``get_config`` returns beside Keras' own
 
-    def __init__(self, units: int, dropout: float, seed: int | None, **kwargs: Any) -> None:
+    def __init__(self, units: int, dropout: float, kernel: str, seed: int | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.units = checks.integer("units", units)
         self.dropout = checks.fraction("dropout", dropout)
+        self.kernel = kernels.check(kernel)
         self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
         self.supports_masking = True
 
@@ -41,8 +43,13 @@ class BidirectionalEncoder(keras.layers.Layer):
 
     def explain_kernel(self) -> str:
         """Return which kernel runs, and why."""
-        return "portable: these cells have no other"
+        return f"{kernels.explain(self.kernel)}; cells other than an LSTM's run compiled or portable"
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
         return {**super().get_config(), **{name: getattr(self, name) for name in self.ARGUMENTS}}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> BidirectionalEncoder:
+        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
+        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -12,7 +12,7 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
-from dense_lstm_zoo.layers.recurrence.gated_skip import skip_step
+from dense_lstm_zoo.layers.recurrence.gated_skip import skip_loop
 from dense_lstm_zoo.layers.recurrence.highway import highway_loop, highway_step
 
 
@@ -77,6 +77,7 @@ class HighwayBiLSTM(BidirectionalEncoder):
         num_layers: Depth L.
         units: Width n of a layer, one direction.
         dropout: Rate on what the first and the last layer pass up (W9).
+        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed of the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -97,12 +98,19 @@ class HighwayBiLSTM(BidirectionalEncoder):
         TensorShape([2, 6, 8])
     """
 
-    ARGUMENTS: ClassVar[tuple[str, ...]] = ("num_layers", "units", "dropout", "seed")
+    ARGUMENTS: ClassVar[tuple[str, ...]] = ("num_layers", "units", "dropout", "kernel", "seed")
 
     def __init__(
-        self, num_layers: int, units: int, *, dropout: float = 0.0, seed: int | None = None, **kwargs: Any
+        self,
+        num_layers: int,
+        units: int,
+        *,
+        dropout: float = 0.0,
+        kernel: str = "auto",
+        seed: int | None = None,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(units, dropout, seed, **kwargs)
+        super().__init__(units, dropout, kernel, seed, **kwargs)
         self.num_layers = checks.integer("num_layers", num_layers)
         self.cells = [[self._cell(layer, name) for name in DIRECTIONS] for layer in range(1, self.num_layers + 1)]
 
@@ -124,36 +132,26 @@ class HighwayBiLSTM(BidirectionalEncoder):
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
 
         def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            return [ops.concatenate([self._direction(inputs, lengths, d, training) for d in (0, 1)], axis=-1)]
+            ran = [self._direction(inputs, lengths, d, kernel, training) for d in (0, 1)]
+            return [ops.concatenate(ran, axis=-1)]
 
-        return recurrence.over_time(stack, inputs, lengths, "portable", training)[0]
+        return recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
 
-    def _direction(self, read: Any, lengths: Any, d: int, training: bool | None) -> Any:
+    def _direction(self, read: Any, lengths: Any, d: int, kernel: str, training: bool | None) -> Any:
         dtype = read.dtype
+        how: dict[str, Any] = {"kernel": kernel, "reverse": bool(d)}
         held = None
         for layer, cells in enumerate(self.cells, start=1):
             cell = cells[d]
             recurrent = recurrence.wide(cell.recurrent_kernel)
             if held is None:
+                # The layer above reads the c that the project's LSTM kernels do not hand out.
                 projected = recurrence.wide(cell.project(read, None))
-                states, held = _lstm_loop(projected, lengths, recurrent, bool(d))
+                states, held = skip_loop(projected, None, lengths, recurrent, skip="none", **how).values()
             else:
-                projected = recurrence.wide(cell.project(read))
-                peepholes = recurrence.wide(cell.peepholes)
-                states, held = highway_loop(projected, held, lengths, recurrent, peepholes, bool(d))
+                projected, peepholes = recurrence.wide(cell.project(read)), recurrence.wide(cell.peepholes)
+                states, held = highway_loop(projected, held, lengths, recurrent, peepholes, **how)
             read = ops.cast(states, dtype)
             if training and self.dropout and layer in (1, self.num_layers):
                 read = keras.random.dropout(read, self.dropout, seed=self.seed_generator)
         return read
-
-
-def _lstm_loop(projected: Any, lengths: Any, recurrent: Any, reverse: bool) -> tuple[Any, Any]:
-    """Return h and c of every step: the layer above reads the c that the project's LSTM kernels do not hand out."""
-    units = recurrent.shape[0]
-
-    def step(carry: Any, z: Any) -> Any:
-        h, c, _ = skip_step(z + ops.matmul(carry[:, :units], recurrent), carry[:, units:], None, "none")
-        return ops.concatenate([h, c], axis=-1)
-
-    carries = recurrence.run_steps(step, 2 * units, projected, lengths, reverse)
-    return carries[:, :, :units], carries[:, :, units:]

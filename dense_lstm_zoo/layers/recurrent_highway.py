@@ -101,6 +101,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
         depth: Micro-layers a step (L).
         couple_gates: c = 1 - t (W13).
         dropout: Rate on what the layer passes up.
+        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed of the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -121,7 +122,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
         TensorShape([2, 6, 8])
     """
 
-    ARGUMENTS: ClassVar[tuple[str, ...]] = ("units", "depth", "couple_gates", "dropout", "seed")
+    ARGUMENTS: ClassVar[tuple[str, ...]] = ("units", "depth", "couple_gates", "dropout", "kernel", "seed")
 
     def __init__(
         self,
@@ -130,10 +131,11 @@ class BiRecurrentHighway(BidirectionalEncoder):
         *,
         couple_gates: bool = False,
         dropout: float = 0.0,
+        kernel: str = "auto",
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(units, dropout, seed, **kwargs)
+        super().__init__(units, dropout, kernel, seed, **kwargs)
         self.depth, self.couple_gates = depth, couple_gates
         self.cells = [
             RecurrentHighwayCell(units, depth, couple_gates=couple_gates, dtype=self.dtype_policy, name=name)
@@ -155,10 +157,12 @@ class BiRecurrentHighway(BidirectionalEncoder):
                 weights = cell.recurrent_kernel, cell.bias, cell.output_recurrent_kernel
                 recurrent, bias, output = map(recurrence.wide, weights)
                 projected = recurrence.wide(cell.project(inputs))
-                ran.append(recurrent_highway_loop(projected, lengths, recurrent, bias, output, reverse=bool(d)))
+                ran.append(
+                    recurrent_highway_loop(projected, lengths, recurrent, bias, output, kernel=kernel, reverse=bool(d))
+                )
             return [ops.cast(ops.concatenate(ran, axis=-1), inputs.dtype)]
 
-        outputs = recurrence.over_time(stack, inputs, lengths, "portable", training)[0]
+        outputs = recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
         if training and self.dropout:
             outputs = keras.random.dropout(outputs, self.dropout, seed=self.seed_generator)
         return outputs

@@ -11,7 +11,6 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
-from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
 
 
@@ -80,14 +79,13 @@ class SkipBiLSTM(BidirectionalEncoder):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(units, dropout, seed, **kwargs)
+        super().__init__(units, dropout, kernel, seed, **kwargs)
         self.num_layers = checks.integer("num_layers", num_layers)
         self.skip = checks.one_of("skip", skip, SKIPS)
         self.gate_inputs = gate_inputs
         self.skip_distance = checks.integer("skip_distance", skip_distance)
         self.project_input, self.interleave = project_input, interleave
         self.forget_bias, self.gate_bias = float(forget_bias), float(gate_bias)
-        self.kernel = kernels.check(kernel)
         self.cells = [[self._cell(layer, name) for name in DIRECTIONS] for layer in range(1, self.num_layers + 1)]
         first = [layer for layer in range(1, self.num_layers + 1) if self._skips_from(layer) == 0]
         self.projections = (
@@ -171,22 +169,15 @@ class SkipBiLSTM(BidirectionalEncoder):
             found: list[Any] = []
 
             def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
-                states, gates = skip_loop(
-                    z, k, lengths, recurrence.wide(cell.recurrent_kernel), skip=cell.skip, reverse=reverse
-                )
-                found.extend([] if gates is None else [gates])
-                return states
+                recurrent = recurrence.wide(cell.recurrent_kernel)
+                states = skip_loop(z, k, lengths, recurrent, skip=cell.skip, kernel=kernel, reverse=reverse)
+                found.extend([states["g"]] if "g" in states else [])
+                return states["h"]
 
             self._run(inputs, run, training=False)
             return [ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)]
 
         return recurrence.over_time(stack, inputs, lengths, "portable", False)
-
-    def explain_kernel(self) -> str:
-        """Return which kernel runs, and why."""
-        if self.skip in ("none", "gated_outputs"):
-            return kernels.explain(self.kernel)
-        return f"portable: skip={self.skip!r} has no other; layers without a skip {kernels.explain(self.kernel)}"
 
     def _run(self, inputs: Any, run: Any, training: bool | None) -> list[list[Any]]:
         """Return the states of both directions of every layer, with the input (projected) as layer 0's."""
@@ -207,8 +198,3 @@ class SkipBiLSTM(BidirectionalEncoder):
             outputs.append(states)
             read = [ops.concatenate(states, axis=-1)] * 2 if self.interleave else states
         return outputs
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> SkipBiLSTM:
-        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
-        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

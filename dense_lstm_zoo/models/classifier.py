@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.models.compiling import compile_model
 from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
@@ -145,17 +146,12 @@ def classifier(
         dtype="float32",
         name="logits",
     )(pooled)
-    model = keras.Model(inputs, logits)
-    model.compile(
-        optimizer=keras.optimizers.Adam(learning_rate),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
-        jit_compile=False,  # XLA would compile the whole model again for every batch shape
+    return compile_model(
+        keras.Model(inputs, logits),
+        keras.optimizers.Adam(learning_rate),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
     )
-    # fit traces its step twice if the first trace has to make variables: the optimiser's, or those of a metric that is
-    # given by its name.
-    model.optimizer.build(model.trainable_variables)
-    return model
 
 
 def register_classifier(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.models.compiling import compile_model
 from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
@@ -151,15 +152,7 @@ def language_model(
     logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")(scores)
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
     model = LanguageModel(keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)]))
-    model.compile(
-        optimizer=step,
-        loss=WindowLoss(),
-        metrics=[Perplexity()],
-        jit_compile=False,  # XLA would compile the whole model again for every shape
-    )
-    # fit traces its step twice if the first trace has to make the optimiser's variables.
-    model.optimizer.build(model.trainable_variables)
-    return model
+    return compile_model(model, step, WindowLoss(), Perplexity())
 
 
 def _optimizer(

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.models.compiling import compile_model
 from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
     import keras
-
-_HIGHWAY_KERNELS = ("auto", "native", "portable")  # one loop, which is all three
 
 
 def tagger(
@@ -65,8 +64,7 @@ def tagger(
         optimizer: ``sgd`` (W12) or ``adam``.
         learning_rate: The optimiser's.
         clip_norm: Largest norm of all gradients together; None is no limit.
-        kernel: Which loop over time runs; see ``layers.SkipBiLSTM``. The highway models have one, of core ops
-            alone: neither ``compiled`` nor ``cudnn``.
+        kernel: Which loop over time runs; see ``layers.SkipBiLSTM``.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
     Raises:
@@ -127,15 +125,7 @@ def tagger(
     if crf:
         model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
     step = keras.optimizers.SGD if optimizer == "sgd" else FusedAdam
-    model.compile(
-        optimizer=step(learning_rate, global_clipnorm=clip_norm),
-        loss=SentenceLoss(),
-        metrics=[TokenAccuracy()],
-        jit_compile=False,  # XLA would compile the whole model again for every shape
-    )
-    # fit traces its step twice if the first trace has to make the optimiser's variables.
-    model.optimizer.build(model.trainable_variables)
-    return model
+    return compile_model(model, step(learning_rate, global_clipnorm=clip_norm), SentenceLoss(), TokenAccuracy())
 
 
 def _input_width(
@@ -257,10 +247,9 @@ def highway_tagger(*, num_layers: int = 7, units: int = 512, **options: Any) -> 
         **options: See ``tagger``.
     """
 
-    def encoder(*, kernel: str, **common: Any) -> keras.layers.Layer:
+    def encoder(**common: Any) -> keras.layers.Layer:
         from dense_lstm_zoo import layers
 
-        checks.one_of("kernel", kernel, _HIGHWAY_KERNELS)
         return layers.HighwayBiLSTM(num_layers, units, **common)
 
     return tagger(encoder, **options)
@@ -277,10 +266,9 @@ def rhn_tagger(*, units: int = 512, depth: int = 3, couple_gates: bool = False, 
         **options: See ``tagger``.
     """
 
-    def encoder(*, kernel: str, **common: Any) -> keras.layers.Layer:
+    def encoder(**common: Any) -> keras.layers.Layer:
         from dense_lstm_zoo import layers
 
-        checks.one_of("kernel", kernel, _HIGHWAY_KERNELS)
         return layers.BiRecurrentHighway(units, depth, couple_gates=couple_gates, **common)
 
     return tagger(encoder, **options)

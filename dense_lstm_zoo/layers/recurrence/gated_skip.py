@@ -6,6 +6,8 @@ The skip acts on the h that recurs. What a step reads of the layers below is kno
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from keras import ops
@@ -71,20 +73,31 @@ def skip_lstm(
         from dense_lstm_zoo.layers.recurrence.compiled_gated_skip import compiled_gated_outputs
 
         return compiled_gated_outputs(projected, skips, lengths, recurrent, reverse)
-    return skip_loop(projected, skips, lengths, recurrent, skip=skip, reverse=reverse)[0]
+    return skip_loop(projected, skips, lengths, recurrent, skip=skip, kernel=kernel, reverse=reverse)["h"]
 
 
-def skip_loop(projected: Any, skips: Any, lengths: Any, recurrent: Any, *, skip: str, reverse: bool) -> tuple[Any, Any]:
-    """Run ``skip_lstm`` in ``keras.ops`` alone; return the states and the gates of the skip (None without one)."""
-    units, gates = recurrent.shape
-    gated = skip in GATED
-
-    def step(carry: Any, read: Any) -> Any:
-        h, c = carry[:, :units], carry[:, units : 2 * units]
-        k = None if skips is None else read[:, gates:]
-        h, c, g = skip_step(read[:, :gates] + ops.matmul(h, recurrent), c, k, skip)
-        return ops.concatenate([h, c, g] if gated else [h, c], axis=-1)
-
+def skip_loop(
+    projected: Any, skips: Any, lengths: Any, recurrent: Any, *, skip: str, kernel: str, reverse: bool
+) -> dict[str, Any]:
+    """Run ``skip_lstm`` one step after the other; return the states h and c and, of a gated skip, its gate g."""
+    units = recurrent.shape[0]
     inputs = projected if skips is None else ops.concatenate([projected, skips], axis=-1)
-    carries = run_steps(step, (3 if gated else 2) * units, inputs, lengths, reverse)
-    return carries[:, :, :units], carries[:, :, 2 * units :] if gated else None
+    names = "hcg" if skip in GATED else "hc"
+    carries = run_steps(
+        _packed_step(skip), len(names) * units, inputs, [recurrent], lengths, kernel=kernel, reverse=reverse
+    )
+    return dict(zip(names, ops.split(carries, len(names), axis=-1), strict=True))
+
+
+@functools.cache
+def _packed_step(skip: str) -> Callable[[Any, Any, Any], Any]:
+    """Return ``skip_step`` for ``run_steps``: all that is carried, and all that is read, in one tensor."""
+
+    def step(carry: Any, read: Any, recurrent: Any) -> Any:
+        units, gates = recurrent.shape
+        z = read[:, :gates] + ops.matmul(carry[:, :units], recurrent)
+        k = None if skip == "none" else read[:, gates:]
+        h, c, g = skip_step(z, carry[:, units : 2 * units], k, skip)
+        return ops.concatenate([h, c] if g is None else [h, c, g], axis=-1)
+
+    return step

@@ -27,7 +27,7 @@ def highway_step(z: Any, c: Any, c_below: Any, peepholes: Any) -> tuple[Any, Any
 
 
 def highway_loop(
-    projected: Any, c_below: Any, lengths: Any, recurrent: Any, peepholes: Any, reverse: bool
+    projected: Any, c_below: Any, lengths: Any, recurrent: Any, peepholes: Any, *, kernel: str, reverse: bool
 ) -> tuple[Any, Any]:
     """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
 
@@ -37,18 +37,20 @@ def highway_loop(
         lengths: Real steps of each row [B], int32.
         recurrent: U, [n, 4n]: the gate d reads no h.
         peepholes: [2, n].
+        kernel: The kernel that ``kernels.over_time`` picked.
         reverse: Whether to run from each row's last real step to its first.
     """
-    units = recurrent.shape[0]
-    recurrent = ops.pad(recurrent, [[0, 0], [0, units]])
-
-    def step(carry: Any, read: Any) -> Any:
-        z = read[:, : 5 * units] + ops.matmul(carry[:, :units], recurrent)
-        return ops.concatenate(highway_step(z, carry[:, units:], read[:, 5 * units :], peepholes), axis=-1)
-
+    weights = [ops.pad(recurrent, [[0, 0], [0, recurrent.shape[0]]]), peepholes]
     inputs = ops.concatenate([projected, c_below], axis=-1)
-    carries = run_steps(step, 2 * units, inputs, lengths, reverse)
-    return carries[:, :, :units], carries[:, :, units:]
+    carries = run_steps(_packed_step, 2 * recurrent.shape[0], inputs, weights, lengths, kernel=kernel, reverse=reverse)
+    h, c = ops.split(carries, 2, axis=-1)
+    return h, c
+
+
+def _packed_step(carry: Any, read: Any, recurrent: Any, peepholes: Any) -> Any:
+    units, gates = recurrent.shape
+    z = read[:, :gates] + ops.matmul(carry[:, :units], recurrent)
+    return ops.concatenate(highway_step(z, carry[:, units:], read[:, gates:], peepholes), axis=-1)
 
 
 def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:
@@ -78,7 +80,14 @@ def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any
 
 
 def recurrent_highway_loop(
-    projected: Any, lengths: Any, recurrent: Any, biases: Any, output_recurrent: Any, reverse: bool
+    projected: Any,
+    lengths: Any,
+    recurrent: Any,
+    biases: Any,
+    output_recurrent: Any,
+    *,
+    kernel: str,
+    reverse: bool,
 ) -> Any:
     """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
 
@@ -88,11 +97,15 @@ def recurrent_highway_loop(
         recurrent: As in a step.
         biases: As in a step.
         output_recurrent: As in a step.
+        kernel: The kernel that ``kernels.over_time`` picked.
         reverse: Whether to run from each row's last real step to its first.
     """
-    units, width = recurrent.shape[1], recurrent.shape[2]
+    weights = [recurrent, biases, output_recurrent]
+    return run_steps(
+        _recurrent_highway_step, recurrent.shape[1], projected, weights, lengths, kernel=kernel, reverse=reverse
+    )
 
-    def step(y: Any, read: Any) -> Any:
-        return recurrent_highway_step(read[:, :width], read[:, width:], y, recurrent, biases, output_recurrent)
 
-    return run_steps(step, units, projected, lengths, reverse)
+def _recurrent_highway_step(y: Any, read: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:
+    width = recurrent.shape[2]
+    return recurrent_highway_step(read[:, :width], read[:, width:], y, recurrent, biases, output_recurrent)

@@ -1,0 +1,109 @@
+"""A loop over time for any step, compiled by XLA once a shape; its backward pass runs and differentiates each step.
+
+As in ``compiled.py``: one call runs one direction, the two run side by side, and lengths act inside the loop. Of a step
+only the carry is kept, where TensorFlow's own gradient of a loop would keep every value and could not be compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from dense_lstm_zoo.layers.recurrence.compiled import array_of, unwatched
+
+
+def run_compiled_steps(
+    step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, reverse: bool
+) -> Any:
+    """Return the carries [T, B, width]; arguments are those of ``loop.run_steps``."""
+    direction = tf.constant(int(reverse))
+    forward, backward = _programs(
+        step, width, inputs.shape[-1], tuple(tuple(w.shape) for w in weights), tf.as_dtype(inputs.dtype)
+    )
+
+    @tf.custom_gradient
+    def run(inputs: Any, *weights: Any) -> Any:
+        inputs, *weights = unwatched(inputs, *weights)  # type: ignore[assignment]
+        carries = forward(inputs, lengths, direction, *weights)
+        return carries, lambda upstream: backward(inputs, lengths, direction, carries, upstream, *weights)
+
+    return run(inputs, *weights)
+
+
+@functools.cache
+def _programs(
+    step: Callable[..., Any], width: int, features: int, shapes: tuple[tuple[int, ...], ...], dtype: Any
+) -> list[Any]:
+    """Return the forward and the backward pass of a step, each traced once for any time and batch."""
+    carries = tf.TensorSpec((None, None, width), dtype)
+    common = [
+        tf.TensorSpec((None, None, features), dtype),
+        tf.TensorSpec((None,), tf.int32),
+        tf.TensorSpec((), tf.int32),
+    ]
+    weights = [tf.TensorSpec(shape, dtype) for shape in shapes]
+    return [
+        tf.function(
+            functools.partial(run, step, width),
+            jit_compile=True,
+            autograph=False,
+            input_signature=[*signature, *weights],
+        )
+        for run, signature in ((_forward, common), (_backward, [*common, carries, carries]))
+    ]
+
+
+def _forward(
+    step: Callable[..., Any], width: int, inputs: Any, lengths: Any, backward_in_time: Any, *weights: Any
+) -> Any:
+    """Return the carry after every step."""
+    steps = tf.reduce_max(lengths)  # the padding past the longest row is never run
+    reads, zeros = array_of(inputs, inputs.shape[1:]), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
+    carries = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=zeros.shape)
+
+    def one(s: Any, carry: Any, carries: Any) -> Any:
+        t = s + backward_in_time * (steps - 1 - 2 * s)
+        real = (t < lengths)[:, None]
+        new = step(carry, reads.read(t), *weights)
+        return s + 1, tf.where(real, new, carry), carries.write(t, tf.where(real, new, zeros))
+
+    return tf.while_loop(lambda s, *_: s < steps, one, (0, zeros, carries))[2].stack()
+
+
+def _backward(
+    step: Callable[..., Any],
+    width: int,
+    inputs: Any,
+    lengths: Any,
+    backward_in_time: Any,
+    carries: Any,
+    d_carries: Any,
+    *weights: Any,
+) -> list[Any]:
+    """Return the gradients of the inputs and of the weights."""
+    steps = tf.reduce_max(lengths)
+    reads, zeros = array_of(inputs, inputs.shape[1:]), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
+    kept, upstream = array_of(carries, zeros.shape), array_of(d_carries, zeros.shape)
+    d_reads = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=inputs.shape[1:])
+
+    def one(s: Any, d_carry: Any, d_reads: Any, *d_weights: Any) -> Any:
+        t = s + backward_in_time * (steps - 1 - 2 * s)
+        before = tf.maximum(s - 1, 0)
+        before = before + backward_in_time * (steps - 1 - 2 * before)
+        # Going backward in time, the carry before a row's first step is read from its padding: zeros.
+        previous, read = tf.where(s > 0, kept.read(before), zeros), reads.read(t)
+        real = (t < lengths)[:, None]
+        with tf.GradientTape() as tape:
+            tape.watch([previous, read, *weights])
+            new = step(previous, read, *weights)
+        d_new = tf.where(real, d_carry + upstream.read(t), zeros)
+        d_previous, d_read, *own = tape.gradient(new, [previous, read, *weights], d_new)
+        sums = (total + part for total, part in zip(d_weights, own, strict=True))
+        return s - 1, tf.where(real, d_previous, d_carry), d_reads.write(t, d_read), *sums
+
+    start = (steps - 1, zeros, d_reads, *(tf.zeros_like(w) for w in weights))
+    _, _, d_reads, *d_weights = tf.while_loop(lambda s, *_: s >= 0, one, start)
+    return [d_reads.stack(), *d_weights]
