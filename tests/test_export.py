@@ -2,6 +2,7 @@
 
 import functools
 import json
+import random
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ TEXTS = [
     "qwerty zxcv",
     "CAFE\u0301 very very bad!",
     "😀",
-    "it " * 300,
+    " ".join(random.Random(0).choices(WORDS, k=300)),  # of one word alone, all windows would be equally large
     "it",
     "\x00bad",
 ]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-import tensorflow as tf
 from keras import ops
 
 from dense_lstm_zoo import checks
@@ -207,7 +206,7 @@ class CharacterCNN(keras.layers.Layer):
         batch, time, width = ops.shape(ids)
         ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
         # Few words of a batch differ, and padding is one of them: each is read once, to the end of the longest.
-        ids, places = tf.raw_ops.UniqueV2(x=ids, axis=[0])
+        ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
         lengths = ops.sum(ops.cast(ops.not_equal(ids, 0), "int32"), axis=1)
         ids = ops.pad(ids[:, : ops.maximum(ops.max(lengths), 1)], [[0, 0], [0, max(self.kernel_sizes) - 1]])
         is_char = ops.not_equal(ids, 0)

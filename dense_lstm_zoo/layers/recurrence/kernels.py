@@ -3,7 +3,7 @@
 - ``portable``: ``keras.ops`` alone; every backend.
 - ``native``: TensorFlow's own ops; nothing is compiled, so any shape starts at once, and an exported graph holds core
   ops only.
-- ``compiled``: an XLA program a shape, with a hand-written backward pass; the fastest where shapes return.
+- ``compiled``: an XLA program a shape, with a backward pass of our own; the fastest where shapes return.
 - ``cudnn``: Keras' LSTM, which is cuDNN's on a GPU.
 - ``auto``: ``cudnn`` where TensorFlow sees a GPU, else ``compiled`` in training and for small batches, ``native`` for
   other predictions; ``portable`` on other backends.
