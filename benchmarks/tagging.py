@@ -85,7 +85,7 @@ def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) ->
 
 
 def draw() -> None:
-    """Draw the accuracy against depth, of the rows that differ in nothing else."""
+    """Draw the accuracy against depth, of three rows or more that differ in nothing else."""
     points = []
     for row in pd.read_csv(tables.TAGGING, keep_default_na=False).itertuples():
         settings = {**zoo.describe(row.model).arguments, **protocols.parse_settings(row.settings.split())}
@@ -94,7 +94,7 @@ def draw() -> None:
         spread = float(row.accuracy_std or "nan")
         points.append({"series": series, "depth": settings.get("num_layers"), "mean": row.accuracy_mean, "std": spread})
     scores = pd.DataFrame(points).dropna(subset="depth")
-    scores = scores.groupby("series").filter(lambda rows: rows["depth"].nunique() > 1)
+    scores = scores.groupby("series").filter(lambda rows: rows["depth"].nunique() > 2)
     if len(scores):
         plots.by_depth(scores, PICTURE, "test accuracy by depth", "accuracy, %")
 

@@ -240,18 +240,11 @@ def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
     from dense_lstm_zoo.training.recipes import list_recipes
 
     if not isinstance(name, str):
-        from dense_lstm_zoo.layers.recurrence import kernels
+        from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 
-        # Elsewhere in Keras a "kernel" is a weight; ours is a name.
-        recurrent = [layer for layer in network(name).layers if isinstance(getattr(layer, "kernel", None), str)]
-        return KernelDescription(
-            {
-                f"{layer.name} ({type(layer).__name__})": layer.explain_kernel()
-                if hasattr(layer, "explain_kernel")
-                else kernels.explain(layer.kernel)
-                for layer in recurrent
-            }
-        )
+        recurrent = [layer for layer in network(name).layers if isinstance(layer, KernelLayer)]
+        explained = {f"{layer.name} ({type(layer).__name__})": layer.explain_kernel() for layer in recurrent}
+        return KernelDescription(explained)
     found = entry(name)
     return ModelDescription(
         name=name,

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import keras
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 
 DIRECTIONS = ("forward", "backward")
 
 
-class BidirectionalEncoder(keras.layers.Layer):
+class BidirectionalEncoder(KernelLayer):
     """Layers over right-padded sequences, (batch, time, features) to (batch, time, 2 units).
 
     Args:
@@ -26,30 +26,19 @@ class BidirectionalEncoder(keras.layers.Layer):
     ARGUMENTS: ClassVar[tuple[str, ...]]  # what ``get_config`` returns beside Keras' own
 
     def __init__(self, units: int, dropout: float, kernel: str, seed: int | None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(kernel, **kwargs)
         self.units = checks.integer("units", units)
         self.dropout = checks.fraction("dropout", dropout)
-        self.kernel = kernels.check(kernel)
         self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
-        self.supports_masking = True
-
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Pass the mask on."""
-        return mask
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
         """Return (batch, time, 2 units)."""
         return (*inputs_shape[:2], 2 * self.units)
 
     def explain_kernel(self) -> str:
-        """Return which kernel runs, and why."""
-        return f"{kernels.explain(self.kernel)}; cells other than an LSTM's run compiled or portable"
+        """Return which loop over time runs, and why."""
+        return f"{super().explain_kernel()}; cells other than an LSTM's run compiled or portable"
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
         return {**super().get_config(), **{name: getattr(self, name) for name in self.ARGUMENTS}}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> BidirectionalEncoder:
-        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
-        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -10,11 +10,11 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bilstm import BiLSTM
-from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class DenseBiLSTM(keras.layers.Layer):
+class DenseBiLSTM(KernelLayer):
     """Densely connected Bi-LSTM: each layer reads the input and the states of all layers below it.
 
     With M_0 = x, for l = 1..dl: H_l = BiLSTM_dh(M_{l-1}), M_l = [M_{l-1}; H_l]; the output is
@@ -67,7 +67,7 @@ class DenseBiLSTM(keras.layers.Layer):
         kernel: str = "auto",
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(kernel, **kwargs)
         self.num_dense_layers = checks.integer("num_dense_layers", num_dense_layers, minimum=0)
         self.dense_units = checks.integer("dense_units", dense_units, minimum=0)
         self.top_units = checks.integer("top_units", top_units)
@@ -77,8 +77,6 @@ class DenseBiLSTM(keras.layers.Layer):
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.unit_forget_bias = unit_forget_bias
-        self.kernel = kernels.check(kernel)
-        self.supports_masking = True
         num_narrow = self.num_dense_layers if self.dense_units else 0
         self.layers = [self._bilstm(self.dense_units, f"dense_{i + 1}") for i in range(num_narrow)]
         self.layers.append(self._bilstm(self.top_units, "top"))
@@ -154,8 +152,3 @@ class DenseBiLSTM(keras.layers.Layer):
             "unit_forget_bias": self.unit_forget_bias,
             "kernel": self.kernel,
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> DenseBiLSTM:
-        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
-        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

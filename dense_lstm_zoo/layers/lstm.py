@@ -10,11 +10,11 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class LSTM(keras.layers.Layer):
+class LSTM(KernelLayer):
     """Long short-term memory over right-padded sequences, with explicit lengths.
 
     z = W x_t + R h_{t-1} + b, split into i, f, c, o;
@@ -74,16 +74,14 @@ class LSTM(keras.layers.Layer):
         kernel: str = "auto",
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(kernel, **kwargs)
         self.units = checks.integer("units", units)
-        self.kernel = kernels.check(kernel)
         self.return_sequences = return_sequences
         self.return_state = return_state
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = unit_forget_bias
-        self.supports_masking = True
 
     @property
     def output_units(self) -> int:
@@ -191,8 +189,3 @@ class LSTM(keras.layers.Layer):
             "unit_forget_bias": self.unit_forget_bias,
             "kernel": self.kernel,
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> LSTM:
-        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
-        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

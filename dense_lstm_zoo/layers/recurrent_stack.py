@@ -11,8 +11,8 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
+from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
-from dense_lstm_zoo.layers.recurrence import kernels
 
 WIRINGS = ("dense", "stacked", "skip", "residual")
 CELLS = ("lstm", "gru", "simple_rnn")
@@ -21,7 +21,7 @@ Run = Callable[[int, list[Any], list[Any] | None], tuple[Any, list[Any]]]
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class RecurrentStack(keras.layers.Layer):
+class RecurrentStack(KernelLayer):
     """Recurrent layers over one another, state in and state out, wired as Godin et al. 2017 compare.
 
     With h_0 = e, the input, layer l = 1..L reads
@@ -101,7 +101,7 @@ class RecurrentStack(keras.layers.Layer):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(kernel, **kwargs)
         self.num_layers = checks.integer("num_layers", num_layers)
         self.units = checks.integer("units", units)
         self.wiring = checks.one_of("wiring", wiring, WIRINGS)
@@ -121,10 +121,8 @@ class RecurrentStack(keras.layers.Layer):
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = unit_forget_bias
-        self.kernel = kernels.check(kernel)
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
-        self.supports_masking = True
         self.layers = [self._cell(i) for i in range(self.num_layers)]
 
     @property
@@ -284,7 +282,7 @@ class RecurrentStack(keras.layers.Layer):
         """Return which loop over time runs, and why."""
         if self.cell != "lstm":
             return f"keras: a {self.cell} has no kernel here"
-        by_rule = kernels.explain(self.kernel)
+        by_rule = super().explain_kernel()
         return f"portable in training: recurrent dropout; otherwise {by_rule}" if self.recurrent_dropout else by_rule
 
     def get_config(self) -> dict[str, Any]:
@@ -300,8 +298,3 @@ class RecurrentStack(keras.layers.Layer):
             **{name: getattr(self, name) for name in plain},
             **{name: keras.initializers.serialize(getattr(self, name)) for name in initializers},
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> RecurrentStack:
-        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
-        return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})
