@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo.data.columns import ColumnFile
+from dense_lstm_zoo.data.columns import ColumnFile, sentence_lines
 from dense_lstm_zoo.data.tagging import TaggedSplit
 from dense_lstm_zoo.data.tagging_files import read_columns
 from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
@@ -161,3 +161,16 @@ def test_columns_that_were_written_are_read_back(tmp_path_factory, sentences, se
     path = tmp_path_factory.getbasetemp() / "written.txt"
     path.write_bytes(gzip.compress(content, mtime=0) if zipped else content)
     assert read_columns(path) == read_columns(path, separator=separator) == split
+
+
+def test_lines_to_tag_keep_what_is_no_token():
+    plain = ["-DOCSTART- -X-", "", "# NN", "a\u00a0b  NN", " \t", "c\tNN "]
+    for lines, words in ((CONLLU.splitlines(), WORDS), (plain, [[], ["#", "a\u00a0b"], ["c"]])):
+        sentences = list(sentence_lines(lines))
+        assert [[token for _, token in sentence if token is not None] for sentence in sentences] == words
+        assert [line for sentence in sentences for line, _ in sentence] == [line for line in lines if line.strip()]
+
+
+def test_lines_to_tag_of_uneven_rows_are_refused_by_line():
+    with pytest.raises(ValueError, match=r"Line 4 has 2 columns \(c, NN\), expected 3 as in line 1\."):
+        list(sentence_lines(["a NN X", "b NN X", "", "c NN"]))

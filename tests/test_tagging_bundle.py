@@ -291,6 +291,9 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conll", "--format", "columns")
     alone = bundle.predict([["her"]])[0]
     assert out == f"her\tX\t{tokens.tags[0]}\nwatch\tY\t{tokens.tags[1]}\n\nher\tZ\t{alone.tags[0]}\n\n"
+    (tmp_path / "in.conllu").write_text("# text = her\n1\ther" + "\t_" * 8 + "\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conllu", "--format", "columns")
+    assert out == "# text = her\n1\ther" + "\t_" * 8 + f"\t{alone.tags[0]}\n\n"
     (tmp_path / "in.jsonl").write_text('{"id": 7, "tokens": ["her", "watch"]}\n{"text": "The old man saw her."}\n')
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
     first, second = (json.loads(line) for line in out.splitlines())
@@ -300,6 +303,9 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     assert out.startswith(
         f"test accuracy {bundle.metrics['test_accuracy']:.4f}, {corpus.test.num_tokens:,} tokens, 70 "
     )
+    (tmp_path / "foreign.txt").write_text("her NEW\n")
+    _, out, _ = output_of(capsys, "evaluate", run, "--test-file", tmp_path / "foreign.txt")
+    assert out.startswith("test accuracy 0.0000, 1 tokens, 1 sentences")
     (tmp_path / "in.jsonl").write_text('{"words": []}\n')
     status, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
     assert (status, err.splitlines()) == (
@@ -311,6 +317,8 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
         in output_of(capsys, "predict", run, "a", "--format", "csv")[2]
     )
     (tmp_path / "bad.txt").write_text("a X\nb\n")
+    status, out, err = output_of(capsys, "predict", run, "--file", tmp_path / "bad.txt", "--format", "columns")
+    assert (status, out, err) == (2, "", "error: Line 2 has 1 column (b), expected 2 as in line 1.\n")
     status, _, err = output_of(
         capsys, "train", "bilstm_tagger", "--dataset", "columns", f"--train-file={tmp_path}/bad.txt", "--run-dir", "x"
     )

@@ -84,16 +84,20 @@ def tune(
 
 
 def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
-    """Score a bundle on a split of a corpus, or a language model on a text file."""
+    """Score a bundle on a split of a corpus, or on a file: nothing has to be learned from, one is enough."""
     config = read_config(bundle)
-    task, own_text = config["task"], file_options[f"{split}_file"]
-    if task == "language_model" and own_text:  # nothing has to be learned from: one file is enough
+    task, own_file = config["task"], file_options[f"{split}_file"]
+    if task == "language_model" and own_file:
         from dense_lstm_zoo.data.language import TextFile
 
-        name = own_text
-        texts: Any = TextFile(Path(own_text), file_options["encoding"] or "utf-8")
+        name = own_file
+        texts: Any = TextFile(Path(own_file), file_options["encoding"] or "utf-8")
         labels = {}
     else:
+        if own_file:
+            dataset = dataset or ("columns" if task == "tagging" else None)
+            others = {name: file_options[name] or own_file for name in ("train_file", "dev_file")}
+            file_options = {**file_options, **others}
         corpus = _corpus(dataset or config["training"]["dataset"], task, file_options)
         name, texts = corpus.name, getattr(corpus, split)
         labels = {"label_names": corpus.label_names} if task == "classification" else {}

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.cli.commands import check_picture, load, read_config
+from dense_lstm_zoo.data.columns import sentence_lines
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification import ClassificationBundle, Prediction
@@ -65,11 +66,8 @@ def _read_text(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
 
 
 def _read_columns(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield the lines of each sentence and its tokens, which are the first column."""
-    for is_blank, rows in itertools.groupby(lines, key=lambda line: not line.strip()):
-        if not is_blank:
-            sentence = list(rows)
-            yield sentence, [row.split()[0] for row in sentence]
+    for sentence in sentence_lines(lines):
+        yield sentence, [token for _, token in sentence if token is not None]
 
 
 def _read_jsonl(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
@@ -84,10 +82,12 @@ def _read_jsonl(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
         yield item, sentence
 
 
-def _write_columns(rows: list[str], found: TaggedSentence) -> str:
-    separator = "\t" if "\t" in rows[0] else " "
-    lines = [f"{row.rstrip()}{separator}{tag}\n" for row, tag in zip(rows, found.tags, strict=True)]
-    return "".join([*lines, "\n"])
+def _write_columns(rows: list[tuple[str, str | None]], found: TaggedSentence) -> str:
+    """Write the lines as they were, with the tag behind each that has a token."""
+    tags = iter(found.tags)
+    separator = "\t" if any("\t" in row for row, _ in rows) else " "
+    lines = [row if token is None else row.rstrip(" \t") + separator + next(tags) for row, token in rows]
+    return "".join(f"{line}\n" for line in [*lines, ""])
 
 
 _TAGGER_READERS: dict[str, Callable[[Iterable[str]], Iterator[tuple[Any, Any]]]] = {

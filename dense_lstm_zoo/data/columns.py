@@ -6,9 +6,10 @@ import collections
 import functools
 import gzip
 import io
+import itertools
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -94,7 +95,7 @@ class ColumnFile:
 
     def _cells(self, line: str) -> list[str]:
         if self.separator is None:
-            return re.split(r"[ \t]+", line.strip(_BLANK))
+            return _cells(line)
         return [cell.strip(_BLANK) for cell in line.split(self.separator)]
 
     def _conllu_cells(self, number: int, line: str) -> list[str] | None:
@@ -125,6 +126,52 @@ class ColumnFile:
         except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
             collections.deque(text_file, maxlen=0)  # finds the line, and raises what users read
             raise
+
+
+def sentence_lines(lines: Iterable[str]) -> Iterator[list[tuple[str, str | None]]]:
+    """Yield the lines of each sentence as they are, each with the token on it, or with None where there is none.
+
+    The token is the first column; where the first sentence is CoNLL-U, ten columns between tabs of which one is a
+    number, it is the second. Comments, multiword ranges and empty nodes of CoNLL-U, and ``-DOCSTART-``, are no tokens.
+
+    Args:
+        lines: Lines of a file in columns, of which a sentence at a time is held.
+
+    Raises:
+        ValueError: On iteration: uneven rows, with the line.
+
+    Example:
+        >>> list(sentence_lines(["Dogs X", "bark Y", "", "Go Y"]))
+        [[('Dogs X', 'Dogs'), ('bark Y', 'bark')], [('Go Y', 'Go')]]
+    """
+    is_conllu: bool | None = None
+    first: Row | None = None
+    for is_blank, group in itertools.groupby(enumerate(lines, start=1), key=lambda row: not row[1].strip(_BLANK)):
+        if is_blank:
+            continue
+        numbered, sentence = list(group), []
+        if is_conllu is None:
+            is_conllu = any(_is_conllu_row(line) for _, line in numbered)
+        for number, line in numbered:
+            token = None
+            if not line.startswith(_DOCUMENT) and not (is_conllu and line.startswith("#")):
+                cells = line.split("\t") if is_conllu else _cells(line)
+                first = first or (number, cells)
+                if len(cells) != len(first[1]):
+                    expected = f"expected {len(first[1])} as in line {first[0]}"
+                    raise ValueError(f"Line {number} has {describe(cells)}, {expected}.")
+                token = cells[0] if not is_conllu else cells[1] if cells[0].isdigit() else None
+            sentence.append((line, token))
+        yield sentence
+
+
+def _is_conllu_row(line: str) -> bool:
+    cells = line.split("\t")
+    return len(cells) == CONLLU_COLUMNS and _CONLLU_ID.fullmatch(cells[0]) is not None
+
+
+def _cells(line: str) -> list[str]:
+    return re.split(r"[ \t]+", line.strip(_BLANK))
 
 
 def describe(cells: list[str]) -> str:
