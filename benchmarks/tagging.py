@@ -90,9 +90,11 @@ def draw() -> None:
     for row in pd.read_csv(tables.TAGGING, keep_default_na=False).itertuples():
         settings = {**zoo.describe(row.model).arguments, **protocols.parse_settings(row.settings.split())}
         others = [setting for setting in row.settings.split() if not setting.startswith("num_layers=")]
-        series = " ".join(filter(None, [row.dataset, row.model, row.recipe, *others]))
-        spread = float(row.accuracy_std or "nan")
-        points.append({"series": series, "depth": settings.get("num_layers"), "mean": row.accuracy_mean, "std": spread})
+        depth, spread = settings.get("num_layers"), float(row.accuracy_std or "nan")
+        plain = depth == 1 and row.model == "bilstm_tagger"  # one layer has no skips: both curves begin there
+        for model in (row.model, "gated_skip_tagger") if plain else (row.model,):
+            series = " ".join(filter(None, [row.dataset, model, row.recipe, *others]))
+            points.append({"series": series, "depth": depth, "mean": row.accuracy_mean, "std": spread})
     scores = pd.DataFrame(points).dropna(subset="depth")
     scores = scores.groupby("series").filter(lambda rows: rows["depth"].nunique() > 2)
     if len(scores):
