@@ -90,6 +90,7 @@ def test_evaluate_prints_the_scores_of_a_split(run_dir, capsys):
     accuracy = json.loads((run_dir / "metrics.json").read_text())["test_accuracy"]
     assert status == 0
     assert out.startswith(f"test accuracy {accuracy:.4f}, loss ")
+    assert output_of(capsys, "evaluate", run_dir, "--test-file", table)[:2] == (0, out)
 
 
 def test_export_writes_a_saved_model(run_dir, tmp_path, capsys):

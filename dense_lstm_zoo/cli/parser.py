@@ -63,7 +63,10 @@ def parser() -> argparse.ArgumentParser:
     _add_sweep(sub)
 
     sub = command(
-        "evaluate", commands.evaluate, "Score a bundle on the texts of a corpus.", "evaluate runs/trec --split test"
+        "evaluate",
+        commands.evaluate,
+        "Score a bundle on the texts of a corpus, or of a file of your own.",
+        "evaluate runs/trec --split test",
     )
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
