@@ -53,7 +53,13 @@ def test_cells_keep_all_white_space_that_separates_no_columns(write):
 
 @pytest.mark.parametrize("name", ["train.conllu", "train.CONLLU.gz", "train.txt"])
 @pytest.mark.parametrize(
-    "change", [str, lambda text: "\n\n" + text.replace("\n", "\r\n"), lambda text: text + "\n# end"]
+    "change",
+    [
+        str,
+        lambda text: "\n\n" + text.replace("\n", "\r\n"),
+        lambda text: text + "\n# end",
+        lambda text: "\n".join(line for line in text.split("\n") if not line.startswith("#")),
+    ],
 )
 def test_conllu_is_known_by_its_name_or_its_content_and_has_words_only(write, name, change):
     content = change(CONLLU).encode()
@@ -70,8 +76,6 @@ def test_a_first_token_that_looks_like_a_comment_is_a_token(write):
     path = write("# # I-NP\n1.8 CD I-NP\n\n# # B-NP\n")
     assert not ColumnFile(path).is_conllu
     assert read_columns(path) == TaggedSplit([["#", "1.8"], ["#"]], [["I-NP", "I-NP"], ["B-NP"]])
-    without_comments = write("\n".join(line for line in CONLLU.split("\n") if "# " not in line and "-3" not in line))
-    assert read_columns(without_comments, token_column=1, tag_column=3, separator="\t").tags[1] == ["PUNCT"]
 
 
 def test_sentences_may_have_one_token_or_thousands(write):
@@ -164,13 +168,22 @@ def test_columns_that_were_written_are_read_back(tmp_path_factory, sentences, se
 
 
 def test_lines_to_tag_keep_what_is_no_token():
-    plain = ["-DOCSTART- -X-", "", "# NN", "a\u00a0b  NN", " \t", "c\tNN "]
-    for lines, words in ((CONLLU.splitlines(), WORDS), (plain, [[], ["#", "a\u00a0b"], ["c"]])):
+    plain = ["-DOCSTART- -X-", "# NN", "a\u00a0b  NN", "-DOCSTART- -X-", " \t", "c\tNN "]
+    for lines, words in ((CONLLU.splitlines(), WORDS), (plain, [["#", "a\u00a0b"], [], ["c"]])):
         sentences = list(sentence_lines(lines))
         assert [[token for _, token in sentence if token is not None] for sentence in sentences] == words
         assert [line for sentence in sentences for line, _ in sentence] == [line for line in lines if line.strip()]
 
 
+def test_lines_to_tag_may_have_their_tokens_in_any_column():
+    assert list(sentence_lines(["1 Dogs", "2 bark"], 1)) == [[("1 Dogs", "Dogs"), ("2 bark", "bark")]]
+    assert [token for _, token in next(sentence_lines(CONLLU.splitlines(), 2)) if token][:3] == ["dog", "do", "not"]
+    with pytest.raises(ValueError, match=r"^Line 1: found 2 columns \(1, Dogs\), in which there is no column 2\.$"):
+        list(sentence_lines(["1 Dogs", "2 bark"], 2))
+
+
 def test_lines_to_tag_of_uneven_rows_are_refused_by_line():
-    with pytest.raises(ValueError, match=r"Line 4 has 2 columns \(c, NN\), expected 3 as in line 1\."):
+    with pytest.raises(ValueError, match=r"^Line 4: found 2 columns \(c, NN\), expected 3 as in line 1\.$"):
         list(sentence_lines(["a NN X", "b NN X", "", "c NN"]))
+    with pytest.raises(ValueError, match=r"^Line 8: found 9 columns .* expected 10 \(CoNLL-U\)\.$"):
+        list(sentence_lines(CONLLU.replace("\tVERB\tVB\t", "\tVERB\t").splitlines()))

@@ -13,8 +13,8 @@ SMALL = ["epochs=2", "units=4", "num_layers=2", "embedding_dim=8", "char_filters
 def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "DYNAMIC_INTERACTION", tmp_path / "results.csv")
     options = argparse.Namespace(dataset="demo", seeds=1, set=SMALL, vectors=None, run_dir=str(tmp_path / "runs"))
-    row, curve = dynamic_interaction.train("stack", "constant", options)
-    assert (row["model"], row["pooling"], row["protocol"]) == ("stacked_di_bilstm", "constant", "seed 1")
+    row, curve = dynamic_interaction.train("stack", "position", options)
+    assert (row["model"], row["pooling"], row["protocol"]) == ("stacked_di_bilstm", "position", "seed 1")
     assert row["command"].startswith("python -m benchmarks.dynamic_interaction --dataset demo --encoders stack")
     assert [point["batch"] for point in curve] == list(range(5, 5 * len(curve) + 1, 5))
     tables.merge(tables.DYNAMIC_INTERACTION, [row], dynamic_interaction.KEY)

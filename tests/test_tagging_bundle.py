@@ -291,6 +291,14 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conll", "--format", "columns")
     alone = bundle.predict([["her"]])[0]
     assert out == f"her\tX\t{tokens.tags[0]}\nwatch\tY\t{tokens.tags[1]}\n\nher\tZ\t{alone.tags[0]}\n\n"
+    column = ["--token-column", "1"]
+    (tmp_path / "numbered.conll").write_text("1 her\n2 watch\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "numbered.conll", "--format", "columns", *column)
+    assert out == f"1 her {tokens.tags[0]}\n2 watch {tokens.tags[1]}\n\n"
+    assert (
+        "--token-column is for --format columns; the format is text"
+        in output_of(capsys, "predict", run, "her", *column)[2]
+    )
     (tmp_path / "in.conllu").write_text("# text = her\n1\ther" + "\t_" * 8 + "\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conllu", "--format", "columns")
     assert out == "# text = her\n1\ther" + "\t_" * 8 + f"\t{alone.tags[0]}\n\n"
@@ -318,7 +326,7 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     )
     (tmp_path / "bad.txt").write_text("a X\nb\n")
     status, out, err = output_of(capsys, "predict", run, "--file", tmp_path / "bad.txt", "--format", "columns")
-    assert (status, out, err) == (2, "", "error: Line 2 has 1 column (b), expected 2 as in line 1.\n")
+    assert (status, out, err) == (2, "", "error: Line 2: found 1 column (b), expected 2 as in line 1.\n")
     status, _, err = output_of(
         capsys, "train", "bilstm_tagger", "--dataset", "columns", f"--train-file={tmp_path}/bad.txt", "--run-dir", "x"
     )

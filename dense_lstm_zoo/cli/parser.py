@@ -77,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
         "predict", texts.predict, "Label raw texts, or tag their tokens.", 'predict runs/trec "Who was Galileo ?"'
     )
     _add_texts(sub, [*texts.FORMATS, "columns"])
+    sub.add_argument("--token-column", type=int, help="columns: where the tokens are, from 0 (default: 0; CoNLL-U: 1)")
 
     sub = command(
         "score",
@@ -157,7 +158,8 @@ def _add_texts(sub: argparse.ArgumentParser, formats: Sequence[str] = texts.FORM
     sub.add_argument("texts", nargs="*", help="texts; without any, and without --file, lines of standard input")
     sub.add_argument("--file", help="a file with one text a line")
     sub.add_argument("--output", help="write here instead of to standard output")
-    sub.add_argument("--format", dest="form", choices=formats, default="text", help="default: text")
+    columns = "; columns: of a tagger, a token a line, as in CoNLL files and CoNLL-U" if "columns" in formats else ""
+    sub.add_argument("--format", dest="form", choices=formats, default="text", help=f"default: text{columns}")
 
 
 def _add_corpus(sub: argparse.ArgumentParser, *, required: bool) -> None:

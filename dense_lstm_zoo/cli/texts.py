@@ -25,14 +25,18 @@ FORMATS = ("text", "csv", "jsonl")
 TAGGER_FORMATS = ("text", "columns", "jsonl")
 
 
-def predict(bundle: str, texts: list[str], file: str | None, output: str | None, form: str) -> None:
+def predict(
+    bundle: str, texts: list[str], file: str | None, output: str | None, form: str, token_column: int | None
+) -> None:
     """Label texts, or tag the tokens of sentences."""
+    if token_column is not None and form != "columns":
+        raise ValueError(f"--token-column is for --format columns; the format is {form}.")
     task = read_config(bundle)["task"]
     accepted = TAGGER_FORMATS if task == "tagging" else FORMATS
     if form not in accepted:
         raise ValueError(f"--format {form} is not for {task}. Accepted: {', '.join(accepted)}.")
     if task == "tagging":
-        _tag(bundle, texts, file, output, form)
+        _tag(bundle, texts, file, output, form, token_column or 0)
         return
     with _open(texts, file, output) as (lines, write_to):
         loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]
@@ -49,28 +53,28 @@ def predict(bundle: str, texts: list[str], file: str | None, output: str | None,
         _write(write_to(), form, loaded.predict_stream(lines), text, header, row)
 
 
-def _tag(bundle: str, texts: list[str], file: str | None, output: str | None, form: str) -> None:
+def _tag(bundle: str, texts: list[str], file: str | None, output: str | None, form: str, token_column: int) -> None:
     """Tag sentences: a line each, in columns with a blank line between them, or a JSON object a line."""
     with _open(texts, file, output) as (lines, write_to):
         loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
         read, write = _TAGGER_READERS[form], _TAGGER_WRITERS[form]
         # Each sentence as it was read goes beside its tags into what is written.
-        sources, sentences = itertools.tee(read(lines))
+        sources, sentences = itertools.tee(read(lines, token_column))
         target = write_to()
         for (source, _), found in zip(sources, loaded.predict_stream(s for _, s in sentences), strict=True):
             target.write(write(source, found))
 
 
-def _read_text(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
+def _read_text(lines: Iterable[str], _: int) -> Iterator[tuple[Any, Any]]:
     return ((line, line) for line in lines)
 
 
-def _read_columns(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
-    for sentence in sentence_lines(lines):
+def _read_columns(lines: Iterable[str], token_column: int) -> Iterator[tuple[Any, Any]]:
+    for sentence in sentence_lines(lines, token_column):
         yield sentence, [token for _, token in sentence if token is not None]
 
 
-def _read_jsonl(lines: Iterable[str]) -> Iterator[tuple[Any, Any]]:
+def _read_jsonl(lines: Iterable[str], _: int) -> Iterator[tuple[Any, Any]]:
     for number, line in enumerate(lines, start=1):
         try:
             item = json.loads(line)
@@ -90,7 +94,7 @@ def _write_columns(rows: list[tuple[str, str | None]], found: TaggedSentence) ->
     return "".join(f"{line}\n" for line in [*lines, ""])
 
 
-_TAGGER_READERS: dict[str, Callable[[Iterable[str]], Iterator[tuple[Any, Any]]]] = {
+_TAGGER_READERS: dict[str, Callable[[Iterable[str], int], Iterator[tuple[Any, Any]]]] = {
     "text": _read_text,
     "columns": _read_columns,
     "jsonl": _read_jsonl,

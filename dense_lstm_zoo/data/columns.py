@@ -17,7 +17,7 @@ from typing import TypeAlias
 from dense_lstm_zoo.data import language
 from dense_lstm_zoo.data.language import TextFile
 
-CONLLU_COLUMNS = 10
+CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: how many columns, and that of the tokens
 _CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
 _BLANK = " \t\r\n"  # no other white space: some corpora have a no-break space within a token
 _DOCUMENT = "-DOCSTART-"
@@ -31,8 +31,8 @@ class ColumnFile:
     """The sentences of a file in columns, each a list of rows; the file is never held whole.
 
     A blank line ends a sentence, however many there are. A line of ``-DOCSTART-`` is no token. A file is CoNLL-U if its
-    name says so, ``.conllu`` or ``.conllu.gz``, or if it begins with ``# `` comments before ten tab-separated columns;
-    then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are left out.
+    name says so, ``.conllu`` or ``.conllu.gz``, or if its first line that is no comment has ten columns between tabs,
+    of which the first is a number; then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are left out.
 
     Args:
         path: Plain or compressed with gzip (told by its content).
@@ -67,51 +67,13 @@ class ColumnFile:
         """Whether the file is CoNLL-U; the first call may read the beginning of it."""
         if self.path.name.lower().removesuffix(".gz").endswith(".conllu"):
             return True
-        lines = (line for _, line in self._lines() if line)
-        if not next(lines, "").startswith("# "):
-            return False
-        # A token "#" begins a line in the same way, but then ten columns do not follow.
-        return next((line for line in lines if not line.startswith("#")), "").count("\t") == CONLLU_COLUMNS - 1
+        return _looks_like_conllu([line for _, line in _beginning(self._lines())])
 
     def __iter__(self) -> Iterator[list[Row]]:
-        rows: list[Row] = []
-        first: Row | None = None
-        for number, line in self._lines():
-            if line and not line.startswith(_DOCUMENT):
-                if cells := self._conllu_cells(number, line) if self.is_conllu else self._cells(line):
-                    first = first or (number, cells)
-                    if len(cells) != len(first[1]):
-                        raise ValueError(
-                            f"{self.path}, line {number}: found {describe(cells)}, expected {len(first[1])} as in line "
-                            f"{first[0]}."
-                            + (' If cells hold spaces, say separator="\\t".' if not self.separator else "")
-                        )
-                    rows.append((number, cells))
-            elif rows:
+        hint = "" if self.separator else ' If cells hold spaces, say separator="\\t".'
+        for sentence in _sentences(self._lines(), self.is_conllu, self.separator, f"{self.path}, line", hint):
+            if rows := [(number, cells) for number, _, cells in sentence if cells]:
                 yield rows
-                rows = []
-        if rows:
-            yield rows
-
-    def _cells(self, line: str) -> list[str]:
-        if self.separator is None:
-            return _cells(line)
-        return [cell.strip(_BLANK) for cell in line.split(self.separator)]
-
-    def _conllu_cells(self, number: int, line: str) -> list[str] | None:
-        if line.startswith("#"):
-            return None
-        cells = line.split("\t")
-        if len(cells) != CONLLU_COLUMNS:
-            raise ValueError(
-                f"{self.path}, line {number}: found {describe(cells)} between tabs, expected {CONLLU_COLUMNS} "
-                "(CoNLL-U)."
-            )
-        if not _CONLLU_ID.fullmatch(cells[0]):
-            raise ValueError(
-                f"{self.path}, line {number}: found {cells[0]!r}, expected a token's number (CoNLL-U), such as 1."
-            )
-        return cells if cells[0].isdigit() else None
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line's number and text, which is "" for a blank one."""
@@ -128,46 +90,85 @@ class ColumnFile:
             raise
 
 
-def sentence_lines(lines: Iterable[str]) -> Iterator[list[tuple[str, str | None]]]:
+def sentence_lines(lines: Iterable[str], token_column: int = 0) -> Iterator[list[tuple[str, str | None]]]:
     """Yield the lines of each sentence as they are, each with the token on it, or with None where there is none.
 
-    The token is the first column; where the first sentence is CoNLL-U, ten columns between tabs of which one is a
-    number, it is the second. Comments, multiword ranges and empty nodes of CoNLL-U, and ``-DOCSTART-``, are no tokens.
+    Comments, multiword ranges and empty nodes of CoNLL-U, and ``-DOCSTART-``, are no tokens. Lines are CoNLL-U if the
+    first that is no comment has ten columns between tabs, of which the first is a number.
 
     Args:
         lines: Lines of a file in columns, of which a sentence at a time is held.
+        token_column: The column of the tokens, from 0, or from the end below 0. In CoNLL-U, the default is FORM (1).
 
     Raises:
-        ValueError: On iteration: uneven rows, with the line.
+        ValueError: On iteration, with the line: too few columns, uneven rows, or what is not CoNLL-U in such lines.
 
     Example:
         >>> list(sentence_lines(["Dogs X", "bark Y", "", "Go Y"]))
         [[('Dogs X', 'Dogs'), ('bark Y', 'bark')], [('Go Y', 'Go')]]
     """
-    is_conllu: bool | None = None
+    numbered = enumerate(lines, start=1)
+    beginning = _beginning(numbered)
+    is_conllu = _looks_like_conllu([line for _, line in beginning])
+    column = token_column or (FORM if is_conllu else 0)
+    for sentence in _sentences(itertools.chain(beginning, numbered), is_conllu, None, "Line"):
+        for number, _, cells in sentence:
+            if cells and not -len(cells) <= column < len(cells):
+                raise ValueError(f"Line {number}: found {describe(cells)}, in which there is no column {column}.")
+        yield [(line, cells[column] if cells else None) for _, line, cells in sentence]
+
+
+def _sentences(
+    lines: Iterable[tuple[int, str]], is_conllu: bool, separator: str | None, where: str, hint: str = ""
+) -> Iterator[list[tuple[int, str, list[str] | None]]]:
+    """Yield the lines of each sentence with their numbers, and with the cells of those that are tokens."""
+    sentence: list[tuple[int, str, list[str] | None]] = []
     first: Row | None = None
-    for is_blank, group in itertools.groupby(enumerate(lines, start=1), key=lambda row: not row[1].strip(_BLANK)):
-        if is_blank:
+    for number, line in lines:
+        is_document = line.startswith(_DOCUMENT)
+        if sentence and (is_document or not line.strip(_BLANK)):
+            yield sentence
+            sentence = []
+        if not line.strip(_BLANK):
             continue
-        numbered, sentence = list(group), []
-        if is_conllu is None:
-            is_conllu = any(_is_conllu_row(line) for _, line in numbered)
-        for number, line in numbered:
-            token = None
-            if not line.startswith(_DOCUMENT) and not (is_conllu and line.startswith("#")):
-                cells = line.split("\t") if is_conllu else _cells(line)
-                first = first or (number, cells)
-                if len(cells) != len(first[1]):
-                    expected = f"expected {len(first[1])} as in line {first[0]}"
-                    raise ValueError(f"Line {number} has {describe(cells)}, {expected}.")
-                token = cells[0] if not is_conllu else cells[1] if cells[0].isdigit() else None
-            sentence.append((line, token))
+        cells: list[str] | None = None
+        if is_conllu and not is_document:
+            cells = _conllu_cells(line, f"{where} {number}")
+        elif not is_document:
+            cells = _cells(line) if separator is None else [cell.strip(_BLANK) for cell in line.split(separator)]
+            first = first or (number, cells)
+            if len(cells) != len(first[1]):
+                expected = f"expected {len(first[1])} as in line {first[0]}"
+                raise ValueError(f"{where} {number}: found {describe(cells)}, {expected}.{hint}")
+        sentence.append((number, line, cells))
+    if sentence:
         yield sentence
 
 
-def _is_conllu_row(line: str) -> bool:
-    cells = line.split("\t")
+def _beginning(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Take from ``lines`` as far as the first that is neither blank nor begins as a comment."""
+    taken = []
+    for number, line in lines:
+        taken.append((number, line))
+        if line.strip(_BLANK) and not line.startswith("#"):
+            break
+    return taken
+
+
+def _looks_like_conllu(beginning: list[str]) -> bool:
+    cells = beginning[-1].split("\t") if beginning else []
     return len(cells) == CONLLU_COLUMNS and _CONLLU_ID.fullmatch(cells[0]) is not None
+
+
+def _conllu_cells(line: str, where: str) -> list[str] | None:
+    if line.startswith("#"):
+        return None
+    cells = line.split("\t")
+    if len(cells) != CONLLU_COLUMNS:
+        raise ValueError(f"{where}: found {describe(cells)} between tabs, expected {CONLLU_COLUMNS} (CoNLL-U).")
+    if not _CONLLU_ID.fullmatch(cells[0]):
+        raise ValueError(f"{where}: found {cells[0]!r}, expected a token's number (CoNLL-U), such as 1.")
+    return cells if cells[0].isdigit() else None
 
 
 def _cells(line: str) -> list[str]:

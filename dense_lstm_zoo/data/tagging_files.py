@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, ColumnFile, Row, describe
+from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, ColumnFile, Row, describe
 from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus
 
 # The columns of CoNLL-U that are a token and its two tags; a "_" there stands for nothing.
-FORM, UPOS, XPOS = 1, 3, 4
+UPOS, XPOS = 3, 4
 
 
 def read_columns(
