@@ -57,6 +57,7 @@ def test_predict_writes_text_csv_and_json_lines(run_dir, capsys):
     assert [row["text"] for row in rows] == texts
     assert float(rows[0]["p_up"]) == pytest.approx(expected[0].probabilities["up"], abs=1e-5)
     _, out, _ = output_of(capsys, "predict", run_dir, *texts, "--format", "jsonl")
+    assert output_of(capsys, "predict", "--format", "jsonl", run_dir, texts[0], "--", *texts[1:])[1] == out
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["text"] for line in lines] == texts
     assert lines[1]["label"] == expected[1].label

@@ -21,6 +21,22 @@ def _literal(text: str) -> Any:
         return text
 
 
+class _Command(argparse.ArgumentParser):
+    """A command that takes its options before, between and behind its texts; argparse alone wants all texts at once."""
+
+    _within = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse in any order, which calls this method again for each of its passes."""
+        if self._within:
+            return super().parse_known_args(args, namespace)
+        self._within = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._within = False
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser; ``run`` of what it parses is the function to call with all the rest."""
     parser = argparse.ArgumentParser(
@@ -29,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Begin with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo",
     )
     parser.add_argument("--version", action="version", version=f"dense-lstm-zoo {zoo.__version__}")
-    subparsers = parser.add_subparsers(required=True, metavar="command")
+    subparsers = parser.add_subparsers(required=True, metavar="command", parser_class=_Command)
 
     def command(name: str, run: Any, help: str, example: str) -> argparse.ArgumentParser:
         sub = subparsers.add_parser(name, help=help, description=help, epilog=f"Example: dense-lstm-zoo {example}")
@@ -155,7 +171,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_texts(sub: argparse.ArgumentParser, formats: Sequence[str] = texts.FORMATS) -> None:
     sub.add_argument("bundle", help="the folder that train wrote")
-    sub.add_argument("texts", nargs="*", help="texts; without any, and without --file, lines of standard input")
+    sub.add_argument(
+        "texts", nargs="*", default=[], help="texts; without any, and without --file, lines of standard input"
+    )
     sub.add_argument("--file", help="a file with one text a line")
     sub.add_argument("--output", help="write here instead of to standard output")
     columns = "; columns: of a tagger, a token a line, as in CoNLL files and CoNLL-U" if "columns" in formats else ""
