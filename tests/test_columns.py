@@ -76,6 +76,8 @@ def test_a_first_token_that_looks_like_a_comment_is_a_token(write):
     path = write("# # I-NP\n1.8 CD I-NP\n\n# # B-NP\n")
     assert not ColumnFile(path).is_conllu
     assert read_columns(path) == TaggedSplit([["#", "1.8"], ["#"]], [["I-NP", "I-NP"], ["B-NP"]])
+    without_comments = write("\n".join(line for line in CONLLU.split("\n") if "# " not in line and "-3" not in line))
+    assert read_columns(without_comments, token_column=1, tag_column=3, separator="\t").tags[1] == ["PUNCT"]
 
 
 def test_sentences_may_have_one_token_or_thousands(write):
@@ -168,8 +170,8 @@ def test_columns_that_were_written_are_read_back(tmp_path_factory, sentences, se
 
 
 def test_lines_to_tag_keep_what_is_no_token():
-    plain = ["-DOCSTART- -X-", "# NN", "a\u00a0b  NN", "-DOCSTART- -X-", " \t", "c\tNN "]
-    for lines, words in ((CONLLU.splitlines(), WORDS), (plain, [["#", "a\u00a0b"], [], ["c"]])):
+    plain = ["-DOCSTART- -X-", "", "# NN", "a\u00a0b  NN", "-DOCSTART- -X-", " \t", "c\tNN "]
+    for lines, words in ((CONLLU.splitlines(), WORDS), (plain, [[], ["#", "a\u00a0b"], [], ["c"]])):
         sentences = list(sentence_lines(lines))
         assert [[token for _, token in sentence if token is not None] for sentence in sentences] == words
         assert [line for sentence in sentences for line, _ in sentence] == [line for line in lines if line.strip()]

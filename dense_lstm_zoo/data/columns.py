@@ -67,7 +67,7 @@ class ColumnFile:
         """Whether the file is CoNLL-U; the first call may read the beginning of it."""
         if self.path.name.lower().removesuffix(".gz").endswith(".conllu"):
             return True
-        return _looks_like_conllu([line for _, line in _beginning(self._lines())])
+        return _is_conllu(_beginning(self._lines()))
 
     def __iter__(self) -> Iterator[list[Row]]:
         hint = "" if self.separator else ' If cells hold spaces, say separator="\\t".'
@@ -109,7 +109,7 @@ def sentence_lines(lines: Iterable[str], token_column: int = 0) -> Iterator[list
     """
     numbered = enumerate(lines, start=1)
     beginning = _beginning(numbered)
-    is_conllu = _looks_like_conllu([line for _, line in beginning])
+    is_conllu = _is_conllu(beginning)
     column = token_column or (FORM if is_conllu else 0)
     for sentence in _sentences(itertools.chain(beginning, numbered), is_conllu, None, "Line"):
         for number, _, cells in sentence:
@@ -125,11 +125,11 @@ def _sentences(
     sentence: list[tuple[int, str, list[str] | None]] = []
     first: Row | None = None
     for number, line in lines:
-        is_document = line.startswith(_DOCUMENT)
-        if sentence and (is_document or not line.strip(_BLANK)):
+        is_blank, is_document = not line.strip(_BLANK), line.startswith(_DOCUMENT)
+        if sentence and (is_blank or is_document):
             yield sentence
             sentence = []
-        if not line.strip(_BLANK):
+        if is_blank:
             continue
         cells: list[str] | None = None
         if is_conllu and not is_document:
@@ -155,8 +155,8 @@ def _beginning(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
     return taken
 
 
-def _looks_like_conllu(beginning: list[str]) -> bool:
-    cells = beginning[-1].split("\t") if beginning else []
+def _is_conllu(beginning: list[tuple[int, str]]) -> bool:
+    cells = beginning[-1][1].split("\t") if beginning else []
     return len(cells) == CONLLU_COLUMNS and _CONLLU_ID.fullmatch(cells[0]) is not None
 
 
