@@ -139,6 +139,28 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["explain", "run", "good", "--outptu=a.png"],
+            "of dense-lstm-zoo explain: '--outptu'. Did you mean '--output'",
+        ),
+        (["explain", "run", "good", "--picture", "a.png"], "'--picture'. Accepted: --help, --output.\n"),
+        (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
+        (["explain", "run", "so", "good"], "has no place for 'good'; a text of several words wants quotation marks"),
+    ],
+)
+def test_what_a_command_does_not_take_is_named_with_what_it_does(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
 def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):
     assert "not both" in output_of(capsys, "predict", run_dir, "a", "--file", "b")[2]
     assert "b does not exist" in output_of(capsys, "predict", run_dir, "--file", "b")[2]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
+from dense_lstm_zoo import checks, registry
 from dense_lstm_zoo.cli import commands, texts
 from dense_lstm_zoo.tuning import TUNERS
 
@@ -32,9 +32,21 @@ class _Command(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self._within = True
         try:
-            return self.parse_known_intermixed_args(args, namespace)
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._within = False
+        if unknown:  # argparse would name no near match, and show the usage of the whole program
+            self._refuse(unknown)
+        return found, unknown
+
+    def _refuse(self, unknown: list[str]) -> NoReturn:
+        options = [text.partition("=")[0] for text in unknown if text.startswith("-")]
+        if options:
+            accepted = (action.option_strings[-1] for action in self._actions if action.option_strings)
+            message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
+        else:
+            message = f"{self.prog} has no place for {unknown[0]!r}; a text of several words wants quotation marks."
+        self.exit(2, f"error: {message}\n")
 
 
 def parser() -> argparse.ArgumentParser:
