@@ -10,7 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.initializers import Blocks
-from dense_lstm_zoo.layers.pooling import masked_softmax
+from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence import wide
 
 MODES = ("position", "vector", "projected_vector")
@@ -131,37 +131,36 @@ class DynamicInteractionPooling(keras.layers.Layer):
         *lower, top = inputs
         lengths = recurrence.resolve_lengths(top, lengths, mask[-1] if isinstance(mask, list | tuple) else mask)
         real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(top)[1]), (1, 0, 2))
-        x = ops.leaky_relu(wide(ops.matmul(top, self.kernel) + self.bias), self.negative_slope)
-        x = ops.where(real, x, ops.zeros_like(x))
+        x = project(top, real, self.kernel, self.bias, self.negative_slope)
         steps = ops.cast(ops.maximum(lengths, 1), x.dtype)[:, None, None]
         zeros = ops.zeros((ops.shape(top)[0], ops.shape(top)[1], len(lower)), x.dtype)
-        routing = {"c": masked_softmax(zeros, real), "b": zeros}
         if self.weighting == "constant":
-            routing["v"] = 0.5 * ops.ones_like(zeros)
-            pooled = 0.5 * ops.sum(x, axis=1) / steps[:, 0]
+            routing = {"c": masked_softmax(zeros, real), "v": 0.5 * ops.ones_like(zeros), "b": zeros}
+            pooled = 0.5 * ops.sum(ops.where(real, x, 0.0), axis=1) / steps[:, 0]
         else:
-            lower = [ops.where(real, wide(u), 0.0) for u in lower]
-            x = self._by_layer(x)
             route = self._route_positions if self.mode == "position" else self._route_vectors
-            pooled, routing = route(lower, x, real, steps, zeros)
+            pooled, routing = route(lower, self._by_layer(x), real, steps, zeros)
             pooled = self._side_by_side(pooled)
         pooled = ops.cast(pooled, top.dtype)
         return (pooled, routing) if return_routing else pooled
 
     def _route_positions(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
-        means = ops.stack([ops.mean(u, axis=-1) for u in lower], axis=-1)
-        sums = ops.sum(x, axis=-1)
+        # What is masked is a number a word and layer, for x is wide; at padding x is LeakyReLU(b_j).
+        means = ops.where(real, ops.stack([ops.mean(wide(u), axis=-1) for u in lower], axis=-1), 0.0)
+        sums = ops.where(real, ops.sum(x, axis=-1), 0.0)
         for _ in range(self.iterations):
             c = self._shares(b, real)
             v = ops.sigmoid(c * means)
             b = b + v * sums
-        return ops.sum(v[..., None] * x, axis=1) / steps, {"c": c, "v": v, "b": b}
+        pooled = ops.sum(ops.where(real, v, 0.0)[..., None] * x, axis=1) / steps
+        return pooled, {"c": c, "v": v, "b": b}
 
     def _route_vectors(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
         # The states' weighted mean is projected, not each state: the same, as nothing stands between.
         if self.projections:
             projections = _stack([wide(ops.convert_to_tensor(p)) for p in self.projections], axis=0)
-        u = _stack(lower, axis=2)
+        u = ops.where(real[..., None], _stack([wide(u) for u in lower], axis=2), 0.0)
+        x = ops.where(real[..., None], x, 0.0)
         for _ in range(self.iterations):
             c = self._shares(b, real)
             s = ops.einsum("btj,btjd->bjd", c, u) / steps

@@ -10,8 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.initializers import Blocks
-from dense_lstm_zoo.layers.pooling import masked_softmax
-from dense_lstm_zoo.layers.recurrence import wide
+from dense_lstm_zoo.layers.pooling import masked_softmax, project
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -85,8 +84,8 @@ class DynamicSelfAttention(keras.layers.Layer):
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time = ops.shape(inputs)[:2]
         real = ops.transpose(recurrence.sequence_mask(lengths, time), (1, 0, 2))
-        x = ops.leaky_relu(wide(ops.matmul(inputs, self.kernel) + self.bias), self.negative_slope)
-        x = ops.reshape(ops.where(real, x, ops.zeros_like(x)), (batch, time, self.num_heads, self.units))
+        x = project(inputs, real, self.kernel, self.bias, self.negative_slope)
+        x = ops.reshape(x, (batch, time, self.num_heads, self.units))
         q = ops.zeros((batch, time, self.num_heads), x.dtype)
         for _ in range(self.iterations):
             a = masked_softmax(q, real)

@@ -24,6 +24,18 @@ def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
     return powers / ops.maximum(ops.sum(powers, axis=axis, keepdims=True), 1e-30)
 
 
+def project(states: Any, mask: Any, kernel: Any, bias: Any, negative_slope: float) -> Any:
+    """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units); h_t counts as zeros where ``mask`` is false.
+
+    The result may be many times as wide as the states. To pass over it as seldom as possible, the states are masked
+    and not what comes of them, and b is one more row of W.
+    """
+    states = ops.where(mask, states, ops.zeros_like(states))
+    states = ops.concatenate([states, ops.ones_like(states[..., :1])], axis=-1)
+    kernel = ops.concatenate([ops.convert_to_tensor(kernel), ops.convert_to_tensor(bias)[None]], axis=0)
+    return ops.leaky_relu(recurrence.wide(ops.matmul(states, kernel)), negative_slope)
+
+
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class MaskedPooling(keras.layers.Layer):
     """Pool states (batch, time, features) to (batch, features) over each row's real steps; an empty row gives zeros.
