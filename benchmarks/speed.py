@@ -136,11 +136,9 @@ def table(path: Path = RESULTS) -> str:
             f"GFLOP/s (floor {SHARE_FLOOR:.0%}, aim {SHARE_AIM:.0%}).",
         ]
     commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
-    last = rows.iloc[-1]
+    machines = "; ".join(dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in everything.itertuples()))
     versions = max(rows["versions"], key=len)
-    return "\n".join(
-        [*lines, "", f"```\n{commands}\n```", "", f"{last.processor}, {last.cores} cores. Versions: {versions}."]
-    )
+    return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"{machines}. Versions: {versions}."])
 
 
 def _line(row: Any, title: str) -> str:
@@ -186,7 +184,11 @@ def _draw(path: Path = RESULTS, picture: Path = PICTURE) -> None:
         x = [int(name.rsplit("_", 1)[1]) for name in found["name"]]
         axes.errorbar(x, found["ours_ms"].astype(float), found["ours_spread_ms"].astype(float) / 2, marker=".")
         axes.set(xlabel=curve, ylabel="ms a training step", xscale="log", yscale="log")
-        axes.grid(alpha=0.3)
+        axes.set_xticks(x, x)
+        axes.set_xticks([], minor=True)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.grid(alpha=0.3, which="both")
     figure.savefig(picture, dpi=120)
 
 
