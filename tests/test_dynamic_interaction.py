@@ -157,3 +157,22 @@ def test_attention_shares_sum_to_one_and_iterating_sharpens_them():
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("mode", [*MODES, "constant", "self-attention"])
+def test_what_stands_at_padding_reaches_neither_values_nor_gradients(mode):
+    padding = np.arange(6)[None, :, None] >= LENGTHS[:, None, None]
+    if mode == "self-attention":
+        layer, clean = layers.DynamicSelfAttention(3, num_heads=2), states()[0]
+    else:
+        layer, clean = made(**{"weights" if mode == "constant" else "mode": mode}), states()
+    found = []
+    for filled in (0.0, np.nan):
+        inputs = keras.tree.map_structure(lambda x, filled=filled: np.where(padding, np.float32(filled), x), clean)
+        with tf.GradientTape() as tape:
+            pooled = layer(inputs, lengths=LENGTHS)
+            loss = tf.reduce_sum(tf.sin(pooled))
+        found.append([pooled, *tape.gradient(loss, [v.value for v in layer.trainable_variables])])
+    for zeros, nans in zip(*found, strict=True):
+        assert np.abs(zeros).max() > 0
+        np.testing.assert_array_equal(nans, zeros)
