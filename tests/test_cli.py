@@ -94,6 +94,35 @@ def test_evaluate_prints_the_scores_of_a_split(run_dir, capsys):
     assert output_of(capsys, "evaluate", run_dir, "--test-file", table)[:2] == (0, out)
 
 
+def test_evaluate_wants_one_file_of_one_label_and_tells_its_format_by_its_name(run_dir, tmp_path, capsys):
+    praise = zoo.load(run_dir).evaluate(zoo.Split(["it was great, really"], [1]))
+    scored = f"test accuracy {praise['accuracy']:.4f}, loss {praise['loss']:.4f}, 1 texts\n"
+    (tmp_path / "praise.jsonl").write_text('{"text": "it was great, really", "label": "up"}\n')
+    assert output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "praise.jsonl") == (0, scored, "")
+    (tmp_path / "praise").write_text('text,label\n"it was great, really",up\n')  # as the training texts were
+    assert output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "praise") == (0, scored, "")
+    (tmp_path / "praise.txt").write_text('{"said": "it was great, really", "label": "up"}\n')
+    said = ["--test-file", tmp_path / "praise.txt", "--dataset", "jsonl", "--text-column", "said"]
+    assert output_of(capsys, "evaluate", run_dir, *said) == (0, scored, "")
+    for wrong, message in (
+        (["--dataset", "jsnl"], "Unknown value of --dataset: 'jsnl'. Did you mean 'jsonl'"),
+        (["--token-column", "1"], "Unknown option of corpus 'csv': 'token_column'"),
+        (["--test-file", tmp_path / "none.csv"], "none.csv"),
+    ):
+        status, out, err = output_of(capsys, "evaluate", run_dir, "--test-file", tmp_path / "praise", *wrong)
+        assert (status, out) == (2, "")
+        assert message in err
+
+
+def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("text,label\nA fine film .,positive\n")
+    arguments = ["evaluate", run[1], "--test-file", tmp_path / "mine.txt"]
+    message = f"error: {tmp_path}/mine.txt: say how it is written with --dataset. Accepted: csv, tsv, jsonl.\n"
+    assert output_of(capsys, *arguments) == (2, "", message)
+    status, out, _ = output_of(capsys, *arguments, "--dataset", "csv")
+    assert (status, out.endswith(", 1 texts\n")) == (0, True)
+
+
 def test_export_writes_a_saved_model(run_dir, tmp_path, capsys):
     status, out, _ = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
     assert (status, out.strip()) == (0, str(tmp_path / "exports" / "1"))

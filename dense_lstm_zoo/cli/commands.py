@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
+from dense_lstm_zoo.data.own_files import OWN_FILES, read_split
 
 FILE_OPTIONS = (
     "train_file",
@@ -86,23 +87,17 @@ def tune(
 def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
     """Score a bundle on a split of a corpus, or on a file: nothing has to be learned from, one is enough."""
     config = read_config(bundle)
-    task, own_file = config["task"], file_options[f"{split}_file"]
-    if task == "language_model" and own_file:
-        from dense_lstm_zoo.data.language import TextFile
-
-        name = own_file
-        texts: Any = TextFile(Path(own_file), file_options["encoding"] or "utf-8")
-        labels = {}
+    task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
+    if own_file:
+        form = _form(own_file, dataset, task, trained_on)
+        options = {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
+        name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
     else:
-        if own_file:
-            dataset = dataset or ("columns" if task == "tagging" else None)
-            others = {name: file_options[name] or own_file for name in ("train_file", "dev_file")}
-            file_options = {**file_options, **others}
-        corpus = _corpus(dataset or config["training"]["dataset"], task, file_options)
-        name, texts = corpus.name, getattr(corpus, split)
-        labels = {"label_names": corpus.label_names} if task == "classification" else {}
+        corpus = _corpus(dataset or trained_on, task, file_options)
+        name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())
         if texts is None:
             raise ValueError(f"{name} has no {split} set.")
+    labels = {"label_names": label_names} if task == "classification" else {}
     if report:
         files.check_new_folder(report, overwrite=False)
     loaded: Any = load(bundle)
@@ -198,6 +193,18 @@ def import_tensorflow() -> None:
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
+
+
+def _form(path: str, dataset: str | None, task: str, trained_on: str) -> str:
+    """Return how a file is to be read: as --dataset says, else as its name does, else as the training texts were."""
+    forms = OWN_FILES[task]
+    if dataset is not None:
+        return checks.one_of("--dataset", dataset, forms)
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    for form in (suffix, trained_on, *(forms if len(forms) == 1 else ())):
+        if form in forms:
+            return form
+    raise ValueError(f"{path}: say how it is written with --dataset. Accepted: {', '.join(forms)}.")
 
 
 def _corpus(dataset: str, task: str, file_options: dict[str, Any]) -> Any:

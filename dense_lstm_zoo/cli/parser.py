@@ -195,7 +195,7 @@ def _add_texts(sub: argparse.ArgumentParser, formats: Sequence[str] = texts.FORM
 def _add_corpus(sub: argparse.ArgumentParser, *, required: bool) -> None:
     group = sub.add_argument_group("data")
     known = ", ".join(zoo.list_corpora())
-    default = "" if required else " (default: what the bundle was trained on)"
+    default = "" if required else " (default: what the bundle was trained on; of a file, what its name says)"
     group.add_argument("--dataset", required=required, help=f"one of: {known}{default}")
     group.add_argument("--train-file", help="files of your own: the training texts")
     group.add_argument(

@@ -6,7 +6,6 @@ A further corpus is a reader (in ``readers.py``) and an entry in ``SOURCES``.
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import language, readers, tagging_files
+from dense_lstm_zoo.data import language, own_files, readers, tagging_files
 from dense_lstm_zoo.data.corpus import Corpus
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
 from dense_lstm_zoo.data.language import LanguageCorpus
+from dense_lstm_zoo.data.own_files import OWN_FILES
 from dense_lstm_zoo.data.tagging import TaggingCorpus
-
-TABLES = ("csv", "tsv", "jsonl")
-# Corpora that are files of a user's own, by task.
-OWN_FILES = {"classification": TABLES, "language_model": ("text",), "tagging": ("columns",)}
 
 
 @dataclass(frozen=True)
@@ -207,29 +203,12 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
         other = next(other for other in OWN_FILES if name in list_corpora(other))
         raise ValueError(f"Corpus {name!r} is for {other}, not for {task}. Accepted: {', '.join(list_corpora(task))}.")
     if name not in SOURCES:
-        read = _reader_of_own_files(name)
-        accepted = set(inspect.signature(read).parameters) - {"kind", "name"}
-        for option in options:
-            if option not in accepted:
-                raise checks.unknown_name(f"option of corpus {name!r}:", option, accepted)
-        if options.get("train_file") is None:
-            raise ValueError(
-                f"Corpus {name!r} reads files of your own: name them with train_file=, dev_file=, test_file=."
-            )
-        return read(name, **options)
+        return own_files.read_corpus(name, **options)
     if options:
         own = ", ".join(name for names in OWN_FILES.values() for name in names)
         raise ValueError(f"Corpus {name!r} takes no options; received {', '.join(options)}. Options are for {own}.")
     source = _DEMOS[task or "classification"] if name == "demo" else SOURCES[name]
     return source.read(name, fetch(name))
-
-
-def _reader_of_own_files(name: str) -> Callable[..., Corpus | LanguageCorpus | TaggingCorpus]:
-    if name in ("text", "columns"):
-        return language.read_text_files if name == "text" else tagging_files.read_column_files
-    from dense_lstm_zoo.data.tables import read_table_corpus
-
-    return read_table_corpus
 
 
 def fetch(name: str, *, progress: bool = True) -> list[Path]:

@@ -7,13 +7,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.data.corpora import TABLES
 from dense_lstm_zoo.data.corpus import Corpus, Split
+
+FORMATS = ("csv", "tsv", "jsonl")
 
 
 @dataclass(frozen=True)
@@ -68,22 +69,9 @@ def read_table_corpus(
         ...     print(read_table_corpus("csv", train_file=path))
         csv: 2 train; 2 labels: bad, good
     """
-    checks.one_of("kind", kind, TABLES)
-    if text_column == label_column:
-        raise ValueError(f"text_column and label_column must differ; both are {text_column!r}.")
-    try:
-        codec = codecs.lookup(encoding).name
-        "".encode(codec)
-    except LookupError as error:
-        raise ValueError(
-            f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {encoding!r}."
-        ) from error
-    # utf-8-sig is utf-8 that drops the byte order mark which spreadsheets write.
-    codec = "utf-8-sig" if codec == "utf-8" else codec
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    found = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
-    parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
-    tables = {part: _read(kind, path, codec, parse, text_column, label_column) for part, path in found.items()}
+    given = {part: path for part, path in paths.items() if path is not None}
+    tables = dict(zip(given, _read(kind, list(given.values()), text_column, label_column, encoding), strict=True))
     train = tables["train"]
     label_names = _sorted_labels(set(train.labels))
     if len(label_names) < 2:
@@ -98,15 +86,64 @@ def read_table_corpus(
                 f"{table.path}: {_rows(strange)} with a label that {train.path.name} has not, the first of them "
                 f"{label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
             )
-    index = {label: i for i, label in enumerate(label_names)}
-    splits = {part: Split(table.texts, [index[label] for label in table.labels]) for part, table in tables.items()}
+    splits = {part: _split(table, label_names) for part, table in tables.items()}
     return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"))
+
+
+def read_table(
+    kind: str, path: str | Path, *, text_column: str = "text", label_column: str = "label", encoding: str = "utf-8"
+) -> tuple[Split, tuple[str, ...]]:
+    """Read one file of your own to score a model on, for which one label is enough.
+
+    Args:
+        kind: As in ``read_table_corpus``.
+        path: The file.
+        text_column: As in ``read_table_corpus``.
+        label_column: As in ``read_table_corpus``.
+        encoding: How the file is encoded.
+
+    Returns:
+        The texts, and the names of the labels that they have.
+
+    Raises:
+        FileNotFoundError: As ``read_table_corpus``.
+        ValueError: As ``read_table_corpus``, except that one label will do.
+    """
+    (table,) = _read(kind, [path], text_column, label_column, encoding)
+    label_names = _sorted_labels(set(table.labels))
+    return _split(table, label_names), label_names
+
+
+def _split(table: _Table, label_names: tuple[str, ...]) -> Split:
+    index = {label: i for i, label in enumerate(label_names)}
+    return Split(table.texts, [index[label] for label in table.labels])
+
+
+def _read(
+    kind: str, paths: Sequence[str | Path], text_column: str, label_column: str, encoding: str
+) -> Iterator[_Table]:
+    """Yield the table of each file; all of them are known to be there before the first is read."""
+    checks.one_of("kind", kind, FORMATS)
+    if text_column == label_column:
+        raise ValueError(f"text_column and label_column must differ; both are {text_column!r}.")
+    try:
+        codec = codecs.lookup(encoding).name
+        "".encode(codec)
+    except LookupError as error:
+        raise ValueError(
+            f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {encoding!r}."
+        ) from error
+    # utf-8-sig is utf-8 that drops the byte order mark which spreadsheets write.
+    codec = "utf-8-sig" if codec == "utf-8" else codec
+    parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
+    for path in [files.existing_file(path) for path in paths]:
+        yield _read_file(kind, path, codec, parse, text_column, label_column)
 
 
 _Parse = Callable[[str, Path, str, str, str], _Table]
 
 
-def _read(kind: str, path: Path, codec: str, parse: _Parse, text_column: str, label_column: str) -> _Table:
+def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: str, label_column: str) -> _Table:
     content = path.read_bytes()
     try:
         text = content.decode(codec)
