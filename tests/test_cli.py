@@ -117,6 +117,10 @@ def test_evaluate_wants_one_file_of_one_label_and_tells_its_format_by_its_name(r
 def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("text,label\nA fine film .,positive\n")
     arguments = ["evaluate", run[1], "--test-file", tmp_path / "mine.txt"]
+    assert (
+        "does not exist. Did you mean 'mine.txt'"
+        in output_of(capsys, "evaluate", run[1], "--test-file", tmp_path / "mien.txt")[2]
+    )
     message = f"error: {tmp_path}/mine.txt: say how it is written with --dataset. Accepted: csv, tsv, jsonl.\n"
     assert output_of(capsys, *arguments) == (2, "", message)
     status, out, _ = output_of(capsys, *arguments, "--dataset", "csv")

@@ -89,6 +89,7 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
     config = read_config(bundle)
     task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
     if own_file:
+        files.existing_file(own_file)
         form = _form(own_file, dataset, task, trained_on)
         options = {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
         name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
