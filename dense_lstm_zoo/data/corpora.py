@@ -164,7 +164,7 @@ _DEMOS = {
 def list_corpora(task: str | None = None) -> list[str]:
     """Return every name that ``load_corpus`` accepts, or those for one task.
 
-    "csv", "tsv", "jsonl" and "text" are for files of your own; there is a "demo" for every task.
+    "csv", "tsv", "jsonl", "text" and "columns" are for files of your own; there is a "demo" for every task.
 
     Example:
         >>> list_corpora("language_model")
@@ -181,11 +181,12 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
     Args:
         name: One of ``list_corpora()``.
         task: What the corpus is for, such as ``"language_model"``; it tells the demo corpora apart.
-        options: For "csv", "tsv", "jsonl" and "text" only: the arguments of
-            ``dense_lstm_zoo.data.tables.read_table_corpus`` or ``dense_lstm_zoo.data.language.read_text_files``.
+        options: For files of your own only: the arguments of ``tables.read_table_corpus`` ("csv", "tsv", "jsonl"),
+            ``language.read_text_files`` ("text") or ``tagging_files.read_column_files`` ("columns"), all of
+            ``dense_lstm_zoo.data``.
 
     Returns:
-        A ``Corpus`` of labelled texts, or a ``LanguageCorpus`` of running text.
+        A ``Corpus`` of labelled texts, a ``LanguageCorpus`` of running text or a ``TaggingCorpus`` of tagged sentences.
 
     Raises:
         ValueError: If the name or an option is unknown, the corpus is for another task, or a file is not what it should
