@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import itertools
 import math
@@ -56,6 +57,23 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
     if not real or value < 0 or (value == 0 and not zero):
         raise ValueError(f"{name} must be a finite number {'of at least' if zero else 'above'} 0; received {value!r}.")
     return float(value)
+
+
+def encoding(value: Any) -> str:
+    """Return the codec of a text encoding, else raise ``ValueError``; that of utf-8 drops an editor's byte order mark.
+
+    Example:
+        >>> encoding("UTF-8"), encoding("latin-1")
+        ('utf-8-sig', 'iso8859-1')
+    """
+    try:
+        "".encode(value)
+        codec = codecs.lookup(value).name
+    except (LookupError, TypeError):
+        raise ValueError(
+            f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {value!r}."
+        ) from None
+    return "utf-8-sig" if codec == "utf-8" else codec
 
 
 def num_features(layer: object, shape: tuple[int | None, ...]) -> int:

@@ -85,7 +85,7 @@ def tune(
 
 
 def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
-    """Score a bundle on a split of a corpus, or on a file: nothing has to be learned from, one is enough."""
+    """Score a bundle on a split of a corpus, or on one file, read alone: there is nothing to learn from it."""
     config = read_config(bundle)
     task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
     if own_file:

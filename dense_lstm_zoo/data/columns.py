@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import language
 from dense_lstm_zoo.data.language import TextFile
 
@@ -77,16 +78,17 @@ class ColumnFile:
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line's number and text, which is "" for a blank one."""
-        text_file = TextFile(self.path, self.encoding)
         try:
             with (
                 self.path.open("rb") as file,
-                io.TextIOWrapper(language._unpacked(file), text_file._codec, newline="\n") as text,
+                io.TextIOWrapper(language._unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
             ):
                 for number, line in enumerate(text, start=1):
                     yield number, line.rstrip("\r\n") if line.strip(_BLANK) else ""
         except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
-            collections.deque(text_file, maxlen=0)  # finds the line, and raises what users read
+            collections.deque(
+                TextFile(self.path, self.encoding), maxlen=0
+            )  # finds the line, and raises what users read
             raise
 
 

@@ -63,12 +63,7 @@ class TextFile:
         checks.integer("start", self.start, minimum=0)
         if self.stop is not None:
             checks.integer("stop", self.stop, minimum=0)
-        try:
-            "".encode(self.encoding)
-        except (LookupError, TypeError):
-            raise ValueError(
-                f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {self.encoding!r}."
-            ) from None
+        checks.encoding(self.encoding)
 
     def __iter__(self) -> Iterator[str]:
         return itertools.islice(self._lines(), self.start, self.stop)
@@ -91,14 +86,12 @@ class TextFile:
             tokens += 1 + sum(1 for _ in line)
         return lines, tokens
 
-    @property
-    def _codec(self) -> str:
-        name = codecs.lookup(self.encoding).name
-        return "utf-8-sig" if name == "utf-8" else name  # utf-8 that drops the byte order mark of some editors
-
     def _lines(self) -> Iterator[str]:
         try:
-            with self.path.open("rb") as file, io.TextIOWrapper(_unpacked(file), self._codec, newline="\n") as text:
+            with (
+                self.path.open("rb") as file,
+                io.TextIOWrapper(_unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
+            ):
                 for line in text:
                     if stripped := line.strip():
                         yield stripped
@@ -113,7 +106,7 @@ class TextFile:
 
     def _undecodable_line(self) -> int:
         """Return the number of the line, which blocks hide from the reader of lines."""
-        decoder, number = codecs.getincrementaldecoder(self._codec)(), 1
+        decoder, number = codecs.getincrementaldecoder(checks.encoding(self.encoding))(), 1
         with self.path.open("rb") as file:
             stream = _unpacked(file)
             try:
@@ -121,7 +114,7 @@ class TextFile:
                     number += decoder.decode(block).count("\n")
                 decoder.decode(b"", final=True)
             except UnicodeDecodeError as error:
-                number += error.object[: error.start].decode(self._codec, "ignore").count("\n")
+                number += error.object[: error.start].decode(checks.encoding(self.encoding), "ignore").count("\n")
         return number
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,8 +69,7 @@ def read_table_corpus(
         csv: 2 train; 2 labels: bad, good
     """
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    given = {part: path for part, path in paths.items() if path is not None}
-    tables = dict(zip(given, _read(kind, list(given.values()), text_column, label_column, encoding), strict=True))
+    tables = _read(kind, paths, text_column, label_column, encoding)
     train = tables["train"]
     label_names = _sorted_labels(set(train.labels))
     if len(label_names) < 2:
@@ -109,7 +107,7 @@ def read_table(
         FileNotFoundError: As ``read_table_corpus``.
         ValueError: As ``read_table_corpus``, except that one label will do.
     """
-    (table,) = _read(kind, [path], text_column, label_column, encoding)
+    table = _read(kind, {"test": path}, text_column, label_column, encoding)["test"]
     label_names = _sorted_labels(set(table.labels))
     return _split(table, label_names), label_names
 
@@ -120,24 +118,16 @@ def _split(table: _Table, label_names: tuple[str, ...]) -> Split:
 
 
 def _read(
-    kind: str, paths: Sequence[str | Path], text_column: str, label_column: str, encoding: str
-) -> Iterator[_Table]:
-    """Yield the table of each file; all of them are known to be there before the first is read."""
+    kind: str, paths: dict[str, str | Path | None], text_column: str, label_column: str, encoding: str
+) -> dict[str, _Table]:
+    """Return the table of each file that is named; all of them are known to be there before the first is read."""
     checks.one_of("kind", kind, FORMATS)
     if text_column == label_column:
         raise ValueError(f"text_column and label_column must differ; both are {text_column!r}.")
-    try:
-        codec = codecs.lookup(encoding).name
-        "".encode(codec)
-    except LookupError as error:
-        raise ValueError(
-            f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {encoding!r}."
-        ) from error
-    # utf-8-sig is utf-8 that drops the byte order mark which spreadsheets write.
-    codec = "utf-8-sig" if codec == "utf-8" else codec
+    codec = checks.encoding(encoding)
+    found = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
     parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
-    for path in [files.existing_file(path) for path in paths]:
-        yield _read_file(kind, path, codec, parse, text_column, label_column)
+    return {part: _read_file(kind, path, codec, parse, text_column, label_column) for part, path in found.items()}
 
 
 _Parse = Callable[[str, Path, str, str, str], _Table]

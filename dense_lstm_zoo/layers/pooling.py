@@ -32,7 +32,7 @@ def project(states: Any, mask: Any, kernel: Any, bias: Any, negative_slope: floa
     """
     states = ops.where(mask, states, ops.zeros_like(states))
     states = ops.concatenate([states, ops.ones_like(states[..., :1])], axis=-1)
-    kernel = ops.concatenate([ops.convert_to_tensor(kernel), ops.convert_to_tensor(bias)[None]], axis=0)
+    kernel = ops.concatenate([kernel, bias[None]], axis=0)
     return ops.leaky_relu(recurrence.wide(ops.matmul(states, kernel)), negative_slope)
 
 
