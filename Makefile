@@ -5,7 +5,7 @@ BIN := .venv/bin
 # TensorFlow's C++ start-up messages would bury what the commands print.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: install demo test test-slow lint types bench tables notebooks clean
+.PHONY: install demo test test-slow lint types docs bench tables notebooks clean
 
 install: .venv/.installed
 
@@ -33,6 +33,9 @@ lint: install
 types: install
 	$(BIN)/mypy
 
+docs: install
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build
+
 bench: install
 	$(BIN)/python -m benchmarks.speed
 
@@ -43,4 +46,4 @@ notebooks: install
 	$(BIN)/python notebooks/execute.py
 
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache

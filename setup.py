@@ -11,6 +11,7 @@ VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dense_lstm_zoo/__init__.p
 PLOTS = ["matplotlib>=3.9"]
 NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
 TENSORBOARD = ["tensorboard>=2.20"]
+DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
 
 setup(
     name="dense-lstm-zoo",
@@ -36,12 +37,14 @@ setup(
         "tensorboard": TENSORBOARD,
         "plots": PLOTS,
         "notebooks": NOTEBOOKS,
+        "docs": DOCS,
         "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
         "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
         "dev": [
             *TENSORBOARD,
             *NOTEBOOKS,
+            *DOCS,
             "ruff>=0.12",
             "mypy>=1.15",
             "pytest>=8.3",

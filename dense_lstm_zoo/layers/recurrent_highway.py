@@ -24,7 +24,7 @@ class RecurrentHighwayCell(keras.layers.Layer):
     Args:
         units: Width n.
         depth: Micro-layers a step.
-        couple_gates: c = 1 - t, which keeps |s| below 1 (W13).
+        couple_gates: c = 1 - t, which keeps s between -1 and 1 (W13).
         transform_bias: What the biases of t start at: below 0 a state is carried on at first.
         **kwargs: Arguments of ``keras.layers.Layer``.
 

@@ -25,11 +25,13 @@ class RecurrentStack(KernelLayer):
     """Recurrent layers over one another, state in and state out, wired as Godin et al. 2017 compare.
 
     With h_0 = e, the input, layer l = 1..L reads
-        - ``dense`` (Eq 10): [e; h_1; ...; h_{l-1}], and what the layer returns is [e; h_1; ...; h_L];
-        - ``stacked`` (Eqs 6-7): h_{l-1};
-        - ``skip`` (Eq 8): [h_{l-1}; h_{l-2}], layer 1 the input alone;
-        - ``residual`` (Eq 9): h_{l-1} + h_{l-2}, layer 1 the input alone;
-    and all but ``dense`` return h_L.
+
+    - ``dense`` (Eq 10): [e; h_1; ...; h_{l-1}]
+    - ``stacked`` (Eqs 6-7): h_{l-1}
+    - ``skip`` (Eq 8): [h_{l-1}; h_{l-2}], layer 1 the input alone
+    - ``residual`` (Eq 9): h_{l-1} + h_{l-2}, layer 1 the input alone
+
+    ``dense`` returns [e; h_1; ...; h_L], the others h_L.
 
     Args:
         num_layers: Depth L.

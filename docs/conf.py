@@ -1,0 +1,26 @@
+"""The site: ``make docs`` builds it, and a warning is an error."""
+
+import os
+
+# TensorFlow's start-up messages would stand among Sphinx' own.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import dense_lstm_zoo
+
+project = "dense_lstm_zoo"
+version = release = dense_lstm_zoo.__version__
+language = "en"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"{project} {release}"
+
+myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # Args says what each argument is
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_custom_sections = [("Call arguments", "params_style")]
