@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import difflib
+import errno
 import fcntl
-import glob
 import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
+
+from dense_lstm_zoo import in_place, leftovers
 
 
 def sha256(path: Path) -> str:
@@ -53,20 +54,47 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def folder_name(path: str | os.PathLike[str]) -> Path:
+    """Return ``path`` if it can be the name of a folder, else raise ``ValueError``."""
+    if not os.fspath(path):
+        raise ValueError("The name of the folder is empty; name a folder, '.' for the current one.")
+    if "\0" in os.fspath(path):
+        raise ValueError(f"A folder's name cannot hold a null character; received {os.fspath(path)!r}.")
+    path = Path(path)
+    try:
+        path.with_name(path.name + ".unfinished").exists() if path.name else path.exists()
+        _real(path)
+    except OSError as error:
+        raise ValueError(f"No folder can have the name {str(path)[:100]!r}...: {error.strerror}.") from None
+    return path
+
+
 def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
     """Return ``path`` if a folder can be made there, else say before any work why not.
 
     Raises:
-        FileExistsError: Something is there and ``overwrite`` is False, or it is a file.
+        ValueError: No folder can have that name.
+        FileExistsError: Something is there and ``overwrite`` is False; or it is a file, or holds the current folder.
         NotADirectoryError: A parent of it is a file.
         PermissionError: Its nearest existing parent cannot be written.
     """
-    path = Path(path)
-    if path.exists() and not path.is_dir():
+    path = folder_name(path)
+    real = _real(path)
+    if real.exists() and not real.is_dir():
         raise FileExistsError(f"{path} is a file; name a folder.")
-    if path.is_dir() and any(path.iterdir()) and not overwrite:
-        raise FileExistsError(f"{path} is there already; name another folder, or ask to overwrite it.")
-    parent = path.absolute().parent
+    is_in_place = in_place.is_needed(real)
+    if is_in_place:
+        in_place.recover(real)
+    else:
+        leftovers.sweep(real)
+    if real.is_dir() and any(in_place.content(real) if is_in_place else real.iterdir()):
+        if not overwrite:
+            raise FileExistsError(f"{path} is there already; name another folder, or ask to overwrite it.")
+        if in_place.holds_current(real):
+            raise FileExistsError(
+                f"{path} is the current folder or holds it, and is not empty: it is not overwritten; name another."
+            )
+    parent = real if is_in_place else real.parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
@@ -76,11 +104,20 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
     return path
 
 
+def beside(path: Path, suffix: str) -> Path:
+    """Return the folder for what belongs to the folder ``path`` but not in it: its name and a suffix.
+
+    It is inside, under the suffix alone, where ``path`` is filled in place: beside a volume nothing would last.
+    """
+    real = _real(path)
+    return real / suffix if in_place.is_needed(real) else real.with_name(real.name + suffix)
+
+
 class Lock:
     """A lock on a file until it is released or this process ends, however it ends.
 
     Args:
-        path: The file, made where there is none.
+        path: The file, made with its folder where there is none.
         message: What the error says where another process holds it.
 
     Raises:
@@ -88,16 +125,32 @@ class Lock:
     """
 
     def __init__(self, path: Path, message: str) -> None:
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._handle)
-            raise BlockingIOError(message) from None
+        self._path = path
+        while True:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            except FileNotFoundError:  # its folder was removed since
+                continue
+            try:
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(self._handle)
+                raise BlockingIOError(message) from None
+            if self.is_in_place:
+                return
+            os.close(self._handle)  # the one who held it has deleted it
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file is still there: whoever deletes or moves it lets another process lock a new one."""
+        return leftovers.is_at(self._handle, self._path)
 
     def release(self) -> None:
         """Let others have it."""
-        os.close(self._handle)
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle = -1
 
     def __enter__(self) -> Lock:
         return self
@@ -108,31 +161,68 @@ class Lock:
 
 @contextlib.contextmanager
 def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give an empty folder beside ``path`` to write to; it gets that name when the block ends well.
+    """Give an empty folder to write to; it gets the name ``path`` when the block ends well.
 
-    An error, a full disk or a kill in between leaves what was at ``path`` as it was. What a killed writer left beside
-    ``path`` is removed.
+    An error, a full disk or a kill in between leaves what was at ``path`` as it was. What a killed writer of the same
+    ``path`` left is removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed,
+    such as a mount point, is filled in place; see ``in_place`` for what a kill does there.
     """
     check_new_folder(path, overwrite)
-    path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    for left in path.absolute().parent.glob(f".{glob.escape(path.name)}.*.new"):
-        shutil.rmtree(left, ignore_errors=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".new", dir=path.absolute().parent))
+    real = _real(path)
+    is_in_place = in_place.is_needed(real)
+    if not is_in_place:
+        real.parent.mkdir(parents=True, exist_ok=True)
+    work, handle = leftovers.new_folder(real / real.name if is_in_place else real)
     try:
-        work.chmod(0o777 & ~_umask())
         yield work
         for file in work.rglob("*"):
             if file.is_file():
                 _sync(file)
+        if is_in_place:
+            in_place.replace(real, work)
+            _sync(real)
+        else:
+            _put(work, real)
+            _sync(real.parent)
+    except OSError as error:
+        raise _named(error, path) from error
+    finally:
+        leftovers.remove(work)
+        os.close(handle)
+        if is_in_place:
+            in_place.recover(real)
+
+
+def remove_folder(path: Path) -> None:
+    """Delete a folder in one step for those who look for it; what a kill leaves of it is swept by its next writer."""
+    leftovers.sweep(path)
+    gone = leftovers.name(path)
+    try:
+        path.rename(gone)
+    except FileNotFoundError:
+        return
+    except OSError:  # a mount point
+        gone = path
+    leftovers.remove(gone)
+
+
+def _put(work: Path, path: Path) -> None:
+    """Give a folder the name ``path``, whatever has it."""
+    try:
         if path.exists():
             _exchange(work, path)
         else:
             work.rename(path)
-        _sync(path.absolute().parent)
     except OSError as error:
-        raise _named(error, path) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if error.errno not in (errno.EBUSY, errno.EXDEV) or not path.is_dir():
+            raise
+        inside, handle = leftovers.new_folder(path / path.name)  # a mount point that does not look like one
+        try:
+            shutil.copytree(work, inside, dirs_exist_ok=True)
+            in_place.replace(path, inside)
+        finally:
+            leftovers.remove(inside)
+            os.close(handle)
 
 
 def _exchange(new: Path, old: Path) -> None:
@@ -142,10 +232,11 @@ def _exchange(new: Path, old: Path) -> None:
         at_cwd, swap = -100, 2
         if libc.renameat2(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), swap) == 0:
             return
-    aside = new.with_name(new.name.removesuffix(".new") + ".old")
-    old.rename(aside)
-    new.rename(old)
-    aside.rename(new)
+    aside = leftovers.name(old, new.name.split(".")[-2], leftovers.OLD)
+    with leftovers.holding([old]):
+        old.rename(aside)
+        new.rename(old)
+        aside.rename(new)
 
 
 @contextlib.contextmanager
@@ -155,10 +246,11 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    leftovers.sweep(path)
+    part, handle = leftovers.new_file(path)
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
     try:
-        with part.open(mode, **text) as file:
+        with os.fdopen(handle, mode, **text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -177,10 +269,12 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _real(path: str | os.PathLike[str]) -> Path:
+    """Return where a path leads, through links."""
+    try:
+        return Path(path).resolve()
+    except RuntimeError:
+        raise ValueError(f"{path} is a link that leads to itself.") from None
 
 
 def _named(error: OSError, path: Path) -> OSError:

@@ -1,10 +1,18 @@
 """Files and folders written whole or not at all."""
 
+import contextlib
 import ctypes
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, in_place, leftovers
 
 
 def write(path, content, error=None):
@@ -35,15 +43,250 @@ def test_a_folder_is_replaced_and_nothing_is_left_beside_it(tmp_path, monkeypatc
     assert [f.name for f in tmp_path.iterdir()] == ["run"]
 
 
-def test_an_error_leaves_the_old_folder_and_what_a_killed_writer_left_is_removed(tmp_path):
+def test_an_error_leaves_the_old_folder(tmp_path):
     write(tmp_path / "run", "old")
-    (tmp_path / ".run.killed.new").mkdir()
-    (tmp_path / ".run.killed.new" / "a").write_text("half")
-    (tmp_path / ".run2.other.new").mkdir()
     with pytest.raises(ZeroDivisionError):
         write(tmp_path / "run", "new", ZeroDivisionError())
     assert (tmp_path / "run" / "a").read_text() == "old"
-    assert sorted(f.name for f in tmp_path.iterdir()) == [".run2.other.new", "run"]
+    assert names(tmp_path) == ["run"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from dense_lstm_zoo import files
+writers = [getattr(files, sys.argv[1])(Path(path)) for path in sys.argv[2:]]
+for writer in writers:
+    writer.__enter__()
+print("writing", flush=True)
+sys.stdin.read()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@contextlib.contextmanager
+def writing(kind, *paths):
+    """Another process that is in the midst of writing, and is killed by -9 when the block ends."""
+    command = [sys.executable, "-c", KILLED, kind, *map(str, paths)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "writing\n"
+        try:
+            yield
+        finally:
+            process.communicate()
+            assert process.returncode == -signal.SIGKILL
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+USERS_OWN = [".run.backup.new", ".run.mine.old", ".run.20240101.new", ".run.12345678", ".run.0123abcd.part"]
+
+
+@pytest.mark.parametrize("kind", ["new_folder", "new_file"])
+def test_what_a_killed_writer_left_is_swept_by_the_next_one_and_nothing_else_is(tmp_path, kind):
+    for name in USERS_OWN:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "precious").write_text("x")
+    with writing(kind, tmp_path / "run", tmp_path / "run.v2", tmp_path / "run.0123abcd"):
+        pass
+    left = set(names(tmp_path)) - set(USERS_OWN)
+    assert len(left) == 3
+    with getattr(files, kind)(tmp_path / "run"):
+        pass
+    found = set(names(tmp_path))
+    assert found >= {*USERS_OWN, "run"}
+    assert found - {*USERS_OWN, "run"} == {name for name in left if name.startswith((".run.v2.", ".run.0123abcd."))}
+    assert len(found) == len(USERS_OWN) + 3
+    assert all((tmp_path / name / "precious").exists() for name in USERS_OWN)
+
+
+@pytest.mark.parametrize("kind", ["new_folder", "new_file"])
+def test_what_another_process_writes_now_is_not_swept(tmp_path, kind):
+    with writing(kind, tmp_path / "run"):
+        before = names(tmp_path)
+        with getattr(files, kind)(tmp_path / "run"):
+            pass
+        assert names(tmp_path) == [*before, "run"]
+    with getattr(files, kind)(tmp_path / "run", *([True] if kind == "new_folder" else [])):
+        pass
+    assert names(tmp_path) == ["run"]
+
+
+def test_a_replacement_that_was_killed_between_two_renames_is_undone(tmp_path):
+    """Where the system cannot swap two names there is a moment without either."""
+    write(tmp_path / "run", "old")
+    (tmp_path / "run").rename(tmp_path / ".run.0123abcd.old.dense-lstm-zoo")
+    (tmp_path / ".run.0123abcd.dense-lstm-zoo").mkdir()
+    with pytest.raises(FileExistsError, match="is there already"):
+        files.check_new_folder(tmp_path / "run", overwrite=False)
+    assert (tmp_path / "run" / "a").read_text() == "old"
+    assert names(tmp_path) == ["run"]
+
+
+@contextlib.contextmanager
+def mounted(folder, kind):
+    folder.mkdir()
+    source = folder.with_name("source")
+    source.mkdir()
+    options = ["--bind", str(source)] if kind == "bind" else ["-t", "tmpfs", "none"]
+    try:
+        made = subprocess.run(["mount", *options, str(folder)], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("needs the right to mount")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("kind", ["bind", "tmpfs"])
+def test_a_mount_point_is_filled_in_place(tmp_path, kind):
+    with mounted(tmp_path / "run", kind) as path:
+        (path / "lost+found").mkdir()  # what a new volume has
+        assert files.check_new_folder(path, overwrite=False) == path
+        assert files.beside(path, ".unfinished") == path / ".unfinished"
+        for content in ("old", "new"):
+            write(path, content)
+            (path / content).mkdir()
+        assert (path / "a").read_text() == "new"
+        assert names(path) == ["a", "lost+found", "new"]
+        with pytest.raises(ZeroDivisionError):
+            write(path, "newer", ZeroDivisionError())
+        assert (path / "a").read_text() == "new"
+        with pytest.raises(FileExistsError, match="is there already"):
+            files.check_new_folder(path, overwrite=False)
+
+
+def test_a_folder_that_turns_out_not_to_be_renamable_is_filled_in_place(tmp_path, monkeypatch):
+    """As some file systems of containers have it: the mount shows in the error alone."""
+    write(tmp_path / "run", "old")
+    inode = (tmp_path / "run").stat().st_ino
+
+    def busy(*args):
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    monkeypatch.setattr(files, "_exchange", busy)
+    write(tmp_path / "run", "new")
+    assert (tmp_path / "run" / "a").read_text() == "new"
+    assert names(tmp_path / "run") == ["a"]
+    assert names(tmp_path) == ["run"]
+    assert (tmp_path / "run").stat().st_ino == inode
+
+
+def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
+    """Every rename is the last one of some process; the next writer then finds the old content or the new, whole."""
+    monkeypatch.setattr(in_place, "is_needed", lambda folder: folder.name == "run")
+    rename, seen = Path.rename, []
+
+    class KillError(BaseException):
+        pass
+
+    for step in range(12):
+        path = tmp_path / str(step) / "run"
+        path.mkdir(parents=True)
+        for name in ("a", "b"):
+            (path / name).write_text("old")
+        left = [step]
+
+        def dying(old, new, left=left):
+            if not left[0]:
+                raise KillError
+            left[0] -= 1
+            return rename(old, new)
+
+        with monkeypatch.context() as patch, contextlib.suppress(KillError):
+            patch.setattr(Path, "rename", dying)
+            patch.setattr(leftovers, "remove", lambda path: None)
+            patch.setattr(in_place, "recover", lambda folder: None)
+            with files.new_folder(path, overwrite=True) as folder:
+                for name in ("b", "c"):
+                    (folder / name).write_text("new")
+        in_place.recover(path)
+        found = {f.name: f.read_text() for f in path.iterdir()}
+        assert found in ({"a": "old", "b": "old"}, {"b": "new", "c": "new"}), step
+        seen.append(found["b"])
+    assert seen == sorted(seen, reverse=True)
+    assert set(seen) == {"old", "new"}
+
+
+def test_a_link_stays_and_its_target_is_written(tmp_path):
+    for target in (tmp_path / "there", tmp_path / "not" / "there"):
+        link = tmp_path / f"link to {target.parent.name}"
+        link.symlink_to(target)
+        write(link, "old")
+        write(link, "new")
+        assert link.is_symlink()
+        assert (target / "a").read_text() == "new"
+        assert files.beside(link, ".unfinished") == target.with_name("there.unfinished")
+    with pytest.raises(FileExistsError, match="is there already"):
+        files.check_new_folder(link, overwrite=False)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(ValueError, match="loop is a link that leads to itself"):
+        files.check_new_folder(tmp_path / "loop", overwrite=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("", "name of the folder is empty"),
+        ("a\0b", "null character"),
+        ("a" * 250, "File name too long"),
+        ("b/" * 3000, "File name too long"),
+    ],
+)
+def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        files.check_new_folder(name, overwrite=True)
+
+
+def test_the_current_folder_is_filled_while_it_is_empty_and_never_overwritten(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    write(Path(), "new")
+    assert Path("a").read_text() == "new"
+    assert names(tmp_path) == ["here"]
+    for path in (".", "..", str(tmp_path / "here/"), "/"):
+        with pytest.raises(FileExistsError, match="current folder or holds it, and is not empty"):
+            files.check_new_folder(path, overwrite=True)
+    write(Path("../other/"), "a trailing slash")
+    assert names(tmp_path) == ["here", "other"]
+
+
+def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")  # setting it, if for a moment, opens other threads' files to the world
+            write(tmp_path / "run", "new")
+            files.write_json(tmp_path / "x.json", {})
+            files.Lock(tmp_path / "lock", "").release()
+    finally:
+        os.umask(before)
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()} == {
+        "run": "0o750",
+        "x.json": "0o640",
+        "lock": "0o640",
+    }
+    assert (tmp_path / "run" / "a").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_lock_notices_that_its_file_was_deleted(tmp_path):
+    path = tmp_path / "state" / "lock"
+    first = files.Lock(path, "held")
+    assert first.is_in_place
+    with pytest.raises(BlockingIOError, match="held"):
+        files.Lock(path, "held")
+    shutil.rmtree(path.parent)
+    assert not first.is_in_place
+    with files.Lock(path, "held") as second:
+        assert second.is_in_place
+        assert not first.is_in_place
+    first.release()
 
 
 def test_a_file_is_replaced_only_when_it_is_whole_and_a_failed_write_names_it(tmp_path):

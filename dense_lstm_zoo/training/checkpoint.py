@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from typing import Any
 import keras
 import numpy as np
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks, files, leftovers
 from dense_lstm_zoo.layers import WordEmbedding
+from dense_lstm_zoo.training import state_files
 from dense_lstm_zoo.training.averaging import averaged
 
-FORMAT = 1
+_OLD_PART = re.compile(r"\..+\.\d+\.part")  # what versions before state format 2 left
 
 
 class Checkpoint(keras.callbacks.Callback):
@@ -29,7 +30,7 @@ class Checkpoint(keras.callbacks.Callback):
         folder: Where to write; what is there already is resumed from.
         settings: All that decides what a run computes; a run is resumed only with the same.
         patience: Epochs without a better ``monitor`` before training stops.
-        overwrite: Whether to drop an interrupted run that had other settings.
+        overwrite: Whether to drop an interrupted run that had other settings, or is damaged.
         monitor: The epoch's score,
         higher_is_better: and which way it is better.
 
@@ -51,15 +52,16 @@ class Checkpoint(keras.callbacks.Callback):
         higher_is_better: bool = True,
     ) -> None:
         super().__init__()
-        self.folder, self.patience = folder, patience
+        self.folder, self.patience = folder.resolve(), patience
         self.monitor, self._sign = monitor, 1 if higher_is_better else -1
         self.settings: dict[str, Any] = json.loads(files.to_json(settings))
         self.history: list[dict[str, float]] = []
         self.best_epoch: int | None = None
         self._best_weights: list[np.ndarray] = []
         self._sums: dict[str, str] = {}
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = files.Lock(folder / "lock", f"Another process is training in {folder}.")
+        self._taken = f"Another process is training in {folder}."
+        self._begin_anew = f"delete {folder} to begin anew, or overwrite it."
+        self._lock = files.Lock(self.folder / "lock", self._taken)
         try:
             self._read(overwrite)
         except ValueError:
@@ -70,8 +72,8 @@ class Checkpoint(keras.callbacks.Callback):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.history and self.folder.exists():
-            shutil.rmtree(self.folder)  # nothing to resume from
+        if not self.history:
+            self.remove()  # nothing to resume from
         self._lock.release()
 
     @property
@@ -87,16 +89,18 @@ class Checkpoint(keras.callbacks.Callback):
     def resume(self, model: keras.Model) -> None:
         """Give ``model`` the weights, the optimiser's and the random states of the last epoch that was written."""
         if self.epochs:
-            _assign(_state(model), self._load(f"epoch-{self.epochs}.npz"))
-            self._best_weights = self._load(f"best-{self.best_epoch}.npz")
+            best = self._load(f"best-{self.best_epoch}.npz", _weights(model))
+            _assign(_state(model), self._load(f"epoch-{self.epochs}.npz", _state(model)))
+            self._best_weights = best
 
     def restore_best(self, model: keras.Model) -> None:
         """Give ``model`` the weights of the best epoch."""
         _assign(_weights(model), self._best_weights)
 
     def remove(self) -> None:
-        """Delete the folder: the run has ended and its bundle is written."""
-        shutil.rmtree(self.folder)
+        """Delete the folder, if it is still this run's: its bundle is written, or there is nothing to resume."""
+        if self._lock.is_in_place:
+            files.remove_folder(self.folder)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Write the epoch, and end the training where patience has run out."""
@@ -111,7 +115,23 @@ class Checkpoint(keras.callbacks.Callback):
         if self.is_done:
             self.model.stop_training = True
 
+    def keep_hold(self) -> None:
+        """Take the folder again where it was deleted in mid-run; all of it is written anew.
+
+        Raises:
+            BlockingIOError: Another run has begun there.
+        """
+        if self._lock.is_in_place:
+            return
+        self._lock.release()
+        self._lock = files.Lock(self.folder / "lock", self._taken)
+        if (self.folder / "state.json").exists():
+            self._lock.release()
+            raise BlockingIOError(f"{self.folder} was deleted while this run trained, and another run has begun there.")
+        self._sums = {}
+
     def _write(self) -> None:
+        self.keep_hold()
         arrays = {
             f"epoch-{self.epochs}.npz": _values(_state(self.model)),
             f"best-{self.best_epoch}.npz": self._best_weights,
@@ -121,44 +141,62 @@ class Checkpoint(keras.callbacks.Callback):
                 np.savez(file, *arrays[name])
         self._sums = {name: self._sums.get(name) or files.sha256(self.folder / name) for name in arrays}
         state = {
-            "format": FORMAT,
             "settings": self.settings,
             "history": self.history,
             "best_epoch": self.best_epoch,
             "sha256": self._sums,
         }
-        files.write_json(self.folder / "state.json", state)
+        state_files.write_state(self.folder / "state.json", state)
         for left in self.folder.glob("*.npz"):
             if left.name not in self._sums:
                 left.unlink()
 
     def _read(self, overwrite: bool) -> None:
+        for left in self.folder.iterdir():
+            if leftovers.is_ours(left.name) or _OLD_PART.fullmatch(left.name):
+                left.unlink()  # a file that was half written; the folder is ours alone
         path = self.folder / "state.json"
         if not path.exists():
             return
         try:
-            state = json.loads(path.read_text(encoding="utf-8"))
-            found, history, best = state["settings"], list(state["history"]), int(state["best_epoch"])
-            sums = dict(state["sha256"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is damaged ({error}): delete {self.folder} to begin anew.") from None
-        if found != self.settings:
-            if overwrite:
-                path.unlink()
-                return
-            differences = checks.difference(found, self.settings)
+            found = self._whole_state(path)
+        except ValueError:
+            if not overwrite:
+                raise
+            path.unlink()
+            return
+        if found["settings"] == self.settings:
+            self.history, self.best_epoch, self._sums = state_files.read_progress(found, self.monitor)
+        elif overwrite:
+            path.unlink()
+        else:
+            differences = checks.difference(found["settings"], self.settings)
             raise ValueError(
                 f"{self.folder} holds an interrupted run with other settings: {differences}. "
                 f"Repeat its command to finish it, name another run_dir, or overwrite it."
             )
-        self.history, self.best_epoch, self._sums = history, best, sums
 
-    def _load(self, name: str) -> list[np.ndarray]:
+    def _whole_state(self, path: Path) -> dict[str, Any]:
+        """Return the state of an interrupted run; raise ``ValueError`` where a file of it is damaged."""
+        try:
+            state = state_files.read_state(path)
+            history, best, sums = state_files.read_progress(state, self.monitor)
+            if not isinstance(state.get("settings"), dict):
+                raise ValueError("it has no settings")
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
+        for name in (f"epoch-{len(history)}.npz", f"best-{best}.npz"):
+            file = self.folder / name
+            if not file.is_file() or files.sha256(file) != sums.get(name):
+                raise ValueError(f"{file} is missing or damaged: {self._begin_anew}")
+        return state
+
+    def _load(self, name: str, variables: list[keras.Variable]) -> list[np.ndarray]:
         path = self.folder / name
-        if not path.is_file() or files.sha256(path) != self._sums.get(name):
-            raise ValueError(f"{path} is missing or damaged: delete {self.folder} to begin anew.")
-        with np.load(path, allow_pickle=False) as arrays:
-            return [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+        try:
+            return state_files.read_arrays(path, variables)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
 
 
 def _weights(model: keras.Model) -> list[keras.Variable]:

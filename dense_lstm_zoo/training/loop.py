@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import json
 import platform
 import sys
 import warnings
@@ -13,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import checks, files, leftovers, registry
 from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.training.recipes import get_recipe
 
@@ -85,7 +87,8 @@ def train(
     gives up a share of its training text: of labelled texts 10 %, stratified, by ``seed``.
 
     After every epoch the run's state is written to ``RUN_DIR.unfinished/``: after a kill or Ctrl-C the same call goes
-    on from there and ends with the weights that an uninterrupted run has.
+    on from there and ends with the weights that an uninterrupted run has. Where ``run_dir`` is a link, its target is
+    written; a mount point, such as a container's volume, is filled in place and its state is in ``.unfinished`` in it.
 
     Args:
         name: A registered model.
@@ -111,7 +114,7 @@ def train(
         pause_after: Stop with ``Paused`` after so many epochs in all, unless patience ends the run before; the same
             call with a larger number goes on.
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
-        overwrite: Whether to replace a run that is there, or an interrupted one that had other settings.
+        overwrite: Whether to replace a run that is there, or an interrupted one that is damaged or had other settings.
         progress: Whether to print progress: a bar a epoch on a terminal, a line a epoch elsewhere.
         **arguments: Model arguments; see ``describe(name)``.
 
@@ -133,6 +136,7 @@ def train(
         if argument in arguments:
             raise ValueError(f"{argument} follows from the data; train() does not take it.")
     seed = checks.integer("seed", seed, minimum=0)
+    tidy(files.folder_name(run_dir))
     run_dir = files.check_new_folder(run_dir, overwrite)
     if tensorboard and not _installed("tensorboard"):
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
@@ -197,8 +201,8 @@ def train(
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
     bundle = job.bundle(model, config)
-    log_dir = run_dir.with_name(run_dir.name + ".tensorboard") if tensorboard else None
-    state_dir = run_dir.with_name(run_dir.name + ".unfinished")
+    log_dir = files.beside(run_dir, ".tensorboard") if tensorboard else None
+    state_dir = files.beside(run_dir, ".unfinished")
     diverged = None
     with Checkpoint(
         state_dir,
@@ -234,12 +238,26 @@ def train(
             "seconds": round(float(bundle.history["seconds"].sum()), 1),
             **({"diverged": diverged} if diverged else {}),
         }
+        checkpoint.keep_hold()
         bundle.save(run_dir, overwrite=overwrite)
         checkpoint.remove()
     if diverged:
         raise DivergenceError(f"{diverged} The best epoch before it, {checkpoint.best_epoch}, is kept in {run_dir}.")
     say(f"{report.summary(bundle)}\nbundle            {run_dir}")
     return bundle
+
+
+def tidy(run_dir: Path) -> None:
+    """Remove the state of a run whose bundle is written: a kill came between the two."""
+    state_dir = files.beside(run_dir, ".unfinished")
+    leftovers.sweep(state_dir)
+    if not (run_dir / "manifest.json").is_file() or not state_dir.is_dir():
+        return
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # it is another run's, or no run's: left alone
+        settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]
+        if settings == json.loads((run_dir / "config.json").read_text(encoding="utf-8")):
+            with files.Lock(state_dir / "lock", "It is held."):
+                files.remove_folder(state_dir)
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import check
-from dense_lstm_zoo.training.loop import job_for, train
+from dense_lstm_zoo.training.loop import job_for, tidy, train
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,6 +108,8 @@ def run_protocol(
 
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
+    run_dir = files.folder_name(run_dir)
+    files.check_new_folder(run_dir / "seed1", overwrite=True)
     if "overwrite" in training:
         raise ValueError("run_protocol keeps finished runs and takes no overwrite; name another run_dir to begin anew.")
     if folds is None and only_folds is not None:
@@ -129,7 +131,6 @@ def run_protocol(
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
-    run_dir = Path(run_dir)
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     if training.get("vectors") is not None:
         shared["vectors"] = files.existing_file(training["vectors"]).resolve()  # one file, however it is spelled
@@ -143,6 +144,7 @@ def run_protocol(
                 print(f"\nrun {number} of {len(plan)}: {run}", flush=True)
             _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
         _write_settings(run_dir / "protocol.json", shared)
+        tidy(run_dir / run)
         metrics = json.loads((check(run_dir / run) / "metrics.json").read_text(encoding="utf-8"))
         if "diverged" in metrics:
             raise DivergenceError(f"{run_dir / run}: {metrics['diverged']}")

@@ -1,0 +1,108 @@
+"""Folders that cannot be renamed, such as a container's volume: what they hold is moved, in steps that can be undone.
+
+The new content is written to a folder inside. Then what is there moves into a second folder inside (old), the first one
+is marked as complete (new), its content moves up, and what was there is deleted. A kill before the mark is undone by
+the next writer, one after it is carried to its end: nothing is lost. In between the folder may be empty or incomplete;
+its files go first and come last, so that no reader finds a manifest whose folders are missing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dense_lstm_zoo import leftovers
+
+STATE = ".unfinished"
+
+
+def is_needed(folder: Path) -> bool:
+    """Whether a folder must be filled where it is.
+
+    So it is with a mount point, the current folder or one that holds it, and a folder whose parent we cannot write.
+    """
+    if not folder.is_dir():
+        return False
+    return (
+        (folder / STATE).is_dir()
+        or _is_mounted(folder)
+        or holds_current(folder)
+        or not os.access(folder.parent, os.W_OK)
+    )
+
+
+def holds_current(folder: Path) -> bool:
+    """Whether a folder is the current one, or holds it."""
+    try:
+        return Path.cwd().is_relative_to(folder.resolve())
+    except FileNotFoundError:  # the current folder was deleted
+        return False
+
+
+def content(folder: Path) -> list[Path]:
+    """Return what a folder holds, in the order in which it is moved in; what lies there for our work is no content."""
+    passing = {STATE, ".tensorboard", "lost+found"}
+    entries = [e for e in folder.iterdir() if e.name not in passing and not leftovers.is_ours(e.name)]
+    return sorted(entries, key=lambda e: (not e.is_dir(), e.name == "manifest.json", e.name))
+
+
+def replace(folder: Path, work: Path) -> None:
+    """Let the content of ``work``, which ``leftovers`` made inside ``folder``, take the place of what is there."""
+    token = work.name.split(".")[-2]
+    inside = folder / folder.name
+    old, new = (leftovers.name(inside, token, kind) for kind in (leftovers.OLD, leftovers.NEW))
+    old.mkdir()
+    for entry in reversed(content(folder)):
+        entry.rename(old / entry.name)
+    work.rename(new)
+    _move_in(folder, old, new)
+
+
+def recover(folder: Path) -> None:
+    """Finish or undo what a killed writer left half done, and remove what it left."""
+    for kinds in leftovers.found(folder / folder.name).values():
+        with leftovers.holding(list(kinds.values())) as all_held:
+            if not all_held:
+                continue
+            work, old, new = (kinds.get(kind) for kind in ("", leftovers.OLD, leftovers.NEW))
+            if new is not None:
+                _move_in(folder, old, new)
+            elif old is not None:
+                for entry in content(old):
+                    entry.rename(folder / entry.name)
+                old.rmdir()
+            if work is not None:
+                leftovers.remove(work)
+
+
+def _move_in(folder: Path, old: Path | None, new: Path) -> None:
+    for entry in content(new):
+        entry.rename(folder / entry.name)
+    if old is not None:  # under a name that says it may go, before the mark does
+        gone = leftovers.name(folder / folder.name)
+        old.rename(gone)
+        new.rmdir()
+        leftovers.remove(gone)
+    else:
+        new.rmdir()
+
+
+def _is_mounted(folder: Path) -> bool:
+    """Whether a folder is a mount point; ``os.path.ismount`` sees none that is bound from the same disk."""
+    mounts = _mount(folder), _mount(folder.parent)
+    return os.path.ismount(folder) or (None not in mounts and mounts[0] != mounts[1])
+
+
+def _mount(folder: Path) -> str | None:
+    """Return the number of the mount that a folder is on, where the system tells."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        lines = Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines()
+        return next((line for line in lines if line.startswith("mnt_id")), None)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
