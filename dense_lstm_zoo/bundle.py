@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import bundle_checks, files, registry
+from dense_lstm_zoo.bundle_checks import BundleError, named
 
 if TYPE_CHECKING:
     import keras
@@ -28,10 +29,6 @@ _TASKS = {
     "language_model": ("dense_lstm_zoo.language_modelling", "LanguageModelBundle"),
     "tagging": ("dense_lstm_zoo.tagging", "TaggingBundle"),
 }
-
-
-class BundleError(ValueError):
-    """A folder that is no bundle, or a bundle that is damaged; the message names the file and what is wrong."""
 
 
 @dataclass(eq=False)
@@ -116,35 +113,46 @@ def check(path: str | Path) -> Path:
 
     Raises:
         FileNotFoundError: No such folder.
-        BundleError: No bundle, a missing or changed file, a manifest that was not written by this package.
+        BundleError: No bundle, a missing or changed file or a link in a file's place, a manifest that was not written
+            by this package.
     """
     path = Path(path)
+    _check(path)
+    return path
+
+
+def _check(path: Path) -> set[str]:
+    """Do as ``check``, and return the names of the files that the manifest lists."""
     if not path.is_dir():
         raise FileNotFoundError(f"{path} is no folder; a bundle is the folder that train(run_dir=...) makes.")
     manifest_path = path / "manifest.json"
     if not manifest_path.is_file():
         raise BundleError(f"{path} is no bundle: it has no manifest.json (did the training run end?).")
-    try:
+    if manifest_path.is_symlink():
+        raise BundleError(f"{manifest_path} is a link; a bundle's files are its own.")
+    with named(manifest_path):
         text = manifest_path.read_text(encoding="utf-8")
         body = text.rstrip("\n").rpartition("\n")[0]
         manifest = json.loads(body)
         version, sums = manifest["format"], dict(manifest["sha256"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise BundleError(f"{manifest_path} is damaged: {error}.") from None
     if version != FORMAT:
         raise BundleError(f"{manifest_path} has format {version!r}; this version reads format {FORMAT}.")
     if text != _sealed(body):
         raise BundleError(f"{manifest_path} was changed or damaged since it was written.")
-    for name, expected in sums.items():
+    for name in {**dict.fromkeys(bundle_checks.REQUIRED), **sums}:
         file = path / name
-        if Path(name).name != name or not file.is_file():
-            raise BundleError(f"{path} is incomplete: {name} is missing.")
-        if (received := files.sha256(file)) != expected:
+        with named(file, "cannot be read"):
+            if Path(name).name != name or file.is_symlink():
+                raise BundleError(f"{file} is a link or lies elsewhere; a bundle's files are its own.")
+            if name not in sums or not file.is_file():
+                raise BundleError(f"{path} is incomplete: {name} is missing{' in its manifest' * file.is_file()}.")
+            received = files.sha256(file)
+        if received != sums[name]:
             raise BundleError(
                 f"{file} was changed or damaged since it was written: its sha256 is {received[:12]}..., "
-                f"the manifest says {expected[:12]}..."
+                f"the manifest says {str(sums[name])[:12]}..."
             )
-    return path
+    return set(sums)
 
 
 def read_dev_curve(folder: Path) -> pd.DataFrame | None:
@@ -169,31 +177,41 @@ def load(path: str | Path) -> Bundle:
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
     """
-    path = check(path)
+    path = Path(path)
+    listed = _check(path)
     import pandas as pd
 
-    config, labels, metrics, evaluation = (
-        json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("config", "labels", "metrics", "evaluation")
-    )
+    config = bundle_checks.read_config(path / "config.json")
+    labels = bundle_checks.read_labels(path / "labels.json")
+    metrics = bundle_checks.read_metrics(path / "metrics.json")
+    evaluation = bundle_checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in listed else {}
+    with named(path / "history.csv"):
+        history = pd.read_csv(path / "history.csv")
+    with named(path / DEV_CURVE):
+        curve = read_dev_curve(path) if DEV_CURVE in listed else None
+    weights = path / "model.weights.h5"
+    shapes = bundle_checks.read_shapes(weights)
+    bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
     from dense_lstm_zoo.layers.recurrence import kernels
 
-    try:
+    made_with = f" It was made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')}."
+    with named(path / "config.json", "holds what this version does not know", made_with):
         module, cls = _TASKS[config["task"]]
         bundle_class = getattr(importlib.import_module(module), cls)
+        if registry.entry(config["model"]).task != config["task"]:
+            raise ValueError(f"{config['model']} is not a model for {config['task']}")
         kernel = kernels.check_saved(config["arguments"]["kernel"])
-        model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
-    except (ValueError, KeyError) as error:
-        made_with = config["versions"]["dense-lstm-zoo"]
-        raise BundleError(
-            f"{path / 'config.json'} holds what this version does not know: {error} It was made with "
-            f"dense-lstm-zoo {made_with}."
-        ) from error
-    vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
-    history = pd.read_csv(path / "history.csv")
-    curve = read_dev_curve(path)
+        with bundle_checks.bounded_by(path / "config.json", shapes):
+            model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
+    bundle_checks.check_text(path / "config.json", config)
+    with named(path / "vocabulary.txt"):
+        vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
     bundle = bundle_class(model, config, vocabulary, labels, metrics, history, evaluation, curve)
-    bundle._weights.load_weights(path / "model.weights.h5")
+    bundle_checks.check_words(path, bundle)
+    bundle_checks.check_shapes(weights, bundle._weights, shapes)
+    with named(weights):
+        bundle._weights.load_weights(weights)
+    bundle_checks.check_finite(weights, bundle._weights)
     return bundle
 
 

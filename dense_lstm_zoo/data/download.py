@@ -6,7 +6,7 @@ import hashlib
 import http.client
 import os
 import re
-import shutil
+import stat
 import sys
 import time
 import urllib.error
@@ -20,6 +20,7 @@ from typing import BinaryIO
 ATTEMPTS = 3
 WAIT_SECONDS = 0.5
 TIMEOUT_SECONDS = 30
+LARGEST_ARCHIVE = 1 << 28  # bytes
 _CHUNK = 1 << 16
 
 
@@ -27,11 +28,17 @@ class DownloadError(OSError):
     """A download that the network or the server did not let through; what had arrived is kept, to resume from."""
 
 
+class _TooLongError(Exception):
+    """More arrives than the file can have."""
+
+
 class _TransientError(Exception):
     """The server or the connection failed in a way that may pass: worth another attempt."""
 
 
-def download_member(url: str, member: str, path: str | Path, sha256: str, *, progress: bool = True) -> Path:
+def download_member(
+    url: str, member: str, path: str | Path, sha256: str, *, size: int | None = None, progress: bool = True
+) -> Path:
     """Download a zip archive, write one file of it to ``path`` and return ``path``.
 
     The archive lies beside ``path`` under its own name, so that a second member of it needs no second download. Only
@@ -42,34 +49,54 @@ def download_member(url: str, member: str, path: str | Path, sha256: str, *, pro
         member: The file's name in the archive.
         path: The file to write.
         sha256: The checksum of the file, not of the archive.
+        size: Bytes of the file; an archive that says otherwise is refused. None takes what its entry states.
         progress: Whether to report on stderr.
 
     Raises:
-        ValueError: What arrived is no zip archive, lacks the member, or the member has another checksum; the archive
-            is deleted.
+        ValueError: What arrived is no zip archive, lacks the member, or the member has another size or checksum; the
+            archive is deleted.
         DownloadError: As in ``download``.
     """
     path = Path(path)
     archive = path.with_name(urllib.parse.urlsplit(url).path.rpartition("/")[2])
     if not archive.exists():
-        download(url, archive, None, progress=progress)
+        download(url, archive, None, size=LARGEST_ARCHIVE, progress=progress)
     part = path.with_name(path.name + ".part")
     try:
-        with zipfile.ZipFile(archive) as files, files.open(member) as source, part.open("wb") as target:
-            shutil.copyfileobj(source, target)
+        with zipfile.ZipFile(archive) as files, part.open("wb") as target:
+            _unpack(files, member, size, target)
             os.fsync(target.fileno())
         received = _sha256(part)
         if received != sha256:
             raise ValueError(f"{member} has the sha256 {received}, expected {sha256}")
         return part.replace(path)
-    except (ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         archive.unlink()
         raise ValueError(f"{url} is not the published archive: {error}. What had arrived was deleted.") from error
     finally:
         part.unlink(missing_ok=True)
 
 
-def download(url: str, path: str | Path, sha256: str | None, *, progress: bool = True) -> Path:
+def _unpack(archive: zipfile.ZipFile, member: str, size: int | None, target: BinaryIO) -> None:
+    """Write a plain file of an archive; raise ``ValueError`` where it is none, or not of the given size."""
+    entry = archive.getinfo(member)
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or stat.S_ISLNK(entry.external_attr >> 16):
+        raise ValueError(f"{member} is a link, or compressed in a way that was never published")
+    size = entry.file_size if size is None else size
+    if entry.file_size != size:
+        raise ValueError(f"{member} has {entry.file_size:,} bytes, expected {size:,}")
+    with archive.open(entry) as source:
+        written = 0
+        while chunk := source.read(_CHUNK):
+            written += len(chunk)
+            if written > size:
+                raise ValueError(f"{member} has more bytes than it says, {size:,}")
+            target.write(chunk)
+    if written < size:
+        raise ValueError(f"{member} has {written:,} bytes, expected {size:,}")
+
+
+def download(url: str, path: str | Path, sha256: str | None, *, size: int | None = None, progress: bool = True) -> Path:
     """Download ``url`` to ``path`` and return ``path``.
 
     What has arrived lies in ``path`` + ".part" until it is complete and its checksum is right; ``path`` itself is
@@ -80,10 +107,12 @@ def download(url: str, path: str | Path, sha256: str | None, *, progress: bool =
         url: An http or https address.
         path: The file to write; its folder is created.
         sha256: The checksum of the whole file, in hexadecimal; None takes what arrives.
+        size: The most bytes to take; None takes what arrives.
         progress: Whether to report bytes, percent and rate on stderr.
 
     Raises:
-        ValueError: If ``url`` is not an http(s) address, or what arrived has another checksum (it is deleted).
+        ValueError: If ``url`` is not an http(s) address, or what arrived has another checksum or is too long (it is
+            deleted).
         DownloadError: If the server cannot be reached, refuses, or breaks off each of a few attempts.
 
     Example:
@@ -105,7 +134,7 @@ def download(url: str, path: str | Path, sha256: str | None, *, progress: bool =
     part = path.with_name(path.name + ".part")
     # An earlier call may have been killed between the last byte and the renaming.
     if not (part.exists() and _sha256(part) == sha256):
-        _receive(url, path, part, progress)
+        _receive(url, path, part, size, progress)
     received = _sha256(part)
     if sha256 and received != sha256:
         part.unlink()
@@ -118,11 +147,14 @@ def download(url: str, path: str | Path, sha256: str | None, *, progress: bool =
     return part.replace(path)
 
 
-def _receive(url: str, path: Path, part: Path, progress: bool) -> None:
+def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool) -> None:
     """Fill ``part`` in a few attempts, each of which goes on where the last one ended."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _attempt(url, part, _Progress(path.name, progress))
+            return _attempt(url, part, size, _Progress(path.name, progress))
+        except _TooLongError as error:
+            part.unlink(missing_ok=True)
+            raise ValueError(f"{url} is not the published file: {error}. What had arrived was deleted.") from None
         except _TransientError as error:
             reason = f"{error} (attempt {attempt} of {ATTEMPTS})"
             if attempt < ATTEMPTS:
@@ -130,13 +162,13 @@ def _receive(url: str, path: Path, part: Path, progress: bool) -> None:
         except urllib.error.URLError as error:
             reason = str(error.reason)
             break
-    size = part.stat().st_size if part.exists() else 0
-    kept = f" The {size:,} bytes that arrived are kept to resume from." if size else ""
+    arrived = part.stat().st_size if part.exists() else 0
+    kept = f" The {arrived:,} bytes that arrived are kept to resume from." if arrived else ""
     advice = f"Run it again, or put the file by hand at {path}"
     raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{kept} {advice}")
 
 
-def _attempt(url: str, part: Path, progress: _Progress) -> None:
+def _attempt(url: str, part: Path, size: int | None, progress: _Progress) -> None:
     """Send one request and write its answer to ``part``; raise ``_TransientError`` where another attempt may help."""
     start = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
@@ -163,7 +195,7 @@ def _attempt(url: str, part: Path, progress: _Progress) -> None:
         if not resumed:
             start = 0
         with part.open("ab" if resumed else "wb") as file:
-            _copy(response, file, start, start + length if length >= 0 else None, progress)
+            _copy(response, file, start, start + length if length >= 0 else None, size, progress)
 
 
 def _first_byte(response: http.client.HTTPResponse) -> int | None:
@@ -171,7 +203,14 @@ def _first_byte(response: http.client.HTTPResponse) -> int | None:
     return int(match[1]) if match else None
 
 
-def _copy(response: http.client.HTTPResponse, file: BinaryIO, done: int, total: int | None, report: _Progress) -> None:
+def _copy(
+    response: http.client.HTTPResponse,
+    file: BinaryIO,
+    done: int,
+    total: int | None,
+    size: int | None,
+    report: _Progress,
+) -> None:
     report.start(done, total)
     while True:
         try:
@@ -180,6 +219,8 @@ def _copy(response: http.client.HTTPResponse, file: BinaryIO, done: int, total: 
             raise _TransientError(f"the connection broke off after {done:,} bytes: {error!r}") from error
         if not chunk:
             break
+        if size is not None and done + len(chunk) > size:
+            raise _TooLongError(f"it is longer than {size:,} bytes")
         file.write(chunk)
         done += len(chunk)
         report.update(done)

@@ -1,0 +1,253 @@
+"""What a bundle's files must hold before anything is made of them: a bundle may come from a stranger.
+
+A manifest says that files are as they were written, not who wrote them. So nothing that they ask for is believed: no
+memory is taken that the weights' file does not fill, no file is read but the bundle's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import h5py
+
+    from dense_lstm_zoo.bundle import Bundle
+
+Shape = tuple[int, ...]
+
+REQUIRED = ("config.json", "labels.json", "metrics.json", "history.csv", "vocabulary.txt", "model.weights.h5")
+_DEPTHS = ("num_layers", "num_dense_layers", "depth")  # a layer each, with weights of its own
+_SMALL = 1000  # elements, or unrolled iterations, that cost nothing
+
+
+class BundleError(ValueError):
+    """A folder that is no bundle, or a bundle that is damaged; the message names the file and what is wrong."""
+
+
+@contextlib.contextmanager
+def named(path: Path, what: str = "is damaged", then: str = "") -> Iterator[None]:
+    """Turn whatever goes wrong in a block into a ``BundleError`` that names the file.
+
+    What a stranger's file can make go wrong cannot be listed; running out of memory or Ctrl-C is not its fault.
+    """
+    try:
+        yield
+    except (BundleError, MemoryError):
+        raise
+    except Exception as error:
+        text = str(error).strip().split("\n")[0] or type(error).__name__
+        text = f"{error.args[0]} is missing" if isinstance(error, KeyError) and error.args else text
+        raise BundleError(f"{path} {what}: {text}{then}") from error
+
+
+def read_json(path: Path, kind: type) -> Any:
+    """Return what a JSON file holds, which must be of the given type."""
+    with named(path):
+        value = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(value, kind):
+        raise BundleError(f"{path} is damaged: it holds a {type(value).__name__}, not a {kind.__name__}.")
+    return value
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return a bundle's config; its parts are there, and arguments are plain values: nothing of them is executed."""
+    config: dict[str, Any] = read_json(path, dict)
+    for part, kind in {"task": str, "model": str, "arguments": dict, "text": dict, "training": dict}.items():
+        if not isinstance(config.get(part), kind):
+            raise BundleError(
+                f"{path} is damaged: {part!r} must be a {kind.__name__}; it is {_short(config.get(part))}."
+            )
+    versions = config.setdefault("versions", {})
+    if not isinstance(versions, dict) or not isinstance(config["training"].get("dataset"), str):
+        raise BundleError(f"{path} is damaged: 'versions' must be a dict, and 'training' name its 'dataset'.")
+    for name, value in config["arguments"].items():
+        values = value if isinstance(value, list) else [value]
+        if len(values) > _SMALL or any(isinstance(item, dict | list) for item in values):
+            raise BundleError(
+                f"{path}: argument {name!r} must be a plain value or a list of such; it is {_short(value)}."
+            )
+    return config
+
+
+def read_labels(path: Path) -> list[str]:
+    """Return the names of the classes: different strings."""
+    labels: list[str] = read_json(path, list)
+    for label in labels:
+        if not isinstance(label, str):
+            raise BundleError(f"{path} is damaged: a label must be a string; one is {_short(label)}.")
+    if len(set(labels)) < len(labels):
+        raise BundleError(f"{path} is damaged: {_short(_twice(labels))} is there twice.")
+    return labels
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    """Return the scores; what is a score is a number."""
+    metrics: dict[str, Any] = read_json(path, dict)
+    for name, value in metrics.items():
+        score = name.endswith(("accuracy", "perplexity", "loss"))
+        if score and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise BundleError(f"{path} is damaged: {name!r} must be a number; it is {_short(value)}.")
+    return metrics
+
+
+def read_shapes(path: Path) -> list[Shape]:
+    """Return the shapes of the arrays in a file of weights, all of which are in that file, byte for byte.
+
+    Raises:
+        BundleError: It is no such file; or it links to others, or is compressed, or says more than it holds.
+    """
+    import h5py
+
+    shapes: list[Shape] = []
+    with named(path), h5py.File(path, "r") as file:
+        total, seen = 0, set()
+        for name, item in _items(file, path):
+            address = h5py.h5o.get_info(item.id).addr
+            if address in seen:
+                raise BundleError(f"{path}: {name} is there under two names.")
+            seen.add(address)
+            if isinstance(item, h5py.Group):
+                continue
+            if not isinstance(item, h5py.Dataset) or not _is_plain(item):
+                raise BundleError(f"{path}: {name} is not a plain array of numbers that this file holds.")
+            total += item.nbytes
+            shapes.append(tuple(item.shape))
+    if total > path.stat().st_size:
+        raise BundleError(f"{path} says that it holds {total:,} bytes of weights and has {path.stat().st_size:,}.")
+    return shapes
+
+
+def _items(group: h5py.Group, path: Path, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    import h5py
+
+    if depth > 50:
+        raise BundleError(f"{path}: {group.name:.80} is nested too deep.")
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise BundleError(f"{path}: {group.name:.80} holds a link, {name!r:.80}; a bundle's weights hold none.")
+        item = group[name]
+        yield item.name, item
+        if isinstance(item, h5py.Group):
+            yield from _items(item, path, depth + 1)
+
+
+def _is_plain(array: h5py.Dataset) -> bool:
+    number = array.dtype.kind in "fiu" or array.dtype == "V2"  # bfloat16
+    inside = not array.is_virtual and not array.external and array.chunks is None
+    return number and inside and array.shape is not None and array.id.get_storage_size() == array.nbytes
+
+
+def check_arguments(path: Path, arguments: dict[str, Any], shapes: list[Shape]) -> None:
+    """Raise ``BundleError`` where a number of a model's arguments cannot belong to weights of these shapes."""
+    elements = sum(map(math.prod, shapes))
+    for name, value in arguments.items():
+        most = len(shapes) if name in _DEPTHS else _SMALL if name == "iterations" else max(elements, _SMALL)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, int) and item > most:
+                raise BundleError(
+                    f"{path}: {name}={item:,} does not fit model.weights.h5, which allows {most:,} at most."
+                )
+
+
+@contextlib.contextmanager
+def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
+    """Let a model be built in a block, unless it asks for a weight that the file of weights has not."""
+    import tensorflow as tf
+
+    known, left = set(shapes), 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # weights, and what an optimiser adds
+
+    def create(next_creator: Any, **options: Any) -> Any:
+        nonlocal left
+        shape = _shape(options["initial_value"])
+        size = math.prod(shape)
+        left -= max(size, 100)
+        if left < 0 or (size > _SMALL and shape not in known):
+            raise BundleError(f"{path} asks for weights of shape {shape}, which model.weights.h5 does not hold.")
+        return next_creator(**options)
+
+    with tf.variable_creator_scope(create):
+        yield
+
+
+def _shape(initial_value: Any) -> Shape:
+    """Return the shape of a variable that is about to be made, without making its value."""
+    import tensorflow as tf
+
+    if not callable(initial_value):
+        return tuple(getattr(initial_value, "shape", ()))
+    for cell in initial_value.__closure__ or ():  # Keras gives a function over the variable, which knows its shape
+        if isinstance(shape := getattr(cell.cell_contents, "shape", None), tf.TensorShape):
+            return tuple(shape)
+    with tf.Graph().as_default():  # nothing is computed in a graph that nobody runs
+        return tuple(initial_value().shape)
+
+
+def check_shapes(path: Path, model: Any, shapes: list[Shape]) -> None:
+    """Raise ``BundleError`` where a model's weights are not those of the file."""
+    asked, found = Counter(tuple(weight.shape) for weight in model.weights), Counter(shapes)
+    if asked != found:
+        raise BundleError(
+            f"{path} holds other weights than config.json asks for: it lacks {_few(asked - found)}, and has "
+            f"{_few(found - asked)} too many (shapes)."
+        )
+
+
+def check_text(path: Path, config: dict[str, Any]) -> None:
+    """Raise ``BundleError`` where what a config says of words and characters is not of its kind, or not the model's."""
+    kinds = {"chars": str, "num_frozen_words": int, "oov": str, "case": str | None, "whole_words": bool}
+    text, arguments = config["text"], config["arguments"]
+    for name, value in text.items():
+        known = (
+            name in kinds and isinstance(value, kinds[name]) and not (name == "oov" and value not in ("drop", "unk"))
+        )
+        shared = name in ("num_frozen_words", "case")
+        if not known or (shared and value != arguments.get(name, value)):
+            of_model = f"; of the model it is {_short(arguments.get(name))}" if known else ""
+            raise BundleError(f"{path}: {name!r} of its text is {_short(value)}{of_model}.")
+    chars = text.get("chars", "")
+    reads_chars = config["task"] == "tagging" or arguments.get("char_filters")
+    if len(set(chars)) < len(chars) or (reads_chars and len(chars) + 2 != arguments.get("num_chars")):
+        raise BundleError(f"{path}: its {len(chars)} characters do not fit the model's {arguments.get('num_chars')}.")
+
+
+def check_words(folder: Path, bundle: Bundle) -> None:
+    """Raise ``BundleError`` where words or labels are not as many as the model's weights are for."""
+    arguments, words, file = bundle.config["arguments"], bundle.vocabulary.words, folder / "vocabulary.txt"
+    size = len(words) + (0 if bundle.config["task"] == "language_model" else 2)
+    if size != arguments["vocab_size"]:
+        raise BundleError(f"{file} makes {size:,} ids of its words; the model has {arguments['vocab_size']:,}.")
+    if len(set(words)) < len(words):
+        raise BundleError(f"{file}: {_short(_twice(words))} is there twice.")
+    classes = arguments.get("num_classes", arguments.get("num_tags", 0))
+    if len(bundle.labels) != classes:
+        raise BundleError(f"{folder / 'labels.json'} holds {len(bundle.labels)} labels; the model has {classes}.")
+
+
+def check_finite(path: Path, model: Any) -> None:
+    """Raise ``BundleError`` where a weight is infinite or not a number."""
+    import keras
+    import numpy as np
+
+    for weight in model.weights:
+        values = keras.ops.convert_to_numpy(weight)
+        if not np.isfinite(values).all():
+            raise BundleError(f"{path} is damaged: {weight.path} holds values that are not finite numbers.")
+
+
+def _twice(values: Any) -> Any:
+    return Counter(values).most_common(1)[0][0]
+
+
+def _few(shapes: Counter[Shape]) -> str:
+    return ", ".join(map(str, list(shapes)[:3])) + (", ..." if len(shapes) > 3 else "") or "none"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

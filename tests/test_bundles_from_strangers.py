@@ -1,0 +1,339 @@
+"""A bundle whose manifest was sealed again: nothing that its files ask for is believed."""
+
+import hashlib
+import json
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import bundle_checks, registry
+from tests import language_harness, model_harness, tagging_harness
+
+
+def seal(folder):
+    """Write the manifest anew, as one who knows the format would."""
+    files = {file.name: file for file in folder.iterdir() if file.name != "manifest.json" and file.is_file()}
+    sums = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+    body = json.dumps({"format": 2, "sha256": sums}, indent=2, sort_keys=True)
+    sealed = hashlib.sha256(body.encode()).hexdigest()
+    (folder / "manifest.json").write_text(f"{body}\nsha256 of the above: {sealed}\n")
+
+
+@pytest.fixture
+def bundle(run, tmp_path):
+    """A copy to be changed, and sealed again."""
+    folder = tmp_path / "bundle"
+    shutil.copytree(run[1], folder)
+    seal(folder)
+    return folder
+
+
+def refused(folder, message):
+    seal(folder)
+    with pytest.raises(zoo.BundleError, match=message):
+        zoo.load(folder)
+
+
+def change(folder, **changes):
+    config = json.loads((folder / "config.json").read_text())
+    for part, values in changes.items():
+        config[part] = {**config[part], **values} if isinstance(values, dict) else values
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def test_a_copy_that_is_sealed_again_loads_beside_a_users_own_notes(run, bundle):
+    expected = run[0].predict(["The soup was bland."])
+    (bundle / "notes.txt").write_text("of no manifest")
+    (bundle / "more").mkdir()
+    (bundle / "link").symlink_to("/etc/hostname")
+    (bundle / "dev_curve.csv").write_text("not listed, so never read")
+    assert zoo.load(bundle).predict(["The soup was bland."]) == expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"units": 10**9},
+        {"units": 10**5},
+        {"embedding_dim": 10**9},
+        {"embedding_dim": 2 * 10**4},
+        {"vocab_size": 10**9},
+        {"vocab_size": 10**5, "num_frozen_words": 10**5 - 50},
+        {"num_classes": 10**9},
+        {"char_filters": 10**9, "num_chars": 5},
+        {"char_filters": 3, "char_kernel_sizes": [10**9], "num_chars": 5},
+        {"char_filters": 2, "char_kernel_sizes": [1] * 900, "num_chars": 5},
+        {"units": 5},
+    ],
+)
+def test_weights_that_the_file_does_not_hold_are_refused_before_they_are_made(bundle, monkeypatch, arguments):
+    import tensorflow as tf
+
+    made, variable = [], tf.Variable
+
+    def counting(*args, **kwargs):
+        made.append(variable(*args, **kwargs))
+        return made[-1]
+
+    monkeypatch.setattr(tf, "Variable", counting)
+    change(bundle, arguments=arguments)
+    refused(bundle, r"config\.json|model\.weights\.h5|vocabulary\.txt")
+    assert sum(int(np.prod(v.shape)) for v in made) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments"),
+    [
+        ("stacked_bilstm", {"num_layers": 10**9}),
+        ("dc_bilstm", {"num_dense_layers": 10**9}),
+        ("dsa_bilstm", {"num_layers": 2, "iterations": 10**9}),
+    ],
+)
+def test_depths_that_the_file_cannot_hold_are_refused(bundle, model, arguments):
+    config = json.loads((bundle / "config.json").read_text())
+    kept = {name: value for name, value in config["arguments"].items() if name in registry.entry(model).arguments}
+    (bundle / "config.json").write_text(json.dumps({**config, "model": model, "arguments": {**kept, **arguments}}))
+    refused(bundle, r"config\.json: \w+=1,000,000,000 does not fit model\.weights\.h5")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arguments": []}, "'arguments' must be a dict"),
+        ({"arguments": {"units": "four"}}, "units must be an integer"),
+        ({"arguments": {"units": {"class_name": "Lambda"}}}, "'units' must be a plain value"),
+        ({"arguments": {"recurrent_initializer": {"module": "os", "class_name": "system"}}}, "plain value"),
+        ({"arguments": {"embedding_matrix": [[1.0]]}}, "plain value"),
+        ({"arguments": {"unitz": 4}}, "Unknown argument"),
+        ({"arguments": {"dtype": "float99"}}, "float99"),
+        ({"arguments": {"recurrent_initializer": "nothing"}}, "nothing"),
+        ({"arguments": {"kernel": None}}, "kernel"),
+        ({"arguments": {"l2": None}}, "l2"),
+        ({"text": {"chars": 5}}, "'chars' of its text is 5"),
+        ({"text": {"chars": "aa"}}, "characters"),
+        ({"text": {"oov": "delete"}}, "'oov' of its text is 'delete'"),
+        ({"text": {"num_frozen_words": 7}}, "'num_frozen_words' of its text is 7"),
+        ({"text": {"more": 1}}, "'more' of its text is 1"),
+        ({"text": None}, "'text' must be a dict"),
+        ({"task": "tagging"}, "bilstm is not a model for tagging"),
+        ({"task": "x"}, "'x'|x is missing"),
+        ({"task": None}, "'task' must be a str"),
+        ({"model": ["bilstm"]}, "'model' must be a str"),
+        ({"training": None}, "'training' must be a dict"),
+        ({"training": {"dataset": 5}}, "dataset"),
+        ({"versions": None}, "versions"),
+    ],
+)
+def test_a_config_of_another_form_is_refused_by_name(bundle, changes, message):
+    change(bundle, **changes)
+    refused(bundle, rf"config\.json.*({message})")
+
+
+def test_versions_that_are_missing_do_not_matter(bundle):
+    config = json.loads((bundle / "config.json").read_text())
+    del config["versions"]
+    (bundle / "config.json").write_text(json.dumps(config))
+    seal(bundle)
+    zoo.load(bundle)
+    change(bundle, model="bilstm_2")
+    refused(bundle, r"config\.json .*Unknown model 'bilstm_2'.*made with dense-lstm-zoo unknown")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", "[]", "holds a list, not a dict"),
+        ("config.json", "{" * 100_000, "damaged"),
+        ("config.json", "[" * 100_000, "damaged"),
+        ("config.json", '{"a": ' + "1" * 5000 + "}", "damaged"),
+        ("labels.json", '{"a": 1}', "holds a dict, not a list"),
+        ("labels.json", '["a", 5]', "a label must be a string; one is 5"),
+        ("labels.json", '["a", "a"]', "'a' is there twice"),
+        ("labels.json", '["a", "b", "c"]', "holds 3 labels; the model has 2"),
+        ("metrics.json", "[]", "holds a list"),
+        ("metrics.json", '{"test_accuracy": "high"}', "'test_accuracy' must be a number; it is 'high'"),
+        ("evaluation.json", "5", "holds a int"),
+        ("history.csv", "", "damaged"),
+        ("history.csv", "a,b\n1,2,3\n1\n1,2,3,4\n", "damaged"),
+        ("history.csv", b"\xff\xfe\x00", "damaged"),
+        ("vocabulary.txt", b"\xff\xfe", "damaged"),
+        ("vocabulary.txt", "one\ntwo\n", "makes 4 ids of its words; the model has"),
+        ("model.weights.h5", b"", "damaged"),
+        ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(500), "damaged"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_by_name(bundle, name, content, message):
+    (bundle / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    refused(bundle, rf"{name.replace('.', '[.]')}.*{message}")
+
+
+def test_a_word_that_is_there_twice_is_refused(bundle):
+    words = (bundle / "vocabulary.txt").read_text().split("\n")
+    (bundle / "vocabulary.txt").write_text("\n".join([words[1], *words[1:]]))
+    refused(bundle, r"vocabulary\.txt: .* is there twice")
+
+
+@pytest.mark.parametrize("name", bundle_checks.REQUIRED)
+def test_what_a_bundle_needs_is_missed_though_the_manifest_does_not_list_it(bundle, name):
+    whole = (bundle / name).read_bytes()
+    (bundle / name).unlink()
+    refused(bundle, f"is incomplete: {name} is missing")
+    (bundle / name).write_bytes(whole)  # there, but of no manifest
+    with pytest.raises(zoo.BundleError, match=f"{name} is missing in its manifest"):
+        zoo.load(bundle)
+
+
+@pytest.mark.parametrize("name", ["model.weights.h5", "config.json", "manifest.json"])
+def test_links_in_the_place_of_files_are_refused(run, bundle, name):
+    (bundle / name).unlink()
+    (bundle / name).symlink_to(run[1] / name)
+    if name != "manifest.json":
+        seal(bundle)
+    with pytest.raises(zoo.BundleError, match=rf"{name}.*link"):
+        zoo.load(bundle)
+
+
+@pytest.mark.parametrize("listed", ["../bundle/config.json", "/etc/hostname", "a" * 300, "a\0b", "..", ""])
+def test_a_manifest_that_lists_files_elsewhere_is_refused(bundle, listed):
+    manifest = (bundle / "manifest.json").read_text().rpartition("\nsha256")[0]
+    body = manifest.replace('"config.json"', json.dumps(listed) + ': "0", "config.json"')
+    (bundle / "manifest.json").write_text(f"{body}\nsha256 of the above: {hashlib.sha256(body.encode()).hexdigest()}\n")
+    with pytest.raises(zoo.BundleError):
+        zoo.load(bundle)
+
+
+def arrays(file):
+    found = []
+    file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def poisoned(value):
+    def poison(file, name):
+        file[name][(0,) * file[name].ndim] = value
+
+    return poison
+
+
+def replaced(make):
+    def replace(file, name):
+        shape = file[name].shape
+        del file[name]
+        make(file, name, shape)
+
+    return replace
+
+
+def external_storage(file, name, shape):
+    file.create_dataset(name, shape, "f4", external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)])
+
+
+def virtual(file, name, shape):
+    layout = h5py.VirtualLayout(shape, "f4")
+    layout[...] = h5py.VirtualSource("/tmp/other.h5", "secret", shape)
+    file.create_virtual_dataset(name, layout)
+
+
+def external_link(file, name, shape):
+    file[name] = h5py.ExternalLink("/tmp/other.h5", "/secret")
+
+
+def soft_link(file, name, shape):
+    file[name] = h5py.SoftLink("/layers")
+
+
+def external_group(file, name, shape):
+    file["/layers/more"] = h5py.ExternalLink("/tmp/other.h5", "/")
+
+
+def compressed(file, name, shape):
+    file.create_dataset(name, (10**6, 10**6), "f4", chunks=(1000, 1000), compression="gzip")
+
+
+def never_written(file, name, shape):
+    file.create_dataset(name, (10**6, 10**6), "f4")
+
+
+def strings(file, name, shape):
+    file[name] = np.array(["a"] * 3, dtype=h5py.string_dtype())
+
+
+def twice(file, name, shape):
+    file[name] = file[arrays(file)[0]]
+
+
+def loop(file, name, shape):
+    file["/layers/loop"] = file["/layers"]
+
+
+def another_shape(file, name, shape):
+    file[name] = np.zeros((*shape, 2), "f4")
+
+
+def one_more(file, name, shape):
+    file[name] = np.zeros(shape, "f4")
+    file["/layers/more/vars/0"] = np.zeros((3, 5), "f4")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (poisoned(np.nan), "not finite"),
+        (poisoned(np.inf), "not finite"),
+        (replaced(external_storage), "not a plain array"),
+        (replaced(virtual), "not a plain array"),
+        (replaced(external_link), "holds a link"),
+        (replaced(external_group), "holds a link"),
+        (replaced(soft_link), "holds a link"),
+        (replaced(compressed), "not a plain array"),
+        (replaced(never_written), "not a plain array"),
+        (replaced(strings), "not a plain array"),
+        (replaced(twice), "under two names"),
+        (replaced(loop), "under two names"),
+        (replaced(another_shape), "other weights than config.json asks for|does not hold"),
+        (replaced(one_more), r"has \(3, 5\) too many"),
+        (replaced(lambda *_: None), "does not hold"),
+    ],
+)
+def test_weights_that_are_not_plain_numbers_of_this_file_are_refused_by_name(bundle, change, message):
+    with h5py.File(bundle / "model.weights.h5", "r+") as file:
+        change(file, arrays(file)[-1])
+    refused(bundle, rf"model\.weights\.h5.*({message})|model\.weights\.h5 {message}")
+
+
+def tiny(name, **options):
+    task = registry.entry(name).task
+    if task != "classification":
+        options.pop("dense_units", None)
+    if task == "tagging":
+        return tagging_harness.tiny(name, **options)
+    if task == "language_model":
+        return zoo.build(name, vocab_size=20, **{**language_harness.TINY, "embedding_dim": 6, **options})
+    accepted = registry.entry(name).arguments
+    arguments = {**model_harness.tiny_arguments(name), **options}
+    return zoo.build(name, **{argument: value for argument, value in arguments.items() if argument in accepted})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in zoo.list_models()),
+        ("dense_lstm_lm", {"softmax": "tied", "optimizer": "adam", "average": 0.9, "learning_rate": 0.01}),
+        ("bilstm_tagger", {"crf": True, "char_filters": 3}),
+        ("bilstm", {"char_filters": 3, "num_chars": 9, "embedding_learning_rate": 1e-3}),
+    ],
+)
+def test_every_model_can_be_built_from_the_shapes_of_its_weights(tmp_path, name, options):
+    weights = tiny(name, **options).weights
+    shapes = [tuple(weight.shape) for weight in weights]
+    with bundle_checks.bounded_by(tmp_path, shapes):
+        again = tiny(name, **options)
+    bundle_checks.check_shapes(tmp_path, again, shapes)
+    with (
+        pytest.raises(zoo.BundleError, match=r"which model\.weights\.h5 does not hold"),
+        bundle_checks.bounded_by(tmp_path, [(1, 1)]),
+    ):
+        tiny(name, **{**options, "units": 2000, "dense_units": 2000, "embedding_dim": 2000})

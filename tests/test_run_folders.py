@@ -1,0 +1,275 @@
+"""Where a run writes: volumes, links, folders deleted in mid-run, and what kills leave beside it."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.training import loop
+from dense_lstm_zoo.training.checkpoint import Checkpoint
+from tests.test_files import mounted, names
+from tests.training_harness import interrupt, train
+
+
+def checkpoint(folder, model=None, **options):
+    found = Checkpoint(folder, {"seed": 1}, 3, monitor="val_accuracy", **options)
+    if model is not None:
+        found.set_model(model)
+    return found
+
+
+@pytest.fixture(scope="module")
+def model():
+    return zoo.build("bilstm", vocab_size=5, num_classes=2, units=2, embedding_dim=2)
+
+
+def an_epoch(running, score=0.5):
+    running.on_epoch_end(running.epochs, {"val_accuracy": score})
+
+
+def test_a_run_on_a_volume_goes_on_within_it_and_ends_there(tmp_path, monkeypatch):
+    with mounted(tmp_path / "run", "bind") as path:
+        with monkeypatch.context() as patch:
+            interrupt(patch, epoch=1, batch=1)
+            with pytest.raises(KeyboardInterrupt):
+                train(path, epochs=2)
+        assert names(path) == [".unfinished"]
+        assert len(train(path, epochs=2).history) == 2
+        assert names(tmp_path) == ["run", "source"]
+        assert not [name for name in names(path) if name.startswith(".")]
+        assert zoo.load(path).metrics["epochs"] == 2
+
+
+def test_a_folder_deleted_in_mid_run_is_written_again(tmp_path, model):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+        shutil.rmtree(tmp_path / "state")
+        an_epoch(running)
+        again = tmp_path / "again"
+        shutil.copytree(tmp_path / "state", again)
+    with checkpoint(again, model) as resumed:
+        assert resumed.epochs == 2
+        resumed.resume(model)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_run_whose_folder_another_run_has_taken_stops_and_leaves_it_alone(tmp_path, model, ended):
+    def state():
+        return {name: (tmp_path / "state" / name).read_bytes() for name in names(tmp_path / "state")}
+
+    with checkpoint(tmp_path / "state", model) as first:
+        an_epoch(first)
+        (tmp_path / "state").rename(tmp_path / "moved")
+        second = checkpoint(tmp_path / "state", model)
+        an_epoch(second)
+        if ended:  # and killed, say
+            second._lock.release()
+        before = state()
+        with pytest.raises(BlockingIOError, match="state"):
+            an_epoch(first)
+        first.remove()
+    assert state() == before
+    second._lock.release()
+
+
+def test_a_damaged_state_is_begun_anew_where_it_is_asked_to_be_overwritten(tmp_path, model):
+    """As one that was killed while it was deleted."""
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    for name in ("epoch-1.npz", "state.json"):
+        copy = tmp_path / name / "state"
+        shutil.copytree(tmp_path / "state", copy)
+        (copy / name).write_bytes(b"{")
+        with pytest.raises(ValueError, match=r"damaged.*or overwrite it"):
+            checkpoint(copy)
+        with checkpoint(copy, overwrite=True) as anew:
+            assert anew.epochs == 0
+
+
+def test_any_changed_byte_of_a_state_is_found(tmp_path, model):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    rng = np.random.default_rng(0)
+    for name in ("state.json", "epoch-1.npz", "best-1.npz"):
+        file = tmp_path / "state" / name
+        whole = file.read_bytes()
+        for position in (0, len(whole) - 1, *rng.integers(0, len(whole), 25)):
+            changed = bytearray(whole)
+            changed[position] ^= 1
+            file.write_bytes(changed)
+            with pytest.raises(ValueError, match=f"{name} is (missing or )?damaged"):
+                checkpoint(tmp_path / "state")
+        file.write_bytes(whole)
+    checkpoint(tmp_path / "state")._lock.release()
+
+
+def test_a_state_of_the_last_format_is_resumed(tmp_path, model):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    state = json.loads((tmp_path / "state" / "state.json").read_text())
+    del state["seal"]
+    (tmp_path / "state" / "state.json").write_text(json.dumps({**state, "format": 1}))
+    (tmp_path / "state" / ".epoch-2.npz.4711.part").write_bytes(b"what it left")
+    with checkpoint(tmp_path / "state", model) as resumed:
+        assert resumed.epochs == 1
+        resumed.resume(model)
+        assert names(tmp_path / "state") == ["best-1.npz", "epoch-1.npz", "lock", "state.json"]
+
+
+def sealed(folder, change):
+    """Change a state as one who knows the format would."""
+    from dense_lstm_zoo import files
+    from dense_lstm_zoo.training import state_files
+
+    state = state_files.read_state(folder / "state.json")
+    state["sha256"] = {name: files.sha256(folder / name) for name in state["sha256"]}
+    change(state)
+    state_files.write_state(folder / "state.json", state)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"history": [{"loss": 1.0}]}, "val_accuracy of an epoch is None"),
+        ({"history": ["x"]}, "history is not a list of epochs"),
+        ({"history": [{"val_accuracy": "0.9"}]}, "'0.9', not a number"),
+        ({"best_epoch": 7}, "best epoch is 7, of 1"),
+        ({"best_epoch": [1]}, "best epoch"),
+        ({"sha256": ["x"]}, "checksums"),
+        ({"settings": []}, "no settings"),
+        ({"format": 99}, "format 99"),
+    ],
+)
+def test_a_state_of_another_form_is_refused_by_name(tmp_path, model, change, message):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    sealed(tmp_path / "state", lambda state: state.update(change))
+    with pytest.raises(ValueError, match=rf"state\.json is damaged \(.*{message}.*delete .*state to begin anew"):
+        checkpoint(tmp_path / "state")
+
+
+def huge(shape):
+    """The header of an array of that shape, and nothing behind it."""
+    import io
+
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return header.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["huge", "other", "pickle", "compressed", "short", "no zip"])
+def test_arrays_of_another_shape_are_refused_before_memory_is_taken(tmp_path, model, kind):
+    import io
+    import zipfile
+
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    path = tmp_path / "state" / "best-1.npz"
+    with np.load(path) as arrays:
+        values = {name: arrays[name] for name in arrays.files}
+    if kind == "huge":
+        with zipfile.ZipFile(path, "w") as archive:
+            for i in range(len(values)):
+                archive.writestr(f"arr_{i}.npy", huge((10**9, 10**9)))
+    elif kind == "no zip":
+        path.write_bytes(b"PK")
+    else:
+        changed = {
+            "other": {**values, "arr_0": np.zeros((5, 3), np.float32)},
+            "pickle": {**values, "arr_0": np.array([[{}, {}]] * 5, object)},
+            "short": {"arr_0": values["arr_0"]},
+            "compressed": values,
+        }[kind]
+        file = io.BytesIO()
+        (np.savez_compressed if kind == "compressed" else np.savez)(file, **changed)
+        path.write_bytes(file.getvalue())
+    sealed(tmp_path / "state", lambda state: None)
+    before = model.get_weights()
+    with (
+        pytest.raises(ValueError, match=r"best-1\.npz is damaged \("),
+        checkpoint(tmp_path / "state", model) as resumed,
+    ):
+        resumed.resume(model)
+    for ours, theirs in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run, tmp_path):
+    _, folder = run
+    shutil.copytree(folder, tmp_path / "run")
+    state = tmp_path / "run.unfinished"
+    config = json.loads((folder / "config.json").read_text())
+    for settings, stays in ((config, False), ({**config, "model": "lstm"}, True), (None, True)):
+        state.mkdir()
+        (state / "state.json").write_text(json.dumps({"settings": settings} if settings else []))
+        with pytest.raises(FileExistsError, match="is there already"):
+            train(tmp_path / "run")
+        assert state.exists() == stays
+        shutil.rmtree(state, ignore_errors=True)
+
+
+KILLED_BEFORE_REMOVAL = """
+import os, signal, sys
+from pathlib import Path
+from dense_lstm_zoo import leftovers
+from dense_lstm_zoo.training.checkpoint import Checkpoint
+from tests.training_harness import train
+remove = Checkpoint.remove
+if sys.argv[2] == "before":
+    Checkpoint.remove = lambda self: os.kill(os.getpid(), signal.SIGKILL)
+else:
+    def half(path):
+        if "unfinished" in path.name:
+            (path / "state.json").unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+    leftovers.remove = half
+train(Path(sys.argv[1]), epochs=1)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["before", "during"])
+def test_kill_9_between_the_bundle_and_the_end_leaves_nothing_for_long(tmp_path, moment):
+    process = subprocess.run([sys.executable, "-c", KILLED_BEFORE_REMOVAL, str(tmp_path / "run"), moment])
+    assert process.returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 2
+    loop.tidy(tmp_path / "run")
+    assert names(tmp_path) == ["run"]
+    assert zoo.load(tmp_path / "run").metrics["epochs"] == 1
+
+
+KILLED_IN_WRITE = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from tests.training_harness import train
+save = np.savez
+def half(file, *arrays):
+    if "epoch-2" in os.readlink(f"/proc/self/fd/{file.fileno()}"):
+        file.write(b"half")
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(file, *arrays)
+np.savez = half
+train(Path(sys.argv[1]), epochs=3)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_while_an_epoch_is_written_leaves_a_part_that_the_next_start_removes(tmp_path, monkeypatch):
+    process = subprocess.run([sys.executable, "-c", KILLED_IN_WRITE, str(tmp_path / "run")])
+    assert process.returncode == -signal.SIGKILL
+    state = tmp_path / "run.unfinished"
+    assert [name for name in names(state) if "epoch-2" in name]
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=0)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", epochs=3)
+    assert names(state) == ["best-1.npz", "epoch-1.npz", "lock", "state.json"]
+    train(tmp_path / "run", epochs=3)
+    assert names(tmp_path) == ["run"]
