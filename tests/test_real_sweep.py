@@ -86,3 +86,79 @@ def test_kill_9_of_a_sweep_loses_no_trial_and_the_running_one_goes_on(tmp_path):
         whole.trials.sort_values("units", ignore_index=True)[columns],
         check_dtype=False,
     )
+
+
+GRID = ["--tuner", "grid", "--search", "units=4,5", "--batch-size", "20", "--epochs", "6", "--embedding-dim", "8"]
+
+
+def tune(folder, *options, **popen):
+    command = [sys.executable, "-m", "dense_lstm_zoo", "tune", "bilstm", "--dataset", "demo", "--run-dir", str(folder)]
+    return subprocess.Popen([*command, *GRID, *options], stderr=subprocess.PIPE, text=True, **popen)
+
+
+def pids(pattern, parent):
+    found = subprocess.run(["pgrep", "-P", str(parent), "-f", pattern], capture_output=True, text=True).stdout
+    return [int(line) for line in found.split()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_trial_that_the_system_kills_pauses_the_sweep_and_goes_on_with_the_same_command(workers, tmp_path):
+    options = ["--workers", str(workers)]
+    process = tune(tmp_path / "s", *options)
+    state = tmp_path / "s" / "trials" / "0000" / "runs" / "seed1.unfinished" / "state.json"
+    deadline = time.monotonic() + 300
+    while not state.is_file():
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.1)
+    parents = [process.pid] if workers == 1 else pids("tuning.fleet", process.pid)
+    (trial,) = [pid for parent in parents for pid in pids("tuning.trial.*/0000", parent)]
+    os.kill(trial, signal.SIGKILL)
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 2
+    line = error.strip().split("\n")[-1]
+    assert line.startswith("error: the sweep is paused: trial 0000: killed by SIGKILL: likely out of memory (time 1;")
+    assert line.endswith("The same command goes on.")
+    assert "Traceback" not in error
+    assert not (tmp_path / "s" / "trials" / "0000" / "result.json").exists()
+    again = tune(tmp_path / "s", *options)
+    _, error = again.communicate(timeout=900)
+    assert again.returncode == 0, error
+    assert "going on after epoch" in (tmp_path / "s" / "trials" / "0000" / "log.txt").read_text()
+    assert pd.read_csv(tmp_path / "s" / "results.csv")["status"].tolist() == ["completed"] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_pauses_the_sweep_and_with_room_again_the_same_command_ends_it(workers, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["unshare", "-m", "sh", "-c"]
+    if subprocess.run([*mount, f"mount -t tmpfs -o size=1M none {disk}"], capture_output=True).returncode:
+        pytest.skip("a file system of our own cannot be mounted here")
+    # The disk has room for one trial, its bundle and a bit of the next, then for all that is wanted.
+    command = f"{sys.executable} -m dense_lstm_zoo tune bilstm --dataset demo --run-dir {disk}/s --workers {workers}"
+    command = f"{command} {' '.join(GRID)} --keep 2"
+    script = f"""
+        mount -t tmpfs -o size=500k none {disk}
+        {command} 2> {tmp_path}/first.err; echo $? > {tmp_path}/first
+        ls {disk}/s/trials > {tmp_path}/begun
+        grep -l reason {disk}/s/trials/*/result.json > {tmp_path}/failed
+        mount -o remount,size=200M {disk}
+        {command} 2> {tmp_path}/second.err; echo $? > {tmp_path}/second
+        cp {disk}/s/results.csv {tmp_path}
+    """
+    subprocess.run([*mount, script], timeout=1200, check=True)
+    error = (tmp_path / "first.err").read_text()
+    assert (tmp_path / "first").read_text() == "2\n", error
+    assert re.search(
+        r"^error: the sweep is paused: .*No space left on device.*The same command goes on\.$", error, re.M
+    )
+    assert "Traceback" not in error
+    assert (tmp_path / "begun").read_text()
+    assert (tmp_path / "failed").read_text() == ""
+    assert (tmp_path / "second").read_text() == "0\n", (tmp_path / "second.err").read_text()
+    table = pd.read_csv(tmp_path / "results.csv")
+    assert sorted(table["units"]) == [4, 5]
+    assert table["status"].tolist() == ["completed"] * 2

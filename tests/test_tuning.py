@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import keras_tuner
@@ -14,24 +13,16 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.tuning import report
+from dense_lstm_zoo.tuning import process, report
 from dense_lstm_zoo.tuning import trial as trials
 from dense_lstm_zoo.tuning.budget import fit_width, parse_count
 from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
 from dense_lstm_zoo.tuning.plan import Sweep
 from dense_lstm_zoo.tuning.published import published
 from dense_lstm_zoo.tuning.space import default_space, describe_space, parse_space, space_from
+from tests.sweep_harness import FakeProcess, leave_result, leave_test, make_quick
 
 SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
-
-
-class FakeProcess:
-    """A trial that ended the moment it began."""
-
-    stdin, returncode = None, 0
-
-    def wait(self):
-        return 0
 
 
 @pytest.fixture
@@ -43,21 +34,16 @@ def fake(monkeypatch):
         spec = json.loads((folder / "spec.json").read_text())
         arguments = spec["arguments"]
         if test:
-            (folder / trials.TEST).write_text(json.dumps({"test_accuracy": {"mean": 0.5, "std": None, "runs": [0.5]}}))
-            return FakeProcess()
+            return leave_test(folder)
         seen.append({"folder": folder.name, "pause_after": spec["pause_after"], **arguments})
         if len(seen) == start.interrupt_at:
             raise KeyboardInterrupt
-        result = {"reason": "the loss became nan"}
-        if arguments["units"] != start.fails:
-            score = 0.9 - abs(arguments["units"] - 6) / 10 - arguments["dropout"] / 100
-            counts = {"parameters": 100, "encoder_parameters": 10 * arguments["units"]}
-            result = {"dev_accuracy": score, **counts, "epochs": [1], "best_epochs": [1], "seconds": 1.0}
-            (folder / "runs" / "seed1").mkdir(parents=True, exist_ok=True)
-            (folder / "runs" / "seed1" / "manifest.json").write_text("{}")
-        (folder / trials.RESULT).write_text(json.dumps(result))
-        return FakeProcess()
+        if arguments["units"] == start.fails:
+            return FakeProcess(process.FAILED, "the loss became nan")
+        return leave_result(folder)
 
+    start.pictures = report._pictures
+    make_quick(monkeypatch)
     start.interrupt_at = start.fails = None
     start.seen = seen
     monkeypatch.setattr(trials, "start", start)
@@ -184,7 +170,8 @@ def test_a_budget_decides_the_width_of_every_trial(fake, tmp_path):
         assert 0.95 * 300_000 < count <= 300_000
 
 
-def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake, tmp_path):
+def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake, tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "_pictures", fake.pictures)
     fake.fails = 8
     result = sweep(tmp_path / "s")
     page = (tmp_path / "s" / "report.html").read_text()
@@ -280,19 +267,6 @@ def test_a_folder_of_another_sweep_is_refused_by_what_differs(fake, tmp_path):
         sweep(tmp_path / "other")
 
 
-def test_a_process_that_dies_is_a_failed_trial_with_its_signal_or_last_words(tmp_path):
-    (tmp_path / "log.txt").write_text("Traceback\nImportError: no such thing\n")
-    died = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
-    died.wait()
-    with pytest.raises(trials.TrialFailedError, match="ended with status 3: ImportError: no such thing"):
-        trials.outcome(tmp_path, died)
-    killed = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    killed.kill()
-    killed.wait()
-    with pytest.raises(trials.TrialFailedError, match="killed by SIGKILL: likely out of memory"):
-        trials.outcome(tmp_path, killed)
-
-
 @pytest.mark.slow
 def test_a_hundred_trials_need_no_more_memory_than_twenty(fake, tmp_path):
     space = {"units": list(range(1, 121)), "dropout": [0.1]}
@@ -306,7 +280,8 @@ def test_a_hundred_trials_need_no_more_memory_than_twenty(fake, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_report_is_a_page_that_a_browser_shows(fake, tmp_path):
+def test_the_report_is_a_page_that_a_browser_shows(fake, tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "_pictures", fake.pictures)
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("there is no Chromium on this machine")

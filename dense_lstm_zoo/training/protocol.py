@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import check
+from dense_lstm_zoo.json_files import read_object
 from dense_lstm_zoo.training.loop import job_for, tidy, train
 
 if TYPE_CHECKING:
@@ -172,8 +173,10 @@ def _train_alone(*arguments: Any, **options: Any) -> None:
 
 def _check_settings(path: Path, settings: dict[str, Any]) -> None:
     """Raise ``ValueError`` where a folder has runs with other settings."""
-    if path.is_file():
-        found, asked = json.loads(path.read_text(encoding="utf-8")), json.loads(_settings(settings))
+    if path.exists():
+        advice = "Delete it if the runs beside it are this command's; they are kept."
+        found = read_object(path, {"model": str, "dataset": str}, advice=advice)
+        asked = json.loads(_settings(settings))
         if found != asked:
             differences = checks.difference(found, asked)
             raise ValueError(f"{path.parent} holds runs with other settings: {differences}. Name another run_dir.")

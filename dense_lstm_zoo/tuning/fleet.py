@@ -1,49 +1,42 @@
 """Many workers: a chief that keeps the oracle, and workers that ask it for trials, on one machine or on several.
 
-keras-tuner's chief and workers are the engine. What is added: a chief that ends when the work is done, workers that are
-started again, and trials of workers that never come back. All of them see the sweep's folder; it may be a network's.
-Whoever reaches the chief's port can hand in results: keep it inside a network you trust.
+keras-tuner's chief and workers are the engine. What is added: a chief that ends when the work is done and answers only
+who knows its token, workers that are started again, and trials of workers that never come back. All of them see the
+sweep's folder; it may be a network's.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from concurrent import futures
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 import grpc
-from keras_tuner.src import protos
-from keras_tuner.src.distribute import oracle_chief, oracle_client
+from keras_tuner.engine.trial import Trial
 
-from dense_lstm_zoo import checks, files
+# keras-tuner has no public name for its service.
+from keras_tuner.src import protos
+from keras_tuner.src.distribute import oracle_client
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.json_files import DamagedFileError
+from dense_lstm_zoo.tuning.access import TOKEN_VARIABLE, TokenShown, workers_token
+from dense_lstm_zoo.tuning.chief import parse_address
 from dense_lstm_zoo.tuning.oracles import Durable
 from dense_lstm_zoo.tuning.plan import Sweep, plan
-from dense_lstm_zoo.tuning.sweep import PLAN_DEFAULTS, SETTINGS, make_oracle_of
-from dense_lstm_zoo.tuning.trial import end_with_parent
+from dense_lstm_zoo.tuning.process import PAUSED, Child, end_with_parent, say_last
+from dense_lstm_zoo.tuning.progress import SHOWS_WITHIN
+from dense_lstm_zoo.tuning.settings import SETTINGS, read_settings
+from dense_lstm_zoo.tuning.sweep import PLAN_DEFAULTS, make_oracle_of
+from dense_lstm_zoo.tuning.trouble import SweepPausedError, paused
 from dense_lstm_zoo.tuning.worker import TrialRunner
 
 MOST_RESTARTS = 5  # of a worker that ends again and again without a trial between
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Read ``HOST:PORT``.
-
-    Example:
-        >>> parse_address("127.0.0.1:8000")
-        ('127.0.0.1', 8000)
-    """
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ValueError(f"An oracle's address is HOST:PORT, such as 10.0.0.1:8000; received {text!r}.")
-    return host, int(port)
 
 
 def default_worker_id() -> str:
@@ -54,39 +47,66 @@ def default_worker_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
-def serve(oracle: Durable, address: str, silence: float, alive: Callable[[], Any] = lambda: None) -> None:
-    """Answer workers until every trial has ended and every worker was told.
+class RefusedError(PermissionError):
+    """A worker whose token is not the chief's."""
+
+
+class Client(oracle_client.OracleClient):
+    """A worker's side of the chief's oracle.
 
     Args:
-        oracle: The oracle.
-        address: Where to listen.
-        silence: Seconds after which a silent worker's trial is given to another.
-        alive: Called every second.
+        oracle: An oracle of the same sweep, for what it says of the objective.
+        address: The chief's.
+        token: The chief's.
+        patience: Seconds to wait for a chief that does not answer.
 
-    Raises:
-        ValueError: The port is taken.
+    Raises (by every call):
+        ConnectionError: The chief did not answer, or with an error.
+        RefusedError: The token is not the chief's.
     """
-    host, port = parse_address(address)
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=1))
-    servicer = oracle_chief.OracleServicer(oracle)
-    protos.get_service_grpc().add_OracleServicer_to_server(servicer, server)
-    try:
-        bound = server.add_insecure_port(f"{host}:{port}")
-    except RuntimeError:
-        bound = 0
-    if bound != port:
-        raise ValueError(f"No oracle can listen on {address}: the port is taken, or the address is not this machine's.")
-    server.start()
-    try:
-        while not (servicer.stop_triggered and oracle_chief.exit_chief(oracle)):
-            time.sleep(1)
-            oracle.requeue_silent(silence)
-            alive()
-    finally:
-        server.stop(grace=2).wait()
+
+    def __init__(self, oracle: Durable, address: str, token: str, patience: float) -> None:
+        host, port = parse_address(address)
+        self._oracle, self._address, self._patience = oracle, f"{host}:{port}", patience
+        self.multi_worker, self.should_report = False, True
+        self._channel = grpc.insecure_channel(self._address)
+        shown = grpc.intercept_channel(self._channel, TokenShown(token, patience))
+        self.stub = protos.get_service_grpc().OracleStub(shown)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def create_trial(self, tuner_id: str) -> Trial:
+        """Return the trial that this worker has, or the next one."""
+        return self._asked(super().create_trial, tuner_id)
+
+    def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
+        """Hand in a score."""
+        return self._asked(super().update_trial, trial_id, metrics, step)
+
+    def end_trial(self, trial: Trial) -> None:
+        """Say how a trial ended."""
+        self._asked(super().end_trial, trial)
+
+    def _asked(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except grpc.RpcError as error:
+            code, details = error.code(), error.details()
+        if code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
+            raise unreachable(self._address, self._patience)
+        if code == grpc.StatusCode.UNAUTHENTICATED:
+            raise RefusedError(
+                f"The chief at {self._address} refused this worker: {details}. A worker's token is that of the chief's "
+                f"folder or, on both sides, of {TOKEN_VARIABLE}."
+            )
+        raise ConnectionError(f"The chief at {self._address} answered with an error: {details}")
 
 
-def work(run_dir: Path, sweep: Sweep, address: str, worker_id: str, *, heartbeat: float, patience: float) -> None:
+def work(
+    run_dir: Path, sweep: Sweep, address: str, worker_id: str, token: str, *, heartbeat: float, patience: float
+) -> None:
     """Run trials for a chief until it has none left.
 
     Args:
@@ -94,40 +114,40 @@ def work(run_dir: Path, sweep: Sweep, address: str, worker_id: str, *, heartbeat
         sweep: What trials are.
         address: The chief's.
         worker_id: The same after a restart: the worker gets its trial back.
+        token: The chief's.
         heartbeat: Seconds between two signs of life.
         patience: Seconds to wait for a chief that does not answer.
 
     Raises:
-        ConnectionError: The chief did not answer for so long.
+        ConnectionError: The chief did not answer for so long, or it could not go on.
+        RefusedError: The token is not the chief's.
+        SweepPausedError: Something that is not a trial's fault stands in the way.
     """
-    host, port = parse_address(address)
     wait_for_chief(address, patience)
-    # How keras-tuner is told that it is a worker, and of which chief; a later sweep of this process is its own again.
-    told = {"ORACLE_IP": host, "ORACLE_PORT": str(port), "TUNER_ID": f"worker{worker_id}"}
-    told = {f"KERASTUNER_{name}": value for name, value in told.items()}
-    os.environ.update(told)
-    oracle_client.TIMEOUT = patience
+    oracle = make_oracle_of(sweep, None)
+    client = Client(oracle, address, token, patience)
     try:
-        TrialRunner(make_oracle_of(sweep, None), sweep, run_dir, heartbeat).search()
-    except grpc.RpcError as error:
-        if error.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
-            raise _unreachable(address, patience) from None
+        TrialRunner(oracle, sweep, run_dir, chief=client, worker_id=worker_id, heartbeat=heartbeat).search()
+    except (ConnectionError, RefusedError, SweepPausedError):
         raise
+    except OSError as error:
+        raise paused(error) from error
     finally:
-        for name in told:
-            del os.environ[name]
+        client.close()
 
 
 def wait_for_chief(address: str, patience: float) -> None:
     """Return when a chief answers; raise ``ConnectionError`` after so many seconds."""
-    with grpc.insecure_channel(address) as channel:
+    host, port = parse_address(address)
+    with grpc.insecure_channel(f"{host}:{port}") as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=patience)
         except grpc.FutureTimeoutError:
-            raise _unreachable(address, patience) from None
+            raise unreachable(address, patience) from None
 
 
-def _unreachable(address: str, patience: float) -> ConnectionError:
+def unreachable(address: str, patience: float) -> ConnectionError:
+    """Return the error of a chief that does not answer."""
     return ConnectionError(f"No oracle answered at {address} for {patience:g} s.")
 
 
@@ -158,6 +178,8 @@ def join(
 
     Raises:
         ConnectionError: No chief answered for ``patience`` seconds.
+        RefusedError: The token is not the chief's.
+        SweepPausedError: Something that is not a trial's fault stands in the way; the same call goes on.
         ValueError: The folder is another sweep's.
     """
     parse_address(oracle)
@@ -167,30 +189,32 @@ def join(
     if progress:
         print(f"worker {worker_id} asks {oracle} for trials", flush=True)
     wait_for_chief(oracle, patience)
+    token = workers_token(run_dir, min(patience, SHOWS_WITHIN))
     found = read_sweep(run_dir)
     if found.to_json() != asked.to_json():
         differences = checks.difference(found.to_json(), asked.to_json())
         raise ValueError(f"{run_dir} holds another sweep: {differences}.")
-    work(run_dir, found, oracle, worker_id, heartbeat=silence / 10, patience=patience)
+    work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
 
 
 @contextlib.contextmanager
-def local_workers(run_dir: Path, address: str, number: int, say: Callable[[str], Any]) -> Iterator[Callable[[], None]]:
+def local_workers(
+    run_dir: Path, address: str, number: int, token: str, say: Callable[[str], Any]
+) -> Iterator[Callable[[], None]]:
     """Start workers on this machine; give a function that starts again those that were killed.
 
-    They end with this process, however it ends.
+    They end with this process, however it ends. The function raises ``SweepPausedError`` where a worker cannot go on.
     """
-    running: dict[int, subprocess.Popen[bytes]] = {}
+    running: dict[int, Child] = {}
     restarts = dict.fromkeys(range(1, number + 1), 0)
     ended = len(list((run_dir / "trials").glob("*/result.json")))
 
     def start(worker: int) -> None:
-        log = (run_dir / f"worker{worker}.log").open("ab")
-        threads = max(1, (os.cpu_count() or 1) // number)
-        environment = {**os.environ, "TF_NUM_INTRAOP_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
-        command = [sys.executable, "-m", "dense_lstm_zoo.tuning.fleet", str(run_dir), address, str(worker)]
-        with log:
-            running[worker] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment)
+        threads = str(max(1, (os.cpu_count() or 1) // number))
+        environment = {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads, TOKEN_VARIABLE: token}
+        arguments = [str(run_dir), address, str(worker)]
+        log = run_dir / f"worker{worker}.log"
+        running[worker] = Child("dense_lstm_zoo.tuning.fleet", *arguments, log=log, environment=environment)
 
     def supervise() -> None:
         nonlocal ended
@@ -202,12 +226,13 @@ def local_workers(run_dir: Path, address: str, number: int, say: Callable[[str],
             status = process.poll()
             if status is None or status == 0:
                 continue
+            if status == PAUSED:
+                raise SweepPausedError(process.last_words())
             restarts[worker] += 1
             if restarts[worker] > MOST_RESTARTS:
-                raise RuntimeError(
-                    f"Worker {worker} ended {restarts[worker]} times without a trial between; see "
-                    f"{run_dir / f'worker{worker}.log'}."
-                )
+                log = run_dir / f"worker{worker}.log"
+                raise paused(f"worker {worker} ended {restarts[worker]} times without a trial between; see {log}")
+            process.close()
             say(f"worker {worker} ended with status {status} and is started again")
             start(worker)
 
@@ -216,14 +241,13 @@ def local_workers(run_dir: Path, address: str, number: int, say: Callable[[str],
     try:
         yield supervise
         for process in running.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with contextlib.suppress(TimeoutExpired):
                 process.wait(timeout=30)
     finally:
         for process in running.values():
             process.terminate()
             process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            process.close()
 
 
 def free_address() -> str:
@@ -235,14 +259,26 @@ def free_address() -> str:
 
 def read_sweep(run_dir: Path) -> Sweep:
     """Return the sweep of a folder."""
-    return Sweep.from_json(json.loads(files.existing_file(run_dir / SETTINGS).read_text(encoding="utf-8")))
+    try:
+        return Sweep.from_json(read_settings(run_dir))
+    except TypeError as error:
+        raise DamagedFileError(f"{run_dir / SETTINGS} is damaged: {error}.") from None
 
 
-def main(run_dir: Path, address: str, worker_id: str) -> None:
-    """Be a worker of the sweep in a folder; end with the process that started this one."""
+def main(run_dir: Path, address: str, worker_id: str) -> int:
+    """Be a worker of the sweep in a folder, for the process that started this one; return the process's status."""
     end_with_parent()
-    work(run_dir, read_sweep(run_dir), address, worker_id, heartbeat=5, patience=60)
+    try:
+        token = workers_token(run_dir, patience=0)
+        work(run_dir, read_sweep(run_dir), address, worker_id, token, heartbeat=5, patience=60)
+    except ConnectionError as error:  # the chief knows why
+        print(error, file=sys.stderr)
+        return 1
+    except (OSError, DamagedFileError) as error:
+        say_last(str(error))
+        return PAUSED
+    return 0
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))

@@ -2,29 +2,64 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import keras_tuner
 from keras_tuner.engine.trial import Trial, TrialStatus
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
 from dense_lstm_zoo.tuning import TUNERS
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
+_ADVICE = "Its backup is no better: name another run_dir to begin anew."
+# What a state of other values than were written comes to, DamagedFileError among them.
+_UNFIT = (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class UnknownTrialError(LookupError):
+    """An id that no trial has."""
+
+
+def locked(method: Method) -> Method:
+    """Let one thread at a time call an oracle's methods, as ``keras_tuner.synchronized`` does.
+
+    That one keeps its lock for ever where the method raises, so it gets a function that never does.
+    """
+
+    @keras_tuner.synchronized
+    def caught(self: Any, *arguments: Any, **options: Any) -> tuple[Any, BaseException | None]:
+        try:
+            return method(self, *arguments, **options), None
+        except BaseException as error:
+            return None, error
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        value, error = caught(self, *arguments, **options)
+        if error is not None:
+            raise error
+        return value
+
+    return cast(Method, call)
 
 
 class Durable(keras_tuner.Oracle):
     """What every oracle of a sweep does beside proposing values.
 
-    - Its state and its trials are written whole or not at all, the state with a copy of the one before.
+    - Its state and its trials are written whole or not at all, each with a backup that is read where it is damaged.
     - After any kill it finds each trial as its file says: those that had ended are kept, the others run again first.
     - Any number of failed trials stops nothing.
     - A worker that has been silent for too long loses its trial to the next that asks.
+    - An error in a call is the caller's; the next call is answered.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -40,22 +75,23 @@ class Durable(keras_tuner.Oracle):
 
     def save(self) -> None:
         """Write the state."""
-        if self._file.is_file():
-            with files.new_file(self._file.with_suffix(".json.bak")) as backup:
-                backup.write(self._file.read_bytes())
-        with files.new_file(self._file, "w") as file:
-            json.dump(self.get_state(), file)
+        _write(self._file, self.get_state())
 
     def _save_trial(self, trial: Trial) -> None:
-        with files.new_file(Path(self._get_trial_dir(trial.trial_id)) / "trial.json", "w") as file:
-            json.dump(trial.get_state(), file)
+        _write(Path(self._get_trial_dir(trial.trial_id)) / "trial.json", trial.get_state())
 
     def reload(self) -> None:
-        """Read the state and the trials again; see the class."""
-        for path in sorted(Path(self._project_dir).glob("trial_*/trial.json")):
-            trial = Trial.from_state(json.loads(path.read_text(encoding="utf-8")))
-            self.trials[trial.trial_id] = trial
-        self.set_state(self._read_state())
+        """Read the state and the trials again; see the class.
+
+        Raises:
+            DamagedFileError: A file and its backup are damaged or missing.
+        """
+        for folder in sorted(Path(self._project_dir).glob("trial_*/")):
+            if any(folder.iterdir()):  # else a kill came before the trial's first state
+                _read(folder / "trial.json", self._take_trial)
+        _read(self._file, self._take_state)
+        for trial in self.trials.values():
+            self._record_values(trial)  # a kill may have come between the trial's file and the state
         ended = [trial_id for trial_id, trial in self.trials.items() if trial.status in _ENDED]
         self.end_order += [trial_id for trial_id in ended if trial_id not in self.end_order]
         self.start_order += [trial_id for trial_id in self.trials if trial_id not in self.start_order]
@@ -67,20 +103,29 @@ class Durable(keras_tuner.Oracle):
         taken = {*ended, *(trial.trial_id for trial in self.ongoing_trials.values())}
         self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in taken]
 
-    def _read_state(self) -> dict[str, Any]:
-        state: dict[str, Any]
-        for path in (self._file, self._file.with_suffix(".json.bak")):
-            try:
-                state = json.loads(path.read_text(encoding="utf-8"))
-                return state
-            except (OSError, ValueError):
-                continue
-        raise ValueError(f"{self._file} and its backup are missing or damaged: name another run_dir to begin anew.")
+    def _take_trial(self, path: Path, found: dict[str, Any]) -> None:
+        """Take a trial's state as it was read."""
+        check_fields(path, found, {"trial_id": str, "hyperparameters": dict, "metrics": dict, "status": str})
+        if f"trial_{found['trial_id']}" != path.parent.name:
+            raise damaged(path, f"it is trial {found['trial_id']}'s")
+        self.trials[found["trial_id"]] = Trial.from_state(found)
+
+    def _take_state(self, path: Path, found: dict[str, Any]) -> None:
+        """Take the oracle's state as it was read."""
+        number = (int, float)
+        kinds: dict[type, Kind] = {list: list, dict: dict, str: str, int: number, float: number}
+        fields = {name: kinds.get(type(value), object) for name, value in self.get_state().items()}
+        check_fields(path, found, fields)
+        orders = (found["start_order"], found["end_order"], found["retry_queue"], found["ongoing_trials"].values())
+        for trial_id in itertools.chain(*orders):
+            if trial_id not in self.trials:
+                raise damaged(path, f"it names a trial {trial_id!r}, of which there is no file")
+        self.set_state(found)
 
     def _check_consecutive_failures(self) -> None:
         """Let no number of failures stop the search."""
 
-    @keras_tuner.synchronized
+    @locked
     def create_trial(self, tuner_id: str) -> Trial:
         """Return the trial that a worker has, or the next one; the worker is alive."""
         self.last_seen[tuner_id] = time.monotonic()
@@ -94,9 +139,26 @@ class Durable(keras_tuner.Oracle):
         self.started.setdefault(trial.trial_id, time.monotonic())
         return trial
 
-    @keras_tuner.synchronized
+    def get_trial(self, trial_id: str) -> Trial:
+        """Return a trial.
+
+        Raises:
+            UnknownTrialError: No trial has this id.
+        """
+        if trial_id not in self.trials:
+            raise UnknownTrialError(f"There is no trial {trial_id!r}.")
+        return self.trials[trial_id]
+
+    @locked
+    def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
+        """Take a score; a trial that has ended keeps the one that it has."""
+        trial = self.get_trial(trial_id)
+        return trial if trial_id in self.end_order else super().update_trial(trial_id, metrics, step=step)
+
+    @locked
     def end_trial(self, trial: Trial) -> None:
         """Take a result; one that came before, from a worker that had been given up, counts."""
+        self.get_trial(trial.trial_id)
         if trial.trial_id in self.end_order:
             return
         if trial.trial_id in self._retry_queue:
@@ -105,7 +167,7 @@ class Durable(keras_tuner.Oracle):
         if self.on_end is not None:
             self.on_end(trial)
 
-    @keras_tuner.synchronized
+    @locked
     def requeue_silent(self, seconds: float) -> list[str]:
         """Take the trials of workers that have been silent for so long; return the workers' names."""
         now = time.monotonic()
@@ -118,6 +180,50 @@ class Durable(keras_tuner.Oracle):
         if silent:
             self.save()
         return silent
+
+    @locked
+    def run_again(self, trial_ids: Iterable[str]) -> None:
+        """Put trials that had ended back into the queue, their scores forgotten."""
+        chosen = [trial_id for trial_id in trial_ids if trial_id in self.end_order]
+        for trial_id in chosen:
+            trial = self.trials[trial_id]
+            trial.status, trial.score, trial.message = TrialStatus.RUNNING, None, None
+            trial.metrics = type(trial.metrics)()
+            self.end_order.remove(trial_id)
+            self._save_trial(trial)
+        if chosen:
+            self._retry_queue += reversed(chosen)
+            self.save()
+
+    @locked
+    def is_idle(self) -> bool:
+        """Say whether no trial is running and every worker was told that there is none left."""
+        return not self.ongoing_trials and not self.tuner_ids
+
+
+def _write(path: Path, state: dict[str, Any]) -> None:
+    """Write a state and its backup, one after the other: damage to a file leaves the other."""
+    for name in (path, _backup(path)):
+        with files.new_file(name, "w") as file:
+            json.dump(state, file)
+
+
+def _read(path: Path, take: Callable[[Path, dict[str, Any]], Any]) -> None:
+    """Read a state, or its backup where it is damaged or missing."""
+    try:
+        take(path, read_object(path))
+    except _UNFIT as error:
+        try:
+            take(path, read_object(_backup(path)))
+        except _UNFIT:
+            if isinstance(error, DamagedFileError):
+                raise DamagedFileError(f"{error} {_ADVICE}") from None
+            what = "it is missing" if isinstance(error, FileNotFoundError) else f"{type(error).__name__}: {error}"
+            raise damaged(path, what, _ADVICE) from None
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + ".bak")
 
 
 class RandomOracle(Durable, keras_tuner.oracles.RandomSearchOracle):

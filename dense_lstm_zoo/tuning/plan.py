@@ -7,9 +7,10 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo.json_files import Kind
 from dense_lstm_zoo.tuning import TUNERS
 from dense_lstm_zoo.tuning.budget import check_budget, parse_count
 from dense_lstm_zoo.tuning.space import Space, check_space, default_space, describe_space, space_from
@@ -47,6 +48,15 @@ class Sweep:
     folds: int | None
     seed: int
     epochs: int
+
+    # The fields as JSON holds them.
+    FIELDS: ClassVar[dict[str, Kind]] = {
+        **dict.fromkeys(("model", "dataset", "tuner"), str),
+        **dict.fromkeys(("data", "space", "arguments"), dict),
+        **dict.fromkeys(("budget", "folds"), (int, type(None))),
+        **dict.fromkeys(("seed", "epochs"), int),
+        "seeds": list,
+    }
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON holds them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import shutil
 import time
 from collections.abc import Callable
@@ -10,9 +11,12 @@ from typing import Any
 
 from keras_tuner.engine.trial import Trial
 
-from dense_lstm_zoo.tuning import report
+from dense_lstm_zoo.tuning import report, trouble
 from dense_lstm_zoo.tuning.oracles import Durable
 from dense_lstm_zoo.tuning.plan import Sweep
+from dense_lstm_zoo.tuning.trial import RESULT
+
+SHOWS_WITHIN = 90.0  # seconds: a network file system remembers for up to a minute that a file was not there
 
 
 class Progress:
@@ -33,21 +37,59 @@ class Progress:
         self.oracle, self.sweep, self.run_dir = oracle, sweep, run_dir
         self.keep, self.workers, self.say = keep, workers, say
         self._seconds: list[float] = []
+        self._ended: collections.deque[tuple[Trial, float]] = collections.deque()
         oracle.on_end = self.trial_ended
         if oracle.trials:
             say(f"going on after {len(oracle.end_order)} trials, which an interrupted sweep had finished")
 
     def trial_ended(self, trial: Trial) -> None:
-        """Bring table and report up to date, print the trial's line, delete what is not kept."""
+        """Note a trial that ended; the oracle is not kept waiting for the report."""
+        self._ended.append((trial, time.monotonic()))
+
+    def tell(self, trial: Trial) -> None:
+        """Tell of a trial that ended on this machine."""
+        self.trial_ended(trial)
+        self.catch_up(wait=True)
+
+    def catch_up(self, *, wait: bool = False) -> None:
+        """Tell of the trials that ended and whose results show, in their order.
+
+        Args:
+            wait: Whether to wait for those that do not show yet.
+
+        Raises:
+            SweepPausedError: A result did not show for ``SHOWS_WITHIN`` seconds.
+        """
+        while self._ended:
+            trial, ended = self._ended[0]
+            if self._tell(trial, ended):
+                self._ended.popleft()
+            elif time.monotonic() - ended > SHOWS_WITHIN:
+                raise trouble.paused(
+                    f"trial {trial.trial_id} has ended, but its result does not show in {self.run_dir / 'trials'} "
+                    f"after {SHOWS_WITHIN:g} s; do its worker and this machine see the same folder?"
+                )
+            elif not wait:
+                return
+            else:
+                time.sleep(0.5)
+
+    def _tell(self, trial: Trial, ended: float) -> bool:
+        """Bring table and report up to date, print the trial's line, delete what is not kept; False: no result."""
+        if not (self.run_dir / "trials" / trial.trial_id / RESULT).is_file():
+            return False  # a network file system shows it later
+        table = report.write(self.run_dir, self.sweep)
+        if trial.trial_id not in set(table["trial"]):
+            return False
         started = self.oracle.started.get(trial.trial_id)
         if started is not None:
-            self._seconds.append(time.monotonic() - started)
-        table = report.write(self.run_dir, self.sweep)
+            self._seconds.append(ended - started)
         self.say(self._line(trial, table))
         # Hyperband may go on with any of its trials.
         if self.sweep.tuner != "hyperband":
             for name in table["trial"].iloc[self.keep :]:
                 shutil.rmtree(self.run_dir / "trials" / name / "runs", ignore_errors=True)
+        return True
 
     def _line(self, trial: Trial, table: Any) -> str:
         """Return which trial of how many, its values, its score, the best so far, the time left."""

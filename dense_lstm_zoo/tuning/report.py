@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import io
-import json
 import numbers
 from collections.abc import Collection
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import files
 from dense_lstm_zoo.training.report import has_matplotlib
 from dense_lstm_zoo.tuning.published import SIZES, published
-from dense_lstm_zoo.tuning.trial import RESULT
+from dense_lstm_zoo.tuning.trial import RESULT, read_result, read_spec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +30,7 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
     for folder in sorted((run_dir / "trials").glob("*/")):
         if not (folder / RESULT).is_file():
             continue
-        spec, result = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("spec.json", RESULT))
+        spec, result = read_spec(folder), read_result(folder, sweep.score)
         rows.append(
             {
                 "trial": folder.name,

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import json
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
-from dense_lstm_zoo.tuning import trial as trials
+from dense_lstm_zoo.tuning import trial
+from dense_lstm_zoo.tuning.access import own_token
 from dense_lstm_zoo.tuning.plan import Sweep, plan
+from dense_lstm_zoo.tuning.settings import claim
 from dense_lstm_zoo.tuning.space import Space
+from dense_lstm_zoo.tuning.trouble import SweepPausedError, TrialDiedError, TrialFailedError, paused
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dense_lstm_zoo.tuning.oracles import Durable
-
-SETTINGS = "sweep.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,8 @@ def tune(
 
     Every trial is a process of its own, so memory does not grow, and its runs are bundles. After any kill the same call
     goes on: trials that ended are kept, the one that ran goes on after its last epoch. A trial that fails (out of
-    memory, a loss that is no number) is recorded with its reason and stops nothing.
+    memory, a loss that is not a number) is recorded with its reason and stops nothing. What is not a trial's fault
+    (a full disk, permissions, the system killing it) pauses the sweep.
 
     Args:
         name: A registered model.
@@ -98,7 +98,10 @@ def tune(
         **arguments: What is fixed: other arguments of ``train``, those of the model among them.
 
     Raises:
-        ValueError: An unknown name, an empty space, a budget below the smallest model, or a folder of another sweep.
+        ValueError: An unknown name, an empty space, a budget below the smallest model, a folder of another sweep, or a
+            damaged file in it.
+        SweepPausedError: Something that is no trial's fault stands in the way (a full disk, permissions, a trial killed
+            by the system); the same call goes on. It is an ``OSError``.
         RuntimeError: No trial got a score; the message has the last reason.
 
     Example:
@@ -130,8 +133,13 @@ def tune(
     run_dir, say = Path(run_dir), _print if progress else _silent
     has_test = _has_test(sweep)  # reads the corpus: a file that is wrong fails here
     with claim(run_dir, sweep):
-        _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
-        return finish(run_dir, sweep, has_test, say)
+        try:
+            _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
+            return finish(run_dir, sweep, has_test, say)
+        except SweepPausedError:
+            raise
+        except OSError as error:
+            raise paused(error) from error
 
 
 # What ``plan`` takes where a worker's command says nothing: the defaults of ``tune``.
@@ -140,29 +148,6 @@ PLAN_DEFAULTS = {
     for p in inspect.signature(tune).parameters.values()
     if p.name in ("tuner", "space", "budget", "seeds", "folds", "seed", "epochs", "data", "recipe")
 }
-
-
-def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
-    """Hold a sweep's folder against other sweeps, and write or compare what it is for.
-
-    Raises:
-        BlockingIOError: Another process runs this sweep.
-        ValueError: The folder is another sweep's; the message names what differs.
-    """
-    begun = run_dir.is_dir() and all(path.name in ("lock", SETTINGS) for path in run_dir.iterdir())
-    if not begun and not (run_dir / SETTINGS).is_file():
-        files.check_new_folder(run_dir, overwrite=False)
-    run_dir.mkdir(parents=True, exist_ok=True)
-    lock = files.Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
-    path = run_dir / SETTINGS
-    if path.is_file():
-        found, asked = json.loads(path.read_text(encoding="utf-8")), sweep.to_json()
-        if found != asked:
-            lock.release()
-            raise ValueError(f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Name another run_dir.")
-    else:
-        files.write_json(path, sweep.to_json())
-    return lock
 
 
 def _search(
@@ -181,18 +166,27 @@ def _search(
 
     oracle = make_oracle_of(sweep, trials)
     runner = TrialRunner(oracle, sweep, run_dir)
+    runner.save()
     if address is None:
         oracle.requeue_silent(0)  # workers on this machine ended with the process that started them
-    Progress(oracle, sweep, run_dir, keep, max(workers, 1), say)
+    oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
+    progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say)
     if workers == 1 and address is None:
+        oracle.on_end = progress.tell
         runner.search()
         return
-    from dense_lstm_zoo.tuning import fleet
+    from dense_lstm_zoo.tuning import chief, fleet
 
-    runner.save()
     address = address or fleet.free_address()
-    with fleet.local_workers(run_dir, address, workers, say) as supervise:
-        fleet.serve(oracle, address, silence, supervise)
+    token = own_token(run_dir)
+    with fleet.local_workers(run_dir, address, workers, token, say) as supervise:
+
+        def every_second() -> None:
+            supervise()
+            progress.catch_up()
+
+        chief.serve(oracle, address, silence, token, every_second, say)
+        progress.catch_up(wait=True)
 
 
 def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
@@ -225,16 +219,17 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
         raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
     best = scored.iloc[0].to_dict()
     folder = run_dir / "trials" / best["trial"]
-    if not (folder / trials.TEST).is_file():
-        spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
-        if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
-            files.write_json(folder / "spec.json", {**spec, "pause_after": None})
-            (folder / trials.RESULT).unlink(missing_ok=True)
-            wait(folder, trials.start(folder))
-        if sweep.folds or has_test:
-            wait(folder, trials.start(folder, test=True), test=True)
-    path = folder / trials.TEST
-    test = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not (folder / trial.TEST).is_file():
+        try:
+            spec = trial.read_spec(folder)
+            if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
+                files.write_json(folder / trial.SPEC, {**spec, "pause_after": None})
+                trial.wait(folder, trial.start(folder))
+            if sweep.folds or has_test:
+                trial.wait(folder, trial.start(folder, test=True))
+        except (TrialFailedError, TrialDiedError) as error:
+            raise paused(f"the winner, trial {best['trial']}, could not be finished: {error}") from None
+    test = trial.read_test(folder) if (folder / trial.TEST).is_file() else {}
     if sweep.tuner == "hyperband":  # none of its trials can go on any more
         for other in (run_dir / "trials").iterdir():
             if other.name != best["trial"]:
@@ -242,20 +237,6 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
     table = report.write(run_dir, sweep, test)
     say(report.summary(table, run_dir, sweep, test))
     return TuneResult(table, best, test, run_dir)
-
-
-def wait(folder: Path, process: subprocess.Popen[bytes], *, test: bool = False) -> dict[str, Any]:
-    """Return a trial's result when its process has ended; the process is stopped where this one is interrupted."""
-    try:
-        process.wait()
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-    finally:
-        if process.stdin is not None:
-            process.stdin.close()
-    return trials.outcome(folder, process, test=test)
 
 
 def _has_test(sweep: Sweep) -> bool:

@@ -8,13 +8,11 @@ process that started it, however that ends.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import json
-import os
+import math
 import signal
-import subprocess
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -22,50 +20,104 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
+from dense_lstm_zoo.tuning import process, trouble
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
-RESULT, TEST = "result.json", "test.json"
+SPEC, RESULT, TEST = "spec.json", "result.json", "test.json"
+# Signals of a crash in the trial's own code; the others come from the system or from a person.
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
+
+_SPEC: dict[str, Kind] = {"model": str, "dataset": str, "data": dict, "values": dict, "arguments": dict}
+_SPEC |= {"seeds": list, "folds": (int, type(None)), "pause_after": (int, type(None))}
+_RESULT: dict[str, Kind] = {"parameters": int, "encoder_parameters": int, "epochs": list, "best_epochs": list}
+_RESULT |= {"seconds": (int, float)}
 
 
-class TrialFailedError(RuntimeError):
-    """A trial without a score; the message is the reason."""
+def read_spec(folder: Path) -> dict[str, Any]:
+    """Return what a trial has to train."""
+    return read_object(folder / SPEC, _SPEC, advice=f"Delete {folder} to have the trial run again.")
 
 
-def start(folder: Path, *, test: bool = False) -> subprocess.Popen[bytes]:
-    """Start a trial, or with ``test`` the scoring of its test texts, and return its process."""
-    command = [sys.executable, "-m", "dense_lstm_zoo.tuning.trial", str(folder), *(["--test"] if test else [])]
-    with (folder / "log.txt").open("ab") as log:
-        # Its standard input closes when this process ends, even by kill -9.
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
-
-
-def outcome(folder: Path, process: subprocess.Popen[bytes], *, test: bool = False) -> dict[str, Any]:
-    """Return what a process that has ended left.
+def read_result(folder: Path, score: str) -> dict[str, Any]:
+    """Return what came of a trial: its ``score`` and more, or the ``reason`` why it has none.
 
     Raises:
-        TrialFailedError: It failed; the message says why.
+        DamagedFileError: It is neither.
+        FileNotFoundError: The trial has not ended.
     """
-    path = folder / (TEST if test else RESULT)
-    if path.is_file():
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if "reason" not in result:
-            return result
-        raise TrialFailedError(result["reason"])
-    if process.returncode < 0:
-        name = signal.Signals(-process.returncode).name
-        raise TrialFailedError(f"killed by {name}" + (": likely out of memory" if name == "SIGKILL" else ""))
+    path, advice = folder / RESULT, "Delete the file to have the trial run again."
+    result = read_object(path, advice=advice)
+    fields: dict[str, Kind] = {"reason": str} if "reason" in result else {score: (int, float), **_RESULT}
+    if "std" in result:
+        fields["std"] = (int, float, type(None))
+    check_fields(path, result, fields, advice=advice)
+    if not math.isfinite(result.get(score, 0)):
+        raise damaged(path, f"{score!r} is {result[score]}", advice)
+    return result
+
+
+def read_test(folder: Path) -> dict[str, Any]:
+    """Return a trial's scores on the test texts."""
+    path, advice = folder / TEST, "Delete the file to have them scored again."
+    test = read_object(path, advice=advice)
+    for name, scores in test.items():
+        if not isinstance(scores, dict) or not scores.keys() >= {"mean", "std", "runs"}:
+            raise damaged(path, f"{name!r} has no mean, std and runs", advice)
+    if not test:
+        raise damaged(path, "it holds no scores", advice)
+    return test
+
+
+def start(folder: Path, *, test: bool = False) -> process.Child:
+    """Start a trial, or with ``test`` the scoring of its test texts, and return its process."""
+    arguments = [str(folder), *(["--test"] if test else [])]
+    return process.Child("dense_lstm_zoo.tuning.trial", *arguments, log=folder / "log.txt")
+
+
+def wait(folder: Path, child: process.Child) -> None:
+    """Return when a trial's process has ended and left what it was to leave; stop it where this one is interrupted.
+
+    Raises:
+        TrialFailedError: The trial failed; the message says why.
+        SweepPausedError: The machine is in its way.
+        TrialDiedError: It was cut off.
+    """
+    try:
+        child.wait()
+        status, words = child.returncode, child.last_words()
+    except BaseException:
+        child.terminate()
+        child.wait()
+        raise
+    finally:
+        child.close()
+    if status == 0:
+        return
+    if status == process.FAILED:
+        raise trouble.TrialFailedError(words)
+    if status == process.PAUSED:
+        raise trouble.paused(f"trial {folder.name}: {words}")
+    if status == process.SHORT_OF_MEMORY:
+        raise trouble.TrialDiedError(words, pauses=False)
+    if status < 0:
+        number = signal.Signals(-status)
+        if number in _CRASHES:
+            raise trouble.TrialFailedError(f"it crashed with {number.name}")
+        likely = ": likely out of memory" if number == signal.SIGKILL else ""
+        raise trouble.TrialDiedError(f"killed by {number.name}{likely}")
     lines = (folder / "log.txt").read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line for line in reversed(lines) if line.strip()), "nothing was printed")
-    raise TrialFailedError(f"ended with status {process.returncode}: {last}")
+    raise trouble.TrialDiedError(f"ended with status {status}: {last}")
 
 
 def run(folder: Path) -> dict[str, Any]:
     """Train what ``spec.json`` asks for and return the result; finished runs are kept, test texts are not looked at."""
     from dense_lstm_zoo.training.loop import Paused, train
 
-    spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+    spec = read_spec(folder)
     rows = []
     for name, corpus, seed in _parts(spec):
         run_dir = folder / "runs" / name
@@ -83,13 +135,17 @@ def run(folder: Path) -> dict[str, Any]:
             except Paused as paused:
                 rows.append({"run": name, **paused.metrics})
                 continue
-        rows.append({"run": name, **json.loads((run_dir / "metrics.json").read_text(encoding="utf-8"))})
+        metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
+        rows.append({"run": name, **metrics})
     import pandas as pd
 
     runs = pd.DataFrame(rows)
     score = "dev_perplexity" if "dev_perplexity" in runs else "dev_accuracy"
+    mean = float(runs[score].mean())
+    if not math.isfinite(mean):
+        raise ArithmeticError(f"{score} is {mean}")
     return {
-        score: float(runs[score].mean()),
+        score: mean,
         "std": float(runs[score].std()) if len(runs) > 1 else None,
         "parameters": int(runs["parameters"].max()),
         "encoder_parameters": int(runs["encoder_parameters"].max()),
@@ -108,7 +164,7 @@ def write_hparams(folder: Path, result: dict[str, Any]) -> None:
         return
     import tensorflow as tf
 
-    values = json.loads((folder / "spec.json").read_text(encoding="utf-8"))["values"]
+    values = read_spec(folder)["values"]
     with tf.summary.create_file_writer(str(folder.parents[1] / "tensorboard" / folder.name)).as_default():
         api.hparams(values, trial_id=folder.name)
         for name, value in result.items():
@@ -120,7 +176,7 @@ def score_test(folder: Path) -> dict[str, Any]:
     """Score the test texts of a finished trial's runs: mean and standard deviation of each measure."""
     from dense_lstm_zoo.bundle import load
 
-    spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
+    spec = read_spec(folder)
     rows = []
     for name, corpus, _ in _parts(spec):
         bundle: Bundle = load(folder / "runs" / name)
@@ -153,44 +209,36 @@ def _parts(spec: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
             yield (f"fold{fold:02}_" if fold else "") + f"seed{seed}", part, seed
 
 
-def _reason(error: BaseException) -> str:
-    """Return why a trial failed, in a line."""
-    import tensorflow as tf
-
-    text = str(error).strip().split("\n")[0]
-    if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
-        return f"out of memory: {text}"
-    return text if isinstance(error, ValueError | ArithmeticError | OSError) else f"{type(error).__name__}: {text}"
-
-
-def end_with_parent() -> None:
-    """End this process when the one that holds its standard input ends, however that does."""
-
-    def watch() -> None:
-        while os.read(0, 1024):  # not sys.stdin: its lock would be held when Python ends
-            pass
-        os._exit(1)
-
-    if not sys.stdin.isatty():
-        threading.Thread(target=watch, daemon=True).start()
-
-
 def main(folder: Path, test: bool) -> int:
-    """Run a trial's folder, write its result, return the process's status."""
-    end_with_parent()
-    result: dict[str, Any] = {}
-    while not result:
+    """Run a trial's folder, write its result, return the process's status; the parent is told what went wrong."""
+    process.end_with_parent()
+    while True:
         try:
-            result = score_test(folder) if test else run(folder)
-            if not test:
-                write_hparams(folder, result)
+            if test:
+                files.write_json(folder / TEST, score_test(folder))
+                return 0
+            result = run(folder)
+            write_hparams(folder, result)
+            files.write_json(folder / RESULT, result)
+            return 0
         except BlockingIOError:
             time.sleep(2)  # a worker that was given up still trains it: what it leaves is taken
         except Exception as error:
-            result = {"reason": _reason(error)}
-            traceback.print_exc()
-    files.write_json(folder / (TEST if test else RESULT), result)
-    return 1 if "reason" in result else 0
+            with contextlib.suppress(OSError):  # the log may be on a full disk
+                traceback.print_exc()
+            return _tell(error)
+
+
+def _tell(error: Exception) -> int:
+    """Say to the parent why this process ends and return its status."""
+    if trouble.is_the_machines(error):
+        process.say_last(trouble.describe(error))
+        return process.PAUSED
+    if trouble.is_memory(error):
+        process.say_last(f"out of memory: {str(error).strip().split(chr(10))[0]}")
+        return process.SHORT_OF_MEMORY
+    process.say_last(trouble.describe(error))
+    return process.FAILED
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+"""JSON files of our own, read back: a damaged one is named, with what is wrong in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+Kind = type | tuple[type, ...]
+
+
+class DamagedFileError(ValueError):
+    """A file that does not hold what was written to it; the message names it."""
+
+
+def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice: str = "") -> dict[str, Any]:
+    """Return the JSON object in a file.
+
+    Args:
+        path: The file.
+        fields: The keys that it must have, each with the type of its value, or a tuple of types.
+        advice: What to do about a damaged file: the end of the error's message.
+
+    Raises:
+        DamagedFileError: The file is not UTF-8, not JSON, not an object, or a field is missing or of another type.
+        FileNotFoundError: There is no such file.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except IsADirectoryError:
+        raise damaged(path, "a folder is in its place", advice) from None
+    except UnicodeDecodeError as error:
+        raise damaged(path, f"byte {error.start} is not UTF-8", advice) from None
+    except RecursionError:
+        raise damaged(path, "it is nested too deeply", advice) from None
+    except ValueError as error:
+        what = f"not JSON: {error}" if path.stat().st_size else "it is empty"
+        raise damaged(path, what, advice) from None
+    if not isinstance(found, dict):
+        raise damaged(path, f"it holds {_kind(found)}, not an object", advice)
+    check_fields(path, found, fields or {}, advice=advice)
+    return found
+
+
+def check_fields(path: Path, found: Mapping[str, Any], fields: Mapping[str, Kind], *, advice: str = "") -> None:
+    """Raise ``DamagedFileError`` where a field of what was read from ``path`` is missing or of another type."""
+    for name, kind in fields.items():
+        if name not in found:
+            raise damaged(path, f"{name!r} is missing", advice)
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if not isinstance(found[name], kinds) or (isinstance(found[name], bool) and bool not in kinds):
+            raise damaged(path, f"{name!r} is {_kind(found[name])}", advice)
+
+
+def damaged(path: Path, what: str, advice: str = "") -> DamagedFileError:
+    """Return (not raise) the error of a damaged file."""
+    return DamagedFileError(f"{path} is damaged: {what}.{' ' if advice else ''}{advice}")
+
+
+def _kind(value: Any) -> str:
+    """Return what JSON calls a value."""
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), f"the number {value}")

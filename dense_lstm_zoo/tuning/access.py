@@ -1,0 +1,147 @@
+"""A sweep's token: what a worker must know for the chief to answer it.
+
+It travels in plain text, as does everything between chief and workers: it keeps out who can reach the port, not who can
+read the network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+
+TOKEN_FILE = "token"
+TOKEN_VARIABLE = "DENSE_LSTM_ZOO_SWEEP_TOKEN"
+
+_HEADER = "dense-lstm-zoo-sweep-token"
+_SHORTEST = 16
+
+
+def own_token(run_dir: Path) -> str:
+    """Return the chief's token: the variable's, that of the sweep's folder, or a new one, which is written there.
+
+    A chief that is started again keeps it, so that its workers go on. The file is for its owner's eyes only.
+
+    Raises:
+        ValueError: The variable's is too short, or not plain ASCII.
+    """
+    path = run_dir / TOKEN_FILE
+    token = _given()
+    if token is not None:
+        return token
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        path.chmod(0o600)
+        return _checked(path.read_text(encoding="ascii").strip(), str(path))
+    token = secrets.token_urlsafe(32)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(token + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return token
+
+
+def workers_token(run_dir: Path, patience: float) -> str:
+    """Return the token that a worker is to show: the variable's, or that of the sweep's folder.
+
+    Args:
+        run_dir: The sweep's folder.
+        patience: Seconds to wait for the file: a network file system may show it late.
+
+    Raises:
+        FileNotFoundError: There is neither.
+        PermissionError: The file is another user's.
+        ValueError: The variable's or the file's is not a token.
+    """
+    token = _given()
+    path = run_dir / TOKEN_FILE
+    deadline = time.monotonic() + patience
+    while token is None:
+        try:
+            token = _checked(path.read_text(encoding="ascii").strip(), str(path))
+        except FileNotFoundError:
+            if time.monotonic() > deadline:
+                raise FileNotFoundError(
+                    f"{path} does not exist: the chief writes it. Where this machine does not see the chief's folder, "
+                    f"or the chief was given {TOKEN_VARIABLE}, set that variable to the same token."
+                ) from None
+            time.sleep(0.5)
+    return token
+
+
+def _given() -> str | None:
+    token = os.environ.get(TOKEN_VARIABLE)
+    return None if token is None else _checked(token.strip(), TOKEN_VARIABLE)
+
+
+def _checked(token: str, where: str) -> str:
+    if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()):
+        raise ValueError(
+            f"{where} does not hold a token: it has {len(token)} characters. A token is at least {_SHORTEST} printable "
+            f"ASCII characters, such as the output of: openssl rand -hex 32."
+        )
+    return token
+
+
+class TokenRequired(grpc.ServerInterceptor):
+    """Refuses every call that does not show the token.
+
+    Args:
+        token: The chief's.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+        def refuse(request: Any, context: grpc.ServicerContext) -> None:
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "this sweep's token is missing or wrong")
+
+        self._refusal = grpc.unary_unary_rpc_method_handler(refuse)
+
+    def intercept_service(self, continuation: Callable[..., Any], details: grpc.HandlerCallDetails) -> Any:
+        """Return the call's handler, or the one that refuses it."""
+        shown = [value for name, value in details.invocation_metadata if name == _HEADER]
+        if len(shown) == 1 and hmac.compare_digest(str(shown[0]).encode(), self._token):
+            return continuation(details)
+        return self._refusal
+
+
+class _Details(NamedTuple):
+    """A call's details, as gRPC takes them from an interceptor."""
+
+    method: str
+    timeout: float | None
+    metadata: Any
+    credentials: Any
+    wait_for_ready: bool | None
+    compression: Any
+
+
+class TokenShown(grpc.UnaryUnaryClientInterceptor):
+    """Shows the token at every call of a worker, which waits for the chief for a time.
+
+    Args:
+        token: The chief's.
+        patience: Seconds that a call waits.
+    """
+
+    def __init__(self, token: str, patience: float) -> None:
+        self._token, self._patience = token, patience
+
+    def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        """Make the call with the token."""
+        metadata = [*(details.metadata or ()), (_HEADER, self._token)]
+        shown = _Details(details.method, self._patience, metadata, details.credentials, True, None)
+        return continuation(shown, request)

@@ -1,0 +1,54 @@
+"""Sweeps whose trials are made up: no process, no training, a score that follows from the values."""
+
+import json
+
+from dense_lstm_zoo.tuning import trial as trials
+
+
+class FakeProcess:
+    """A trial that has ended the moment it began.
+
+    Args:
+        returncode: Its status, negative for a signal.
+        words: Its last words.
+    """
+
+    def __init__(self, returncode=0, words=""):
+        self.returncode, self._words = returncode, words
+
+    def wait(self):
+        return self.returncode
+
+    def last_words(self):
+        return self._words
+
+    def close(self):
+        pass
+
+
+def make_quick(monkeypatch):
+    """Leave out what takes time and is tested elsewhere: models of every value, the corpus, pictures."""
+    monkeypatch.setattr("dense_lstm_zoo.tuning.hypermodel.check_values", lambda *_: None)
+    monkeypatch.setattr("dense_lstm_zoo.tuning.sweep._has_test", lambda _: True)
+    monkeypatch.setattr("dense_lstm_zoo.tuning.report._pictures", lambda *_: [])
+
+
+def score_of(arguments):
+    return 0.9 - abs(arguments["units"] - 6) / 10 - arguments.get("dropout", 0.0) / 100
+
+
+def leave_result(folder):
+    """Leave what a trial that went well leaves."""
+    arguments = json.loads((folder / "spec.json").read_text())["arguments"]
+    counts = {"parameters": 100, "encoder_parameters": 10 * arguments["units"]}
+    result = {"dev_accuracy": score_of(arguments), **counts, "epochs": [1], "best_epochs": [1], "seconds": 1.0}
+    (folder / "runs" / "seed1").mkdir(parents=True, exist_ok=True)
+    (folder / "runs" / "seed1" / "manifest.json").write_text("{}")
+    (folder / trials.RESULT).write_text(json.dumps(result))
+    return FakeProcess()
+
+
+def leave_test(folder):
+    """Leave the scores of the test texts."""
+    (folder / trials.TEST).write_text(json.dumps({"test_accuracy": {"mean": 0.5, "std": None, "runs": [0.5]}}))
+    return FakeProcess()

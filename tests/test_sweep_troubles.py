@@ -1,0 +1,343 @@
+"""What is not a trial's fault: full disks, kills, want of memory, damaged files. Nothing is lost, all of it is told."""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import files
+from dense_lstm_zoo.json_files import DamagedFileError
+from dense_lstm_zoo.tuning import process, trouble
+from dense_lstm_zoo.tuning import trial as trials
+from dense_lstm_zoo.tuning.progress import Progress
+from tests.sweep_harness import FakeProcess, leave_result, leave_test, make_quick
+
+SPACE = {"units": [4, 6, 8], "dropout": [0.1]}
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """Made-up trials; a test puts into ``ends`` how the next ones of a trial end, which go well otherwise."""
+    make_quick(monkeypatch)
+
+    def _start(folder, *, test=False):
+        _start.seen.append((folder.name, test))
+        ends = _start.ends.get((folder.name, test), [])
+        if ends:
+            return ends.pop(0)
+        return leave_test(folder) if test else leave_result(folder)
+
+    _start.ends, _start.seen = {}, []
+    monkeypatch.setattr(trials, "start", _start)
+    return _start
+
+
+def sweep(folder, **options):
+    found = zoo.tune("bilstm", "demo", folder, progress=False, **{"space": SPACE, "tuner": "grid", **options})
+    return found.trials[["trial", "status", "score", "units", "reason"]].to_dict("records"), found.test
+
+
+def test_a_disk_that_is_full_at_any_write_pauses_the_sweep_and_the_same_call_ends_as_if_nothing_had_been(
+    start, tmp_path, monkeypatch
+):
+    two = {"space": {"units": [4, 6], "dropout": [0.1]}}
+    expected = sweep(tmp_path / "whole", **two)
+    real, left = files.new_file, [0]
+
+    @contextlib.contextmanager
+    def new_file(path, mode="wb"):
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        with real(path, mode) as file:
+            yield file
+
+    monkeypatch.setattr(files, "new_file", new_file)
+    paused = 0
+    for write in range(3, 200):  # the first two are the sweep's own settings
+        folder = tmp_path / str(write)
+        left[0] = write
+        with contextlib.suppress(trouble.SweepPausedError):
+            assert sweep(folder, **two) == expected
+            break  # it had fewer writes than the one that was to fail
+        paused += 1
+        left[0] = -1
+        assert sweep(folder, **two) == expected
+    assert paused > 20
+    left[0] = 12
+    with pytest.raises(
+        trouble.SweepPausedError, match=r"^the sweep is paused: \[Errno 28\] .* The same command goes on\."
+    ):
+        sweep(tmp_path / "said", **two)
+
+
+def test_a_trial_without_room_is_not_a_failed_one(start, tmp_path):
+    start.ends["0001", False] = [FakeProcess(process.PAUSED, "[Errno 28] No space left on device: 'x'")]
+    with pytest.raises(trouble.SweepPausedError, match=r"paused: trial 0001: \[Errno 28\] No space .*: 'x'\. The"):
+        sweep(tmp_path / "s")
+    assert not (tmp_path / "s" / "trials" / "0001" / "result.json").exists()
+    rows, _ = sweep(tmp_path / "s")
+    assert [row["status"] for row in rows] == ["completed"] * 3
+    assert [name for name, test in start.seen if not test] == ["0000", "0001", "0001", "0002"]
+
+
+def test_a_trial_that_the_system_kills_pauses_the_sweep_and_counts_as_failed_after_three_times(start, tmp_path):
+    start.ends["0001", False] = [FakeProcess(-signal.SIGKILL), FakeProcess(1), FakeProcess(-signal.SIGTERM)]
+    with pytest.raises(trouble.SweepPausedError, match=r"0001: killed by SIGKILL: likely out of memory \(time 1;"):
+        sweep(tmp_path / "s")
+    (tmp_path / "s" / "trials" / "0001" / "log.txt").write_text("Traceback\nImportError: no such thing\n\n")
+    with pytest.raises(trouble.SweepPausedError, match=r"status 1: ImportError: no such thing \(time 2;"):
+        sweep(tmp_path / "s")
+    rows, _ = sweep(tmp_path / "s")
+    assert [row["status"] for row in rows] == ["completed", "completed", "failed"]
+    assert rows[2]["reason"] == "killed by SIGTERM (3 times)"
+    # Whoever finds the reason can have it run again.
+    shutil.rmtree(tmp_path / "s" / "trials" / "0001")
+    rows, _ = sweep(tmp_path / "s")
+    assert [row["status"] for row in rows] == ["completed"] * 3
+
+
+def test_want_of_memory_is_tried_again_at_once_and_then_a_row_of_its_own(start, tmp_path):
+    short = [FakeProcess(process.SHORT_OF_MEMORY, "out of memory: OOM when allocating") for _ in range(5)]
+    start.ends["0000", False], start.ends["0001", False] = short[:2], short[2:]
+    rows, _ = sweep(tmp_path / "s")
+    assert {row["trial"]: row["reason"] for row in rows} == {
+        "0000": "",
+        "0001": "out of memory: OOM when allocating (3 times)",
+        "0002": "",
+    }
+
+
+def test_a_crash_is_the_trials_own(start, tmp_path):
+    start.ends["0002", False] = [FakeProcess(-signal.SIGSEGV)]
+    rows, _ = sweep(tmp_path / "s")
+    assert [row["reason"] for row in rows] == ["", "", "it crashed with SIGSEGV"]
+
+
+def test_a_winner_that_cannot_be_scored_is_scored_the_next_time(start, tmp_path):
+    start.ends["0001", True] = [FakeProcess(-signal.SIGKILL), FakeProcess(process.FAILED, "no such label")]
+    for reason in ("killed by SIGKILL", "no such label"):
+        with pytest.raises(trouble.SweepPausedError, match=f"the winner, trial 0001, could not be finished: {reason}"):
+            sweep(tmp_path / "s")
+    assert sweep(tmp_path / "s")[1]["test_accuracy"]["mean"] == 0.5
+
+
+def caused_by(cause):
+    error = ValueError("the model could not be saved")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "a.npz"),
+            process.PAUSED,
+            "[Errno 28] No space left on device:",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "runs"),
+            process.PAUSED,
+            "[Errno 13] Permission denied: 'runs",
+        ),
+        (OSError("Unable to create file (file write failed: errno = 28)"), process.PAUSED, "Unable to create file"),
+        (RuntimeError("can't flush: 'No space left on device'"), process.PAUSED, "RuntimeError: can't flush"),
+        (caused_by(OSError(errno.EDQUOT, "Disk quota exceeded")), process.PAUSED, "the model could not be saved"),
+        (DamagedFileError("spec.json is damaged: it is empty."), process.PAUSED, "spec.json is damaged"),
+        (MemoryError("Unable to allocate 2 TiB"), process.SHORT_OF_MEMORY, "out of memory: Unable to allocate 2 TiB"),
+        (ArithmeticError("the loss became nan"), process.FAILED, "the loss became nan"),
+        (ValueError("units must be odd"), process.FAILED, "units must be odd"),
+    ],
+)
+def test_a_trials_process_tells_whose_fault_it_is(error, status, words, tmp_path, monkeypatch):
+    read, write = os.pipe()
+    monkeypatch.setenv("DENSE_LSTM_ZOO_WORDS_TO", str(write))
+    monkeypatch.setattr(process, "end_with_parent", lambda: None)
+
+    def run(folder):
+        raise error
+
+    monkeypatch.setattr(trials, "run", run)
+    assert trials.main(tmp_path, test=False) == status
+    assert os.read(read, 4096).decode().startswith(words)
+    assert list(tmp_path.iterdir()) == []
+    os.close(read)
+    os.close(write)
+
+
+def test_a_child_can_say_why_it_ends_with_its_log_on_a_full_disk(tmp_path):
+    (tmp_path / "full.log").symlink_to("/dev/full")
+    (tmp_path / "child.py").write_text(
+        "import sys\nfrom dense_lstm_zoo.tuning import process\nprocess.say_last('no room')\nsys.exit(process.PAUSED)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), str(Path(zoo.__file__).parents[1])])
+    child = process.Child("child", log=tmp_path / "full.log", environment={"PYTHONPATH": path})
+    assert child.wait(timeout=60) == process.PAUSED
+    assert child.last_words() == "no room"
+    child.close()
+
+
+BAD = {
+    "an empty object": b"{}",
+    "truncated": b'{"model": "bi',
+    "a list": b"[1, 2]",
+    "empty": b"",
+    "not UTF-8": b'{"model": "\xff"}',
+    "a number": b"7",
+    "nested": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD.keys())
+def test_damaged_states_are_read_from_their_backups_and_others_are_named(content, start, tmp_path):
+    folder = tmp_path / "s"
+    expected = sweep(folder)
+    for name in ("oracle/oracle.json", "oracle/trial_0001/trial.json", "sweep.json"):
+        (folder / name).write_bytes(content)
+        assert sweep(folder) == expected
+    assert json.loads((folder / "sweep.json").read_text())["model"] == "bilstm"  # mended
+    for name in ("oracle/trial_0001/trial.json", "oracle/oracle.json", "sweep.json"):
+        whole = (folder / f"{name}.bak").read_bytes()
+        for path in (folder / name, folder / f"{name}.bak"):
+            path.write_bytes(content)
+        with pytest.raises(DamagedFileError, match=rf"s/{re.escape(name)} is damaged: .* to begin anew\.$"):
+            sweep(folder)
+        (folder / name).write_bytes(whole)
+    assert sweep(folder) == expected
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD.keys())
+@pytest.mark.parametrize("name", ["trials/0000/result.json", "trials/0000/spec.json", "trials/0001/test.json"])
+def test_a_trials_damaged_file_is_named_and_once_deleted_as_it_says_the_sweep_goes_on(name, content, start, tmp_path):
+    folder = tmp_path / "s"
+    expected = sweep(folder)
+    (folder / name).write_bytes(content)
+    with pytest.raises(DamagedFileError, match=rf"{name} is damaged: .*\. Delete ") as told:
+        sweep(folder)
+    if "Delete the file" in str(told.value):
+        (folder / name).unlink()
+    else:
+        assert f"Delete {(folder / name).parent} to" in str(told.value)
+        shutil.rmtree((folder / name).parent)
+    assert sweep(folder) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["sweep.json", "oracle/oracle.json", "trials/0000/result.json", "trials/0000/spec.json"]
+)
+def test_a_folder_in_the_place_of_a_file_is_named(name, start, tmp_path):
+    folder = tmp_path / "s"
+    expected = sweep(folder)
+    whole = (folder / name).read_bytes()
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    with pytest.raises((OSError, DamagedFileError), match=name):
+        sweep(folder)
+    (folder / name).rmdir()
+    (folder / name).write_bytes(whole)
+    assert sweep(folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "what"),
+    [
+        ({"dev_accuracy": None}, "'dev_accuracy' is null"),
+        ({"dev_accuracy": "0.9"}, "'dev_accuracy' is a string"),
+        ({"dev_accuracy": True}, "'dev_accuracy' is a truth value"),
+        ({"dev_accuracy": float("nan")}, "'dev_accuracy' is nan"),
+        ({"dev_accuracy": 0.5, "epochs": 3}, "'epochs' is the number 3"),
+        ({"dev_perplexity": 80.0}, "'dev_accuracy' is missing"),
+        ({"reason": None}, "'reason' is null"),
+    ],
+)
+def test_a_result_without_a_score_is_not_a_score(result, what, start, tmp_path):
+    sweep(tmp_path / "s")
+    path = tmp_path / "s" / "trials" / "0000" / "result.json"
+    whole = {"parameters": 1, "encoder_parameters": 1, "best_epochs": [1], "epochs": [1], "seconds": 1}
+    path.write_text(json.dumps({**whole, **result}))
+    with pytest.raises(DamagedFileError, match=f"0000/result.json is damaged: {what}"):
+        sweep(tmp_path / "s")
+
+
+def test_an_oracles_state_of_other_values_is_damaged(start, tmp_path):
+    expected = sweep(tmp_path / "s")
+    path = tmp_path / "s" / "oracle" / "oracle.json"
+    state = json.loads(path.read_text())
+    for wrong in (
+        {"end_order": "0000"},
+        {"end_order": ["0007"]},
+        {"ongoing_trials": {"tuner0": "0007"}},
+        {"hyperparameters": {}},
+        {"seed_state": "x"},
+    ):
+        path.write_text(json.dumps({**state, **wrong}))
+        assert sweep(tmp_path / "s") == expected
+    for name in (path, path.with_name("oracle.json.bak")):
+        name.write_text(json.dumps({**state, "end_order": ["0007"]}))
+    with pytest.raises(DamagedFileError, match=r"oracle\.json is damaged: it names a trial '0007'"):
+        sweep(tmp_path / "s")
+
+
+def test_a_lost_state_is_not_begun_anew_over_the_trials_that_are_there(start, tmp_path):
+    sweep(tmp_path / "s")
+    for path in (tmp_path / "s" / "oracle").glob("oracle.json*"):
+        path.unlink()
+    with pytest.raises(DamagedFileError, match=r"oracle\.json is damaged: it is missing"):
+        sweep(tmp_path / "s")
+    shutil.rmtree(tmp_path / "s" / "oracle")
+    spec = tmp_path / "s" / "trials" / "0000" / "spec.json"
+    values = json.loads(spec.read_text())
+    spec.write_text(json.dumps({**values, "values": {"units": 8, "dropout": 0.1}}))
+    with pytest.raises(DamagedFileError, match=r"trials/0000 is damaged: it holds a trial of other values"):
+        sweep(tmp_path / "s")
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD.keys())
+def test_a_protocols_damaged_settings_are_named_before_any_training(content, tmp_path):
+    path = tmp_path / "p" / "protocol.json"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=r"p/protocol\.json is damaged: "):
+        zoo.run_protocol("bilstm", "demo", tmp_path / "p", seeds=1, epochs=1, progress=False)
+
+
+def test_a_result_that_shows_late_is_waited_for_and_one_that_never_does_is_told(start, tmp_path, monkeypatch):
+    lines, now = [], [100.0]
+    clock = type("Clock", (), {"monotonic": staticmethod(lambda: now[0]), "sleep": staticmethod(lambda s: tick(s))})
+    late = tmp_path / "s" / "trials" / "0001" / "result.json"
+
+    def tick(seconds):
+        now[0] += seconds
+        if now[0] > 160 and aside.exists():
+            aside.rename(late)
+
+    sweep(tmp_path / "s")
+    aside = late.with_name("not yet visible")
+    late.rename(aside)
+    monkeypatch.setattr("dense_lstm_zoo.tuning.progress.time", clock)
+    from dense_lstm_zoo.tuning.settings import read_settings
+    from dense_lstm_zoo.tuning.sweep import Sweep, make_oracle_of
+    from dense_lstm_zoo.tuning.worker import TrialRunner
+
+    planned = Sweep.from_json(read_settings(tmp_path / "s"))
+    oracle = make_oracle_of(planned, None)
+    TrialRunner(oracle, planned, tmp_path / "s")
+    progress = Progress(oracle, planned, tmp_path / "s", 1, 2, lines.append)
+    progress.trial_ended(oracle.trials["0001"])
+    progress.catch_up()  # once a second, while the chief answers workers
+    assert len(lines) == 1
+    progress.catch_up(wait=True)
+    assert lines[1].startswith("trial 0001: ")
+    late.unlink()
+    progress.trial_ended(oracle.trials["0001"])
+    with pytest.raises(trouble.SweepPausedError, match=r"result does not show in .* after 90 s"):
+        progress.catch_up(wait=True)
+    assert now[0] < 400
