@@ -51,6 +51,30 @@ def test_likelihoods_marginals_and_the_best_sequence_are_those_of_brute_force(ca
         assert (best[b, n:] == -1).all()
 
 
+def test_an_unknown_tag_may_be_any_tag_in_values_and_gradients(case):
+    layer, potentials, _ = case
+    # Unknown at the start, in the middle, at the end, side by side, and everywhere.
+    tags = np.array([[-2, 1, -2, -2, 0], [2, 0, -2, -1, -1], [-2, -1, -1, -1, -1], [-1] * 5])
+    variable = tf.Variable(potentials)
+    with tf.GradientTape() as tape:
+        found = layer.log_likelihood(variable, tags, LENGTHS)
+    gradient = tape.gradient(found, variable).numpy()
+    for b, n in enumerate(LENGTHS[:3]):
+        sequences = dict(enumerate_sequences(layer, potentials[b].astype(np.float64), n))
+        agreeing = {s: x for s, x in sequences.items() if all(t in (y, -2) for y, t in zip(s, tags[b], strict=False))}
+        assert len(agreeing) == TAGS ** np.sum(tags[b, :n] == -2)
+        log_sums = [np.log(np.sum(np.exp(list(scores.values())))) for scores in (agreeing, sequences)]
+        assert float(found[b]) == pytest.approx(log_sums[0] - log_sums[1], abs=1e-5)
+        expected = np.zeros((TIME, TAGS))  # the difference of the marginals
+        for sign, scores, log_sum in zip((1, -1), (agreeing, sequences), log_sums, strict=True):
+            for sequence, score in scores.items():
+                expected[np.arange(n), sequence] += sign * np.exp(score - log_sum)
+        np.testing.assert_allclose(gradient[b], expected, atol=1e-5)
+    assert float(found[2]) == pytest.approx(0, abs=1e-6)  # nothing is known of the sentence
+    assert found[3] == 0
+    assert np.isfinite(gradient).all()
+
+
 def test_padding_changes_nothing_and_graphs_of_any_length_give_the_same(case):
     layer, potentials, rng = case
     longer = np.concatenate([potentials, rng.normal(size=(len(LENGTHS), 4, TAGS)).astype(np.float32)], axis=1)

@@ -173,6 +173,60 @@ def test_a_crf_is_trained_on_the_likelihood_and_judged_by_the_best_sequence():
     assert scores["accuracy"] == pytest.approx((best == tags)[tags >= 0].mean())
 
 
+def test_a_crf_sums_over_the_tags_of_a_token_whose_tag_is_unknown():
+    model, (ids, tags) = tiny("bilstm_tagger", crf=True), batch()
+    model.run_eagerly = True
+    rng = np.random.default_rng(0)
+    model.crf.set_weights([rng.normal(size=w.shape) for w in model.crf.get_weights()])
+    likelihoods = []
+    for tag in range(TAGS):
+        tags[0, 1] = tag
+        likelihoods.append(model.crf.log_likelihood(model(ids), tags, LENGTHS).numpy())
+    likelihood = likelihoods[0]
+    likelihood[0] = np.log(np.exp([row[0] for row in likelihoods]).sum())
+    for unknown in (-2, -1):  # what the padding of a label means inside a sentence
+        tags[0, 1] = unknown
+        scores = model.evaluate(ids, tags, verbose=0, return_dict=True)
+        assert scores["loss"] == pytest.approx(-(likelihood / [5, 3, 1, 1]).mean(), rel=1e-5)
+
+
+@pytest.mark.parametrize("crf", [False, True])
+def test_weighted_sentences_and_penalties_of_layers_are_in_the_loss(crf):
+    model, (ids, tags) = tiny("bilstm_tagger", crf=crf), batch()
+    model.run_eagerly = True
+    plain = model.evaluate(ids, tags, verbose=0)[0]
+    each = [model.evaluate({k: v[b : b + 1] for k, v in ids.items()}, tags[b : b + 1], verbose=0)[0] for b in range(4)]
+    weights = np.array([2.0, 0.5, 0.0, 3.0], np.float32)
+    weighted = model.evaluate(ids, tags, sample_weight=weights, verbose=0)[0]
+    assert weighted == pytest.approx(np.mean(weights * each), rel=1e-5)
+    kernel = registry.network(model).get_layer("logits").kernel
+    kernel.assign(np.ones(kernel.shape))
+    without = model.evaluate(ids, tags, verbose=0)[0]
+    kernel.regularizer = keras.regularizers.L2(0.25)
+    assert model.evaluate(ids, tags, verbose=0)[0] == pytest.approx(without + 0.25 * np.prod(kernel.shape), rel=1e-5)
+    assert plain == pytest.approx(np.mean(each), rel=1e-5)
+
+
+@pytest.mark.parametrize("crf", [False, True])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_step_of_sgd_on_a_batch_is_the_sum_of_its_sentences_steps(optimizer, crf):
+    options = {"optimizer": optimizer, "learning_rate": 0.01, "dropout": 0.0, "window_dropout": 0.0}
+    model, (ids, tags) = tiny("bilstm_tagger", crf=crf, **options), batch()
+    start, moves = model.get_weights(), []
+    if optimizer == "adam":  # SGD's step shows the gradient that Adam gets
+        model.compile(keras.optimizers.SGD(0.01), model.loss)
+    model.run_eagerly = True
+    for rows in [slice(None), *(slice(b, b + 1) for b in range(4))]:
+        model.set_weights(start)
+        model.train_on_batch({name: value[rows] for name, value in ids.items()}, tags[rows])
+        moves.append([after - before for after, before in zip(model.get_weights(), start, strict=True)])
+    together, *alone = moves
+    share = 1 if optimizer == "sgd" else 1 / 4
+    for found, *expected in zip(together, *alone, strict=True):
+        np.testing.assert_allclose(found, share * np.sum(expected, axis=0), atol=1e-7)
+    assert max(np.abs(found).max() for found in together) > 1e-4
+
+
 def test_all_dropout_is_for_training_only():
     model, (ids, _) = tiny("gated_skip_tagger", dropout=0.5, window_dropout=0.5), batch()
     first, second = (model(ids, training=True).numpy() for _ in range(2))

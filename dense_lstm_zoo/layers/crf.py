@@ -10,6 +10,8 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 
+_IMPOSSIBLE = -1e9  # exp of it is 0; the gradient of an infinite score would not be a number
+
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class CRF(keras.layers.Layer):
@@ -79,22 +81,41 @@ class CRF(keras.layers.Layer):
     def log_likelihood(self, potentials: Any, tags: Any, lengths: Any = None) -> Any:
         """Return log p(tags) of each row, (batch,), float32; 0 for a row of length 0.
 
+        A tag below 0 is unknown: the probability is then that of the known ones, summed over every tag that may stand
+        in its place.
+
         Args:
             potentials: (batch, time, K).
             tags: (batch, time), integers; what is past the length does not matter.
             lengths: As in a call.
         """
         log_z = self._forward(potentials, lengths)[0]
+        _, lengths, real = self._prepare(potentials, lengths)
+        tags = ops.where(ops.transpose(real[:-1, :, 0]), ops.cast(tags, "int32"), 0)
+        score = ops.cond(  # the loop over all sequences that agree costs as much as the one over all of them
+            ops.any(tags < 0),
+            lambda: self._score_of_agreeing(potentials, tags, lengths),
+            lambda: self._score(potentials, tags, lengths),
+        )
+        return ops.where(lengths > 0, score - log_z, 0.0)
+
+    def _score(self, potentials: Any, tags: Any, lengths: Any) -> Any:
+        """Return the score of each row's tags, (batch,); tags past the length are 0."""
         scores, lengths, real = self._prepare(potentials, lengths)
-        tags = ops.where(real[:, :, 0], ops.pad(ops.transpose(ops.cast(tags, "int32")), [[0, 1], [0, 0]]), 0)
+        tags = ops.pad(ops.transpose(tags), [[0, 1], [0, 0]])
         own = ops.where(real, ops.take_along_axis(scores, tags[:, :, None], axis=2), 0.0)
         flat = ops.reshape(ops.cast(self.transitions, "float32"), (-1,))
         pairs = ops.take(flat, tags[:-1] * self.num_tags + tags[1:])
         pairs = ops.where(real[1:, :, 0], pairs, 0.0)
         ends = ops.take_along_axis(tags, ops.maximum(lengths - 1, 0)[None], axis=0)[0]
         edges = ops.take(ops.cast(self.start, "float32"), tags[0]) + ops.take(ops.cast(self.end, "float32"), ends)
-        score = ops.sum(own[:, :, 0], axis=0) + ops.sum(pairs, axis=0) + edges
-        return ops.where(lengths > 0, score - log_z, 0.0)
+        return ops.sum(own[:, :, 0], axis=0) + ops.sum(pairs, axis=0) + edges
+
+    def _score_of_agreeing(self, potentials: Any, tags: Any, lengths: Any) -> Any:
+        """Return the log of the sum of exp(score) over all sequences that agree with the tags that are known."""
+        tags = tags[..., None]
+        possible = ops.logical_or(tags < 0, tags == ops.arange(self.num_tags))
+        return self._forward(ops.where(possible, ops.cast(potentials, "float32"), _IMPOSSIBLE), lengths)[0]
 
     def marginals(self, potentials: Any, lengths: Any = None) -> Any:
         """Return the probability of each tag at each token, (batch, time, K), zeros past the length."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import tensorflow as tf
 from keras import ops
 
 from dense_lstm_zoo.layers.crf import CRF
@@ -16,15 +17,50 @@ class SentenceLoss(keras.losses.Loss):
 
     Tags of -1 are padding, and those of -2 tokens whose tag no model can know; neither counts. A sentence without any
     other counts as 0.
+
+    Args:
+        sum_gradients: Let a batch's gradient be the sum of its sentences' gradients in place of their mean: a step of
+            SGD is then as long as the steps that it would take for one sentence at a time. The loss stays a mean.
+        **kwargs: Arguments of ``keras.losses.Loss``.
+
+    Reference: Wu et al. 2016, section 6.1.2.
+
+    Example:
+        >>> import numpy as np
+        >>> loss = SentenceLoss()(np.array([[1, -1], [0, 1]]), np.zeros((2, 2, 4), "float32"))
+        >>> round(float(loss), 4)  # log 4
+        1.3863
     """
 
+    def __init__(self, *, sum_gradients: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sum_gradients = sum_gradients
+
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each sentence: (batch,); tags (batch, time), logits (batch, time, tags)."""
+        """Return the loss of each sentence: (batch,).
+
+        Args:
+            y_true: Tags (batch, time).
+            y_pred: Logits (batch, time, tags); or, of a CRF, log p of each sentence's tags, (batch,).
+        """
         tags = ops.cast(y_true, "int32")
-        real = tags >= 0
-        losses = ops.sparse_categorical_crossentropy(ops.where(real, tags, 0), y_pred, from_logits=True)
-        total = ops.sum(ops.where(real, losses, 0.0), axis=1)
-        return total / ops.cast(ops.maximum(ops.sum(ops.cast(real, "int32"), axis=1), 1), total.dtype)
+        known = tags >= 0
+        if len(y_pred.shape) == 1:
+            total = -y_pred
+        else:
+            losses = ops.sparse_categorical_crossentropy(ops.where(known, tags, 0), y_pred, from_logits=True)
+            total = ops.sum(ops.where(known, losses, 0.0), axis=1)
+        losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(known, "int32"), axis=1), 1), total.dtype)
+        if not self.sum_gradients:
+            return losses
+        # Under a strategy a replica has a part of the batch, and the replicas' gradients are averaged.
+        batch = tf.shape(losses)[0] * tf.distribute.get_strategy().num_replicas_in_sync
+        summed = losses * ops.cast(batch, losses.dtype)
+        return ops.stop_gradient(losses) + (summed - ops.stop_gradient(summed))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the loss."""
+        return {**super().get_config(), "sum_gradients": self.sum_gradients}
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -63,7 +99,8 @@ class TokenAccuracy(keras.metrics.Metric):
 class CRFTagger(keras.Model):
     """A tagger's network whose logits are the potentials of a conditional random field.
 
-    It is trained on -log p(tags) / tokens, averaged over sentences, and judged by the likeliest tag sequence.
+    It is trained on -log p(tags) / tokens, averaged over sentences, and judged by the likeliest tag sequence. A token
+    whose tag is unknown (-2) may have any: log p sums over them, and the token is not counted.
 
     Args:
         core: The network: a dictionary of ids to potentials (batch, time, tags).
@@ -83,17 +120,16 @@ class CRFTagger(keras.Model):
         """Return the potentials."""
         return self.core(inputs, training=training)
 
-    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Return the mean loss of the batch."""
-        lengths = _lengths(y)
-        tokens = ops.cast(ops.maximum(lengths, 1), "float32")
-        loss = ops.mean(-self.crf.log_likelihood(y_pred, ops.maximum(y, 0), lengths) / tokens)
-        self._loss_tracker.update_state(loss, sample_weight=ops.shape(y)[0])
-        return loss
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool | None = True
+    ) -> Any:
+        """Return the mean loss of the batch, and with it what layers add to it."""
+        likelihoods = self.crf.log_likelihood(y_pred, y, _lengths(x))
+        return super().compute_loss(x, y, likelihoods, sample_weight, training)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Judge the likeliest tags."""
-        return super().compute_metrics(x, y, self.crf(y_pred, lengths=_lengths(y)), sample_weight)
+        return super().compute_metrics(x, y, self.crf(y_pred, lengths=_lengths(x)), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the model."""
@@ -105,5 +141,5 @@ class CRFTagger(keras.Model):
         return cls(*(keras.saving.deserialize_keras_object(config[part]) for part in ("core", "crf")))
 
 
-def _lengths(tags: Any) -> Any:
-    return ops.sum(ops.cast(ops.cast(tags, "int32") != -1, "int32"), axis=1)
+def _lengths(inputs: dict[str, Any]) -> Any:
+    return ops.sum(ops.cast(ops.not_equal(inputs["token_ids"], 0), "int32"), axis=1)

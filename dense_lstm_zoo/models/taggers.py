@@ -42,7 +42,9 @@ def tagger(
     x_t = [gated words of a window around t; characters at either end of word t; its capitals]; H = encoder(x);
     logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and with
     ``char_filters``, which adds what a convolution makes of all characters, ``char_ids`` [B, T, 24]; 0 is padding;
-    tags of -1 are padding. The loss is the mean over the tokens of a sentence, then over sentences (W8).
+    tags of -1 are padding, of -2 unknown. The loss is the mean over the tokens of a sentence, then over sentences (W8).
+    SGD follows the sum of the sentences' gradients, so that a batch moves the weights as far as its sentences would one
+    by one (Wu et al. 2016, section 6.1.2); Adam, whose steps have the same length either way, follows their mean.
 
     Args:
         encoder: Makes the encoder, called with the options that every encoder has.
@@ -61,9 +63,9 @@ def tagger(
         case_dim: Length of a capitalisation's vector.
         dropout: Rate on what the first and the last layer pass up (W9).
         crf: A conditional random field in place of the softmax.
-        optimizer: ``sgd`` (W12) or ``adam``.
-        learning_rate: The optimiser's.
-        clip_norm: Largest norm of all gradients together; None is no limit.
+        optimizer: ``sgd``, the paper's, or ``adam``.
+        learning_rate: The optimiser's; SGD's is that of a single sentence.
+        clip_norm: Largest norm of all gradients together, summed for SGD; None is no limit.
         kernel: Which loop over time runs; see ``layers.SkipBiLSTM``.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
@@ -125,7 +127,8 @@ def tagger(
     if crf:
         model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
     step = keras.optimizers.SGD if optimizer == "sgd" else FusedAdam
-    return compile_model(model, step(learning_rate, global_clipnorm=clip_norm), SentenceLoss(), TokenAccuracy())
+    loss = SentenceLoss(sum_gradients=optimizer == "sgd")
+    return compile_model(model, step(learning_rate, global_clipnorm=clip_norm), loss, TokenAccuracy())
 
 
 def _input_width(
