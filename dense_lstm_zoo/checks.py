@@ -86,6 +86,26 @@ def num_features(layer: object, shape: tuple[int | None, ...]) -> int:
     return shape[-1]
 
 
+def cell_width(shape: tuple[int | None, ...], second: str, width: int, input_dim: int | None) -> int:
+    """Return the features of x in a cell's input [x; ``second``], which is ``width`` features of something else.
+
+    Args:
+        shape: The input's shape.
+        second: What stands behind x, for the error.
+        width: Its features; 0 where there is none.
+        input_dim: How many features x should have; None for any number.
+
+    Raises:
+        ValueError: An input that cannot hold both, or does not hold them.
+    """
+    found = None if shape[-1] is None else shape[-1] - width
+    if found is None or found < 1 or found != (input_dim or found):
+        x = "x" if input_dim is None else f"x of {input_dim} features"
+        holds = f"{x} and, behind it, {width} features of {second}" if width else x
+        raise ValueError(f"The input must hold {holds}; received shape {tuple(shape)}.")
+    return found
+
+
 def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[list[Any]]:
     """Yield items in lists of ``size``, as they come.
 

@@ -176,6 +176,55 @@ def test_a_closed_gate_leaves_a_plain_lstm_and_an_ungated_skip_alone_passes_thro
     np.testing.assert_array_equal(rnn(np.concatenate([np.ones((2, 3, 5), np.float32), k], axis=-1)), k)
 
 
+X = np.ones((2, 3, 9), np.float32)  # x alone, or x of 5 features and k of 4
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: layers.GatedSkipLSTMCell(4),
+            "cannot tell whether its input holds k: it would take the last 4 features",
+        ),
+        (
+            lambda: layers.GatedSkipLSTMCell(4, gate_bias=1.0),
+            r"received inputs of shape \(2, 9\), and neither skip nor",
+        ),
+        (lambda: layers.GatedSkipLSTMCell.from_config(layers.GatedSkipLSTMCell(4).get_config()), "cannot tell whether"),
+        (lambda: layers.GatedSkipLSTMCell(4, input_dim=9), "x of 9 features and, behind it, 4 features of k; received"),
+        (lambda: layers.GatedSkipLSTMCell(4, "outputs", input_dim=9), "must hold x of 9 features and, behind it, 4"),
+        (
+            lambda: layers.GatedSkipLSTMCell(4, "none", input_dim=5),
+            r"must hold x of 5 features; received shape \(2, 9\)",
+        ),
+        (lambda: layers.GatedSkipLSTMCell(9, "outputs"), "must hold x and, behind it, 9 features of k"),
+        (lambda: layers.HighwayLSTMCell(4, input_dim=9), "x of 9 features and, behind it, 4 features of c; received"),
+        (lambda: layers.HighwayLSTMCell(9), "must hold x and, behind it, 9 features of c"),
+    ],
+)
+def test_a_cell_that_cannot_know_what_its_input_holds_refuses_it(make, message):
+    with pytest.raises(ValueError, match=message):
+        keras.layers.RNN(make())(X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: layers.GatedSkipLSTMCell(4, "gated_outputs"),
+        lambda: layers.GatedSkipLSTMCell(4, gate_inputs="skip"),
+        lambda: layers.GatedSkipLSTMCell(4, input_dim=5),
+        lambda: layers.HighwayLSTMCell(4, input_dim=5),
+    ],
+)
+def test_a_cell_that_was_told_what_its_input_holds_reads_it_also_when_saved(make, tmp_path):
+    rnn = keras.layers.RNN(make())
+    inputs = keras.Input((None, 9))
+    model = keras.Model(inputs, rnn(inputs))
+    assert rnn.cell.kernel.shape[0] == 5
+    model.save(tmp_path / "m.keras")
+    np.testing.assert_array_equal(keras.saving.load_model(tmp_path / "m.keras")(X), model(X))
+
+
 def test_gates_begin_in_layer_3_and_the_papers_stacks_have_their_parameters():
     stack = layers.SkipBiLSTM(4, 5)
     stack.build((None, None, 7))

@@ -11,6 +11,8 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_step
 
+_PLAIN = ("units", "gate_inputs", "input_dim", "forget_bias", "gate_bias")
+
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class GatedSkipLSTMCell(keras.layers.Layer):
@@ -30,8 +32,10 @@ class GatedSkipLSTMCell(keras.layers.Layer):
 
     Args:
         units: Width n of the state, and of k.
-        skip: One of the above.
+        skip: One of the above; None is ``"gated_outputs"``. A step's one input tensor does not tell whether it holds k:
+            either ``skip`` (or ``gate_inputs="skip"``) says so, or ``input_dim`` does.
         gate_inputs: What g reads beside h': ``"below"``, the layer's input (Eq 15), or ``"skip"``, k (section 6.1.4).
+        input_dim: Features of x. An input that is not ``input_dim`` wide, and with a skip ``units`` wider, is refused.
         forget_bias: What the forget gate's bias starts at.
         gate_bias: What the bias of g starts at.
         kernel_initializer: Initialiser of the input kernels; None is N(0, 0.1 / sqrt(fan_in)) (W6).
@@ -47,11 +51,12 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         h, (batch, units), and the list [h, c].
 
     Raises:
-        ValueError: A value out of range, or an input too narrow to hold k.
+        ValueError: A value out of range, an input that is too narrow to hold k or of another width than ``input_dim``
+            says, or neither ``skip`` nor ``input_dim`` to tell that it holds k.
 
     Example:
         >>> import numpy as np
-        >>> rnn = keras.layers.RNN(GatedSkipLSTMCell(4), return_sequences=True)
+        >>> rnn = keras.layers.RNN(GatedSkipLSTMCell(4, "gated_outputs", input_dim=5), return_sequences=True)
         >>> x, k = np.ones((2, 3, 5), "float32"), np.ones((2, 3, 4), "float32")
         >>> rnn(np.concatenate([x, k], axis=-1)).shape
         TensorShape([2, 3, 4])
@@ -60,9 +65,10 @@ class GatedSkipLSTMCell(keras.layers.Layer):
     def __init__(
         self,
         units: int,
-        skip: str = "gated_outputs",
+        skip: str | None = None,
         *,
         gate_inputs: str = "below",
+        input_dim: int | None = None,
         forget_bias: float = 0.0,
         gate_bias: float = 0.0,
         kernel_initializer: Any = None,
@@ -71,8 +77,10 @@ class GatedSkipLSTMCell(keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.units = checks.integer("units", units)
-        self.skip = checks.one_of("skip", skip, SKIPS)
+        self.skip = "gated_outputs" if skip is None else checks.one_of("skip", skip, SKIPS)
         self.gate_inputs = checks.one_of("gate_inputs", gate_inputs, ("below", "skip"))
+        self.input_dim = None if input_dim is None else checks.integer("input_dim", input_dim)
+        self._holds_skip = not (skip is None and gate_inputs == "below" and input_dim is None)
         self.forget_bias, self.gate_bias = float(forget_bias), float(gate_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer or scaled_normal())
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer or OrthogonalBlocks())
@@ -91,16 +99,18 @@ class GatedSkipLSTMCell(keras.layers.Layer):
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weights for inputs of shape (batch, features + skip_width)."""
-        width = inputs_shape[-1]
-        if width is None or width <= self.skip_width:
+        if not self._holds_skip:
             raise ValueError(
-                f"The input holds x and, behind it, the {self.skip_width} features of k: it must be wider than those; "
-                f"received shape {tuple(inputs_shape)}."
+                f"GatedSkipLSTMCell cannot tell whether its input holds k: it would take the last {self.units} "
+                f"features for the output of a layer further below; received inputs of shape {tuple(inputs_shape)}, "
+                f"and neither skip nor input_dim. Give input_dim, the features of x without k, or skip='none' for "
+                f"inputs that hold no k; skip='gated_outputs' says that they do."
             )
+        width = checks.cell_width(inputs_shape, "k", self.skip_width, self.input_dim)
         gates, gate_reads_skip = self.num_gates, self.num_gates == 5 and self.gate_inputs == "skip"
         self.kernel = self.add_weight(
             name="kernel",
-            shape=(width - self.skip_width, (4 if gate_reads_skip else gates) * self.units),
+            shape=(width, (4 if gate_reads_skip else gates) * self.units),
             initializer=self.kernel_initializer.clone(),
         )
         self.recurrent_kernel = self.add_weight(
@@ -138,7 +148,8 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         """Return the arguments that rebuild the cell."""
         return {
             **super().get_config(),
-            **{name: getattr(self, name) for name in ("units", "skip", "gate_inputs", "forget_bias", "gate_bias")},
+            **{name: getattr(self, name) for name in _PLAIN},
+            "skip": self.skip if self._holds_skip else None,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
         }

@@ -24,6 +24,8 @@ class HighwayLSTMCell(keras.layers.Layer):
 
     Args:
         units: Width n of the state, and of ``c_below``.
+        input_dim: Features of x. An input that is not ``units`` wider is refused; without it the last ``units``
+            features of any input are taken for ``c_below``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -33,20 +35,23 @@ class HighwayLSTMCell(keras.layers.Layer):
     Returns:
         h, (batch, units), and the list [h, c].
 
+    Raises:
+        ValueError: A value out of range, or an input that does not hold x and ``c_below``.
+
     Reference: Zhang et al. 2016, as compared in Wu et al. 2016, Table 2.
     """
 
-    def __init__(self, units: int, **kwargs: Any) -> None:
+    def __init__(self, units: int, *, input_dim: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.units = checks.integer("units", units)
+        self.input_dim = None if input_dim is None else checks.integer("input_dim", input_dim)
         self.state_size, self.output_size = [self.units, self.units], self.units
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weights for inputs of shape (batch, features + units)."""
-        width, n = inputs_shape[-1], self.units
-        if width is None or width <= n:
-            raise ValueError(f"The input holds x and, behind it, {n} features of c; received {tuple(inputs_shape)}.")
-        self.kernel = self.add_weight(name="kernel", shape=(width - n, 5 * n), initializer=scaled_normal())
+        n = self.units
+        width = checks.cell_width(inputs_shape, "c", n, self.input_dim)
+        self.kernel = self.add_weight(name="kernel", shape=(width, 5 * n), initializer=scaled_normal())
         self.recurrent_kernel = self.add_weight(
             name="recurrent_kernel", shape=(n, 4 * n), initializer=OrthogonalBlocks()
         )
@@ -66,7 +71,7 @@ class HighwayLSTMCell(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the cell."""
-        return {**super().get_config(), "units": self.units}
+        return {**super().get_config(), "units": self.units, "input_dim": self.input_dim}
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
