@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
-from dense_lstm_zoo.layers.recurrence import compiled, kernels
+from dense_lstm_zoo.layers.recurrence import compiled, compiled_gated_skip, compiled_steps, cudnn, kernels, native
 from tests import layer_harness as harness
 from tests import reference
 
@@ -194,6 +194,113 @@ def test_describe_says_for_each_layer_which_kernel_runs_and_why(monkeypatch):
     assert text.count("portable: asked for") == 2
     monkeypatch.setattr(kernels, "_has_gpu", lambda: True)
     assert "cudnn: TensorFlow sees a GPU" in str(zoo.describe(zoo.build("lstm", units=2, **small)))
+
+
+STACK = {"num_layers": 3, "units": 2}
+BY_BATCH = "compiled in training and for small batches, native for larger predictions: there is no GPU"
+NO_GPU = "compiled: there is no GPU"
+NO_CUDNN = "TensorFlow sees a GPU, and cuDNN's kernel cannot run these cells"
+# Without and with a GPU: what is said, and what then runs in training, for a batch of 2 and for one of 40.
+DESCRIBED = {
+    "bilstm": (
+        lambda: layers.BiLSTM(2),
+        (BY_BATCH, "compiled", "compiled", "native"),
+        ("cudnn: TensorFlow sees a GPU", "cudnn", "cudnn", "cudnn"),
+    ),
+    "no skip": (
+        lambda: layers.SkipBiLSTM(**STACK, skip="none"),
+        (BY_BATCH, "compiled", "compiled", "native"),
+        (f"native: {NO_CUDNN}", "native", "native", "native"),
+    ),
+    "gated outputs": (
+        lambda: layers.SkipBiLSTM(**STACK),
+        (f"layers 1 to 2 {BY_BATCH}; layers 3 to 3 {NO_GPU}", "compiled", "compiled", "native compiled"),
+        (f"layers 1 to 2 native: {NO_CUDNN}; layers 3 to 3 portable: {NO_CUDNN}", *["native portable"] * 3),
+    ),
+    "all skip": (
+        lambda: layers.SkipBiLSTM(**STACK, skip="gates", skip_distance=1, project_input=True),
+        (NO_GPU, "compiled", "compiled", "compiled"),
+        (f"portable: {NO_CUDNN}", "portable", "portable", "portable"),
+    ),
+    "highway": (
+        lambda: layers.HighwayBiLSTM(**STACK),
+        (NO_GPU, "compiled", "compiled", "compiled"),
+        (f"portable: {NO_CUDNN}", "portable", "portable", "portable"),
+    ),
+    "highway network": (
+        lambda: layers.BiRecurrentHighway(2),
+        (NO_GPU, "compiled", "compiled", "compiled"),
+        (f"portable: {NO_CUDNN}", "portable", "portable", "portable"),
+    ),
+    "recurrent dropout": (
+        lambda: layers.RecurrentStack(2, 2, recurrent_dropout=0.5),
+        (
+            "portable in training: recurrent dropout; otherwise compiled for small batches, native for larger "
+            "predictions: there is no GPU",
+            *("portable", "compiled", "native"),
+        ),
+        (
+            "portable in training: recurrent dropout; otherwise cudnn: TensorFlow sees a GPU",
+            *("portable", "cudnn", "cudnn"),
+        ),
+    ),
+}
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The kernels that run, in the order in which they are entered."""
+    entered = []
+
+    def spy(module, function, name):
+        original = getattr(module, function)
+
+        def run(*args, **kwargs):
+            entered.append(name)
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(module, function, run)
+
+    spy(cudnn, "cudnn_lstm", "cudnn")
+    spy(native, "native_lstm", "native")
+    spy(compiled, "native_lstm", "native")
+    for function in ("_forward", "_states", "_states_from_zeros"):
+        spy(compiled, function, "compiled")
+    spy(compiled_steps, "run_compiled_steps", "compiled")
+    spy(compiled_gated_skip, "compiled_gated_outputs", "compiled")
+    spy(keras.ops, "scan", "portable")
+    return entered
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_describe_says_what_really_runs(name, gpu, ran, monkeypatch):
+    monkeypatch.setattr(kernels, "_has_gpu", lambda: gpu)
+    make, *cases = DESCRIBED[name]
+    said, *expected = cases[gpu]
+    layer, found = make(), []
+    for training, size in ((True, 2), (False, 2), (False, 40)):
+        ran.clear()
+        layer(np.ones((size, 3, 2), np.float32), training=training)
+        found.append(set(ran))
+    assert found == [set(names.split()) for names in expected]
+    assert layer.explain_kernel() == said
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loop", "said"),
+    [
+        ("cudnn", "lstm", "native: cudnn was asked for, which has no such cells"),
+        ("cudnn", "steps", "portable: cudnn was asked for, which has no such cells"),
+        ("native", "steps", "portable: native was asked for, which has no such cells"),
+        ("native", "lstm", "native: asked for"),
+        ("compiled", "steps", "compiled: asked for"),
+        ("portable", "steps", "portable: asked for"),
+        ("cudnn", "layer", "cudnn: asked for"),
+    ],
+)
+def test_a_kernel_that_was_asked_for_is_named_only_where_it_runs(kernel, loop, said):
+    assert kernels.explain(kernel, loop) == said
 
 
 def test_other_backends_run_the_portable_kernel(monkeypatch):

@@ -263,6 +263,6 @@ def test_bad_arguments_are_refused(options, message):
         tiny("gated_skip_tagger", **options)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@models
 def test_the_kernel_of_every_tagger_is_told(name):
-    assert "compiled: asked for; cells other than an LSTM's" in str(zoo.describe(tiny(name, kernel="compiled")))
+    assert str(zoo.describe(tiny(name, kernel="compiled"))).endswith(": compiled: asked for")

@@ -8,6 +8,7 @@ import keras
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.layers.recurrence import kernels
 
 DIRECTIONS = ("forward", "backward")
 
@@ -37,7 +38,7 @@ class BidirectionalEncoder(KernelLayer):
 
     def explain_kernel(self) -> str:
         """Return which loop over time runs, and why."""
-        return f"{super().explain_kernel()}; cells other than an LSTM's run compiled or portable"
+        return kernels.explain(self.kernel, "steps")
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""

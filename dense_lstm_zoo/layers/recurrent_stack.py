@@ -13,6 +13,7 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
+from dense_lstm_zoo.layers.recurrence import kernels
 
 WIRINGS = ("dense", "stacked", "skip", "residual")
 CELLS = ("lstm", "gru", "simple_rnn")
@@ -284,8 +285,9 @@ class RecurrentStack(KernelLayer):
         """Return which loop over time runs, and why."""
         if self.cell != "lstm":
             return f"keras: a {self.cell} has no kernel here"
-        by_rule = super().explain_kernel()
-        return f"portable in training: recurrent dropout; otherwise {by_rule}" if self.recurrent_dropout else by_rule
+        if not self.recurrent_dropout:
+            return super().explain_kernel()
+        return f"portable in training: recurrent dropout; otherwise {kernels.explain(self.kernel, in_training=False)}"
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""

@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
+from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
 
 
@@ -150,6 +151,15 @@ class SkipBiLSTM(BidirectionalEncoder):
             return [ops.concatenate(self._run(inputs, run, training)[-1], axis=-1)]
 
         return recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
+
+    def explain_kernel(self) -> str:
+        """Return which loop over time runs in which layers, and why."""
+        loops = ["lstm" if cells[0].skip == "none" else "steps" for cells in self.cells]
+        first = loops.index("steps") if "steps" in loops else self.num_layers  # plain LSTMs are below all others
+        below, above = (kernels.explain(self.kernel, loop) for loop in ("lstm", "steps"))
+        if below == above or first in (0, self.num_layers):
+            return below if first else above
+        return f"layers 1 to {first} {below}; layers {first + 1} to {self.num_layers} {above}"
 
     def gates(self, inputs: Any, lengths: Any = None) -> list[Any]:
         """Return the activations of the skips' gates: (batch, time, 2 units) of each layer that has them, bottom up.

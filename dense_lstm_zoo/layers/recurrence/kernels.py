@@ -25,6 +25,12 @@ from dense_lstm_zoo.layers.recurrence.portable import portable_lstm
 KERNELS = ("auto", "portable", "native", "compiled", "cudnn")
 Kernel = Callable[..., list[Any]]
 Stack = Callable[[Any, Any, str], list[Any]]
+# What runs in place of a kernel that a kind of loop does not have; see ``explain``, ``select`` and ``loop.run_steps``.
+_INSTEAD: dict[str, dict[str, str]] = {
+    "layer": {},
+    "lstm": {"cudnn": "native"},
+    "steps": {"cudnn": "portable", "native": "portable", "compiled_if_small": "compiled"},
+}
 
 
 def problem(kernel: str) -> str:
@@ -65,17 +71,30 @@ def runnable() -> list[str]:
     return [kernel for kernel in KERNELS if not problem(kernel)]
 
 
-def explain(kernel: str) -> str:
-    """Return which kernel runs for a layer with this setting, and why."""
+def explain(kernel: str, loop: str = "layer", *, in_training: bool = True) -> str:
+    """Return which kernel runs for a layer with this setting, and why.
+
+    Args:
+        kernel: A name of ``KERNELS``.
+        loop: ``layer`` is an LSTM layer that calls ``lstm``. ``lstm`` is an LSTM's cells whose inputs are projected
+            before the kernel is picked, and ``steps`` cells of another kind, which ``loop.run_steps`` runs.
+        in_training: Whether training counts; else what predictions run.
+    """
+    instead = _INSTEAD[loop]
     if kernel != "auto":
-        return f"{kernel}: asked for"
+        runs = instead.get(kernel, kernel)
+        return f"{kernel}: asked for" if runs == kernel else f"{runs}: {kernel} was asked for, which has no such cells"
+    picked = _automatic(training=None)
     reasons = {
-        "portable": f"portable: Keras runs on {keras.config.backend()}",
-        "cudnn": "cudnn: TensorFlow sees a GPU",
-        "native": "native: this TensorFlow cannot compile with XLA",
+        "portable": f"Keras runs on {keras.config.backend()}",
+        "cudnn": "TensorFlow sees a GPU" + (", and cuDNN's kernel cannot run these cells" if instead else ""),
+        "native": "this TensorFlow cannot compile with XLA",
     }
-    by_batch = "compiled in training and for small batches, native for larger predictions: there is no GPU"
-    return reasons.get(_automatic(training=None), by_batch)
+    runs = instead.get(picked, picked)
+    if runs == "compiled_if_small":
+        runs = "compiled in training and for small batches" if in_training else "compiled for small batches"
+        runs += ", native for larger predictions"
+    return f"{runs}: {reasons.get(picked, 'there is no GPU')}"
 
 
 def run_on_inputs(inputs: list[Any], lengths: Any, directions: list[Any], start: list[tuple[Any, Any]]) -> list[Any]:
