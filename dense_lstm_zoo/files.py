@@ -11,11 +11,12 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from dense_lstm_zoo import in_place, leftovers
+from dense_lstm_zoo import in_place, leftovers, output_files
 
 
 def sha256(path: Path) -> str:
@@ -241,16 +242,26 @@ def _exchange(new: Path, old: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
-    """Give a file to write to; it gets the name ``path`` when the block ends well."""
+    """Give a file to write to; it gets the name ``path`` when the block ends well.
+
+    A link stays, and what it names is written. What is not a regular file, such as a pipe or /dev/null, is written to.
+    """
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
+    if output_files.is_stream(path):
+        with output_files.open_stream(path, mode) as file:
+            yield file
+        return
+    path = output_files.followed(path)
     path.absolute().parent.mkdir(parents=True, exist_ok=True)
     leftovers.sweep(path)
     part, handle = leftovers.new_file(path)
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
     try:
         with os.fdopen(handle, mode, **text) as file:
+            if path.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -1,0 +1,99 @@
+"""Files that a user names for output: what is there is not replaced unasked, links are followed, devices stay."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Literal
+
+Mode = Literal["w", "wb"]
+
+
+def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
+    """Return ``path`` if a file can be written there, else say before any work why not.
+
+    Raises:
+        FileExistsError: A file is there and ``overwrite`` is False. What can be written to without being replaced, such
+            as a pipe or /dev/null, may be there.
+        IsADirectoryError: It is a folder.
+        NotADirectoryError: A parent of it is a file.
+        PermissionError: It, or its nearest existing parent, cannot be written.
+    """
+    path = Path(path)
+    if is_stream(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionError(f"{path} cannot be written: no permission.")
+        return path
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file.")
+    target = followed(path)
+    if target.exists() and not overwrite:
+        link = "" if target == path.absolute() else f" (as {target})"
+        raise FileExistsError(
+            f"{path} is there already{link}; name another file, or ask to overwrite it (--overwrite)."
+        )
+    parent = target.parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise NotADirectoryError(f"{path} cannot be written: {parent} is a file.")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission to write in {parent}.")
+    return path
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a path is written through: a device, a pipe, an open file of this process (/dev/stdout)."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextlib.contextmanager
+def open_stream(path: Path, mode: Mode) -> Iterator[IO[Any]]:
+    """Open what ``is_stream`` says is one; what is written goes into it and takes the place of nothing."""
+    text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
+    descriptor = _descriptor(path)
+    try:
+        # O_CREAT is left out: were a pipe gone by now, a file would come of it.
+        handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
+        with os.fdopen(handle, mode, **text) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise type(error)(error.errno, f"{path} could not be written: {error.strerror}") from error
+
+
+def followed(path: Path) -> Path:
+    """Return the file that a path stands for: a link's target, which may not be there yet.
+
+    Raises:
+        OSError: A link that leads back to itself.
+    """
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise OSError(f"{path} is a link that leads back to itself.") from None
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of the open file that a path names, such as 1 for /dev/stdout, which may be a regular file."""
+    path = path.absolute()
+    for _ in range(40):
+        folder = os.path.realpath(path.parent)
+        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
