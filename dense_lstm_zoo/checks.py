@@ -7,7 +7,7 @@ import difflib
 import itertools
 import math
 import numbers
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -106,14 +106,40 @@ def cell_width(shape: tuple[int | None, ...], second: str, width: int, input_dim
     return found
 
 
+def sequence(items: Any, what: str = "texts") -> None:
+    """Raise ``TypeError`` for what can be iterated over and is not a sequence of strings: iteration would mislead.
+
+    Example:
+        >>> sequence({"text": ["good"]})
+        Traceback (most recent call last):
+        TypeError: texts must be a list of strings; received a dict with the keys text. Pass one of them: texts["text"].
+    """
+    received = f"{what} must be a list of strings; received"
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"{received} one string. Write [{items[:40]!r}].")
+    kind = type(items).__name__
+    if hasattr(items, "columns") and hasattr(items, "__getitem__"):  # of pandas, polars, pyarrow, ...
+        columns = [str(name) for name in getattr(items, "column_names", items.columns)]
+        example = f'Pass one of them: df["{columns[0] if columns else "text"}"].'
+        raise TypeError(f"{received} a {kind} with the columns {', '.join(columns):.200}. {example}")
+    if isinstance(items, Mapping):
+        keys = [str(key) for key in itertools.islice(items, 5)]
+        example = f'Pass one of them: {what}["{keys[0] if keys else "text"}"].'
+        raise TypeError(f"{received} a {kind} with the keys {', '.join(keys):.200}. {example}")
+    if not isinstance(items, Iterable) or getattr(items, "ndim", 1) == 0:
+        raise TypeError(f"{received} {items!r:.80} ({kind}).")
+    if getattr(items, "ndim", 1) > 1:
+        shape = tuple(getattr(items, "shape", ()))
+        raise TypeError(f"{received} a {kind} of shape {shape}. Pass one column of it.")
+
+
 def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[list[Any]]:
     """Yield items in lists of ``size``, as they come.
 
     Raises:
-        TypeError: A single string in place of a sequence of them.
+        TypeError: What is not a sequence of items, such as a single string or a table.
     """
-    if isinstance(items, (str, bytes)):
-        raise TypeError(f"{what} must be a list of strings; received one string. Write [{items[:40]!r}].")
+    sequence(items, what)
     items = iter(items)
     while chunk := list(itertools.islice(items, size)):
         yield chunk
@@ -123,13 +149,24 @@ def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
     """Yield texts, checked, in lists of ``size``, as they come.
 
     Raises:
-        TypeError: A single string in place of a sequence, or an item that is no string.
+        TypeError: What is not a sequence of strings, or an item that is not a string; the message names its place.
     """
+    seen = 0
     for chunk in chunks(texts, size):
-        for text in chunk:
+        for number, text in enumerate(chunk, start=seen):
             if not isinstance(text, (str, bytes)):
-                raise TypeError(f"texts must hold strings; received {text!r} ({type(text).__name__}).")
+                raise TypeError(not_text("texts", number, text))
+        seen += len(chunk)
         yield chunk
+
+
+def not_text(what: str, number: int, item: Any) -> str:
+    """Return the message for an item that is not a string: None and NaN are how tables have a missing one."""
+    missing = item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
+    advice = ' Leave it out (dropna), or make it an empty text (fillna("")).' if missing else ""
+    kind = "is missing" if missing else "is not a string"
+    received = f"{item!r:.80} ({type(item).__name__})"
+    return f"{what} must hold strings; item {number}, counted from 0, {kind}: {received}.{advice}"
 
 
 def difference(found: Any, asked: Any, name: str = "") -> str:

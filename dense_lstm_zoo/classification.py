@@ -68,23 +68,23 @@ class ClassificationBundle(Bundle):
             One ``Prediction`` a text, in order.
 
         Raises:
-            TypeError: A single string in place of a sequence, or an item that is no string.
+            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
+                such as None; the message names its place.
         """
         return list(self.predict_stream(texts))
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction a text, in order."""
         for chunk in checks.text_chunks(texts, _CHUNK):
-            for text, row in zip(chunk, self.probabilities(chunk), strict=True):
+            for text, row in zip(chunk, _softmax(self._logits(chunk)), strict=True):
                 best = int(np.argmax(row))
                 by_label = dict(zip(self.labels, row.tolist(), strict=True))
                 yield Prediction(text, self.labels[best], float(row[best]), by_label)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities (texts, classes) of raw texts."""
-        logits = self._logits(texts)
-        exp = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return exp / exp.sum(axis=1, keepdims=True)
+        """Return the probabilities (texts, classes) of raw texts; raises as ``predict`` does."""
+        found = [_softmax(self._logits(chunk)) for chunk in checks.text_chunks(texts, _CHUNK)]
+        return np.concatenate(found) if found else np.empty((0, len(self.labels)), np.float32)
 
     def explain(self, text: str) -> Explanation:
         """Tell which words moved the prediction of a text, and which its pooling looked at, layer by layer.
@@ -175,3 +175,8 @@ class ClassificationBundle(Bundle):
         from dense_lstm_zoo.export import export_classifier
 
         return export_classifier(self, path, overwrite=overwrite)
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    exp = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exp / exp.sum(axis=1, keepdims=True)

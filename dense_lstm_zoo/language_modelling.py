@@ -95,7 +95,8 @@ class LanguageModelBundle(Bundle):
             texts: A sequence of strings.
 
         Raises:
-            TypeError: A single string in place of a sequence, or an item that is no string.
+            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
+                such as None; the message names its place.
         """
         return list(self.score_stream(texts))
 

@@ -93,18 +93,21 @@ class TaggingBundle(Bundle):
                 as they are.
 
         Raises:
-            TypeError: A single string in place of a sequence, or an item that is neither string nor list of strings.
+            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is neither
+                string nor list of strings, such as None; the message names its place.
         """
         return list(self.predict_stream(sentences))
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come, in constant memory: one ``TaggedSentence`` each, in order."""
+        seen = 0
         for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
-            tokens = self._tokens(chunk)
+            tokens = self._tokens(chunk, seen)
+            seen += len(chunk)
             for words, (tags, shares) in zip(tokens, self._tags(tokens), strict=True):
                 yield TaggedSentence(words, [self.labels[i] for i in tags], shares.tolist())
 
-    def _tokens(self, sentences: list[Any]) -> list[list[str]]:
+    def _tokens(self, sentences: list[Any], seen: int = 0) -> list[list[str]]:
         raw = [i for i, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
         found: list[list[str]] = [[]] * len(sentences)
         if raw:
@@ -113,10 +116,11 @@ class TaggingBundle(Bundle):
             split = self.tokenizer(to_bytes([sentences[i] for i in raw])).to_list()
             for i, tokens in zip(raw, split, strict=True):
                 found[i] = [token.decode() for token in tokens]
-        for i in set(range(len(sentences))).difference(raw):
+        for i in sorted(set(range(len(sentences))).difference(raw)):
             sentence = sentences[i]
             if not isinstance(sentence, Sequence) or not all(isinstance(token, str) for token in sentence):
-                raise TypeError(f"sentences must be strings or lists of strings; received {sentence!r:.80}.")
+                message = checks.not_text("sentences", seen + i, sentence)
+                raise TypeError(message.replace("hold strings", "be strings or lists of strings"))
             found[i] = list(sentence)
         return found
 

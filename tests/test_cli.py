@@ -179,7 +179,7 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
             ["explain", "run", "good", "--outptu=a.png"],
             "of dense-lstm-zoo explain: '--outptu'. Did you mean '--output'",
         ),
-        (["explain", "run", "good", "--picture", "a.png"], "'--picture'. Accepted: --help, --output.\n"),
+        (["explain", "run", "good", "--picture", "a.png"], "'--picture'. Accepted: --help, --output, --overwrite.\n"),
         (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
         (["explain", "run", "so", "good"], "has no place for 'good'; a text of several words wants quotation marks"),
     ],

@@ -1,3 +1,4 @@
+import gzip
 import re
 
 import pytest
@@ -239,3 +240,49 @@ def test_a_json_line_that_is_no_object_is_named(write, line):
 )
 def test_json_values_of_the_wrong_kind_are_named(write, row, message):
     fails(message, "jsonl", write([{"text": "a", "label": 0}, row]))
+
+
+def test_a_packed_table_is_unpacked_and_a_damaged_one_told(write):
+    packed = gzip.compress(b"text,label\na,0\nb,1\n")
+    assert read_csv(write(packed, "train.csv.gz")).train.texts == ["a", "b"]
+    fails("truncated or damaged gzip", "csv", write(packed[:-6], "train.csv.gz"))
+
+
+@pytest.mark.parametrize(("kind", "comma"), [("csv", ","), ("tsv", "\t")])
+def test_the_apostrophe_before_a_formula_goes_and_other_apostrophes_stay(write, kind, comma):
+    rows = [("'=text", "label"), ("'=1+1", "'-x"), ("''=1", "'+"), ("'t is fine", "'b'"), ("-1", "-1")]
+    path = write("".join(comma.join(row) + "\n" for row in rows))
+    corpus = read_table_corpus(kind, train_file=path, text_column="=text")
+    assert corpus.train.texts == ["=1+1", "'=1", "'t is fine", "-1"]
+    assert named_labels(corpus, corpus.train) == ["-x", "+", "'b'", "-1"]
+
+
+def test_a_label_of_five_thousand_digits_is_named_by_its_row(write):
+    label = "9" * 5000
+    fails(r"1 row \(row 3\) with a label longer than 1,000 characters", "csv", write(f"text,label\na,1\nb,{label}\n"))
+    content = f'{{"text": "a", "label": 1}}\n{{"text": "b", "label": {label}}}\n'
+    fails("line 2 holds a number of more than 4,300 digits; write it as a string", "jsonl", write(content))
+    fails(
+        r"1 row \(row 2\) with a label longer than",
+        "jsonl",
+        write([{"text": "a", "label": 1}, {"text": "b", "label": label}]),
+    )
+    labels = ["-" + "1" * 999, "-2", "3", "1" + "0" * 998]
+    rows = "".join(f"a,{label}\n" for label in reversed(labels))
+    assert read_csv(write("text,label\n" + rows)).label_names == tuple(labels)
+
+
+def test_json_that_nests_a_thousand_deep_is_named_by_its_line(write):
+    content = '{"text": "a", "label": 0}\n{"text": ' + "[" * 100_000 + "\n"
+    fails("line 2 is JSON that nests too deep to be read", "jsonl", write(content))
+
+
+def test_a_label_with_half_a_surrogate_pair_is_named_by_its_row(write):
+    content = '{"text": "a", "label": "x"}\n{"text": "b", "label": "y\\ud800"}\n'
+    fails(r"1 row \(row 2\) with a label with half a surrogate pair.*'y\\ud800'", "jsonl", write(content))
+
+
+def test_a_corpus_remembers_its_columns(write):
+    path = write("said,mood\na,0\nb,1\n")
+    corpus = read_csv(path, text_column="said", label_column="mood")
+    assert corpus.columns == {"text_column": "said", "label_column": "mood"}

@@ -1,5 +1,6 @@
 """A trained tagger: what a run leaves, sentences and token lists, scores, spans, the same served, interruption."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -279,9 +280,7 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
         "0.01",
     ]
     run = tmp_path / "run"
-    status, _, err = output_of(
-        capsys, "train", "bilstm_tagger", "--dataset", "columns", *files, "--run-dir", run, *size, "--epochs", "1"
-    )
+    status, _, err = output_of(capsys, "train", "bilstm_tagger", *files, "--run-dir", run, *size, "--epochs", "1")
     assert (status, err) == (0, "")
     bundle = zoo.load(run)
     (raw, tokens) = bundle.predict(["The old man saw her.", ["her", "watch"]])
@@ -296,9 +295,23 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "numbered.conll", "--format", "columns", *column)
     assert out == f"1 her {tokens.tags[0]}\n2 watch {tokens.tags[1]}\n\n"
     assert (
-        "--token-column is for --format columns; the format is text"
+        "--token-column is for input in columns; the input is text"
         in output_of(capsys, "predict", run, "her", *column)[2]
     )
+    (tmp_path / "numbered").write_text("1 her\n2 watch\n")
+    for form in ("columns", "jsonl"):  # neither the name nor --format tells what is read
+        _, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "numbered", "--format", form)
+        assert err.endswith(
+            f"could hold sentences or {form}: say so with --input-format text (a sentence a line) or "
+            f"--input-format {form}.\n"
+        )
+    told = ["--file", tmp_path / "numbered", "--input-format", "columns"]
+    assert output_of(capsys, "predict", run, *told, *column)[1] == out  # written as it is read
+    _, out, _ = output_of(capsys, "predict", run, "The old man saw her.", "--format", "columns")
+    assert out == "".join(f"{t}\t{tag}\n" for t, tag in zip(raw.tokens, raw.tags, strict=True)) + "\n"
+    (tmp_path / "in.csv").write_text("id,text\n7,The old man saw her.\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.csv")
+    assert json.loads(out) == {"id": "7", "text": "The old man saw her.", **dataclasses.asdict(raw)}
     (tmp_path / "in.conllu").write_text("# text = her\n1\ther" + "\t_" * 8 + "\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conllu", "--format", "columns")
     assert out == "# text = her\n1\ther" + "\t_" * 8 + f"\t{alone.tags[0]}\n\n"
@@ -318,17 +331,22 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     status, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
     assert (status, err.splitlines()) == (
         2,
-        ["error: Line 1 must be a JSON object with tokens or text; received '{\"words\": []}'."],
+        [
+            f"error: Unknown key for {tmp_path}/in.jsonl, line 1: 'text'. Accepted: words. Say which key has the texts "
+            "with --text-column."
+        ],
     )
     assert (
         "--format csv is not for tagging. Accepted: text, columns, jsonl."
         in output_of(capsys, "predict", run, "a", "--format", "csv")[2]
     )
     (tmp_path / "bad.txt").write_text("a X\nb\n")
-    status, out, err = output_of(capsys, "predict", run, "--file", tmp_path / "bad.txt", "--format", "columns")
-    assert (status, out, err) == (2, "", "error: Line 2: found 1 column (b), expected 2 as in line 1.\n")
-    status, _, err = output_of(
-        capsys, "train", "bilstm_tagger", "--dataset", "columns", f"--train-file={tmp_path}/bad.txt", "--run-dir", "x"
+    status, out, err = output_of(capsys, "predict", run, "--file", tmp_path / "bad.txt", "--input-format", "columns")
+    assert (status, out, err) == (
+        2,
+        "",
+        f"error: {tmp_path}/bad.txt, line 2: found 1 column (b), expected 2 as in line 1.\n",
     )
+    status, _, err = output_of(capsys, "train", "bilstm_tagger", f"--train-file={tmp_path}/bad.txt", "--run-dir", "x")
     assert status == 2
     assert "bad.txt, line 2: found 1 column" in err

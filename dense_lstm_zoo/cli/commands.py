@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import files, registry
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
-from dense_lstm_zoo.data.own_files import OWN_FILES, read_split
+from dense_lstm_zoo.data.own_files import OWN_FILES, format_of, read_split
+from dense_lstm_zoo.output_files import check_output
 
 FILE_OPTIONS = (
     "train_file",
@@ -50,7 +51,7 @@ def train(model: str, **options: Any) -> None:
     options = {name: value for name, value in options.items() if value is not None}
     if "recipe" in options:
         zoo.get_recipe(options["recipe"])
-    corpus = _corpus(corpus_options.pop("dataset"), task, corpus_options)
+    corpus = _corpus(_dataset(corpus_options.pop("dataset"), corpus_options["train_file"], task), task, corpus_options)
     import_tensorflow()
     if options.keys() & {"seeds", "folds", "only_folds"}:
         zoo.run_protocol(model, corpus, **options)
@@ -59,7 +60,7 @@ def train(model: str, **options: Any) -> None:
 
 
 def tune(
-    model: str, dataset: str, search: list[str] | None, role: str | None, worker_id: str | None, **options: Any
+    model: str, dataset: str | None, search: list[str] | None, role: str | None, worker_id: str | None, **options: Any
 ) -> None:
     """Run a sweep, or be the chief or a worker of one."""
     from dense_lstm_zoo.tuning.space import parse_space
@@ -69,6 +70,7 @@ def tune(
     if worker_id and role != "worker":
         raise ValueError("--worker-id is for --role worker.")
 
+    dataset = _dataset(dataset, options["train_file"], registry.entry(model).task)
     data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
     options = {name: value for name, value in options.items() if value is not None}
     if search:
@@ -90,8 +92,9 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
     task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
     if own_file:
         files.existing_file(own_file)
-        form = _form(own_file, dataset, task, trained_on)
-        options = {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
+        form = format_of(own_file, OWN_FILES[task], "--dataset", dataset, otherwise=trained_on)
+        options = remembered_columns(config, form)
+        options |= {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
         name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
     else:
         corpus = _corpus(dataset or trained_on, task, file_options)
@@ -126,9 +129,9 @@ def export(bundle: str, path: str, overwrite: bool) -> None:
     print(load(bundle).export(path, overwrite=overwrite))
 
 
-def curves(bundles: list[str], output: str | None) -> None:
+def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
     """Print the best dev accuracy of runs by batches, and draw their curves."""
-    check_picture(output)
+    check_picture(output, overwrite)
     found = {}
     for bundle in bundles:
         curve = read_dev_curve(check(bundle))
@@ -145,8 +148,10 @@ def curves(bundles: list[str], output: str | None) -> None:
         plots.by_batch({"": found}, Path(output), "dev accuracy by batch")
 
 
-def bench(only: list[str] | None, quick: bool, device: str, output: str | None) -> None:
+def bench(only: list[str] | None, quick: bool, device: str, output: str | None, overwrite: bool) -> None:
     """Run the speed suite and print its rows."""
+    if output:
+        check_output(output, overwrite)
     from dense_lstm_zoo.benchmark import bench, line
 
     rows = bench(device, only, quick, report=lambda row: print(line(row), flush=True))
@@ -155,8 +160,8 @@ def bench(only: list[str] | None, quick: bool, device: str, output: str | None) 
             rows.to_csv(file, index=False)
 
 
-def check_picture(output: str | None) -> None:
-    """Raise ``ValueError`` for a picture that cannot be written."""
+def check_picture(output: str | None, overwrite: bool) -> None:
+    """Raise ``ValueError`` or ``OSError`` for a picture that cannot be written."""
     if not output:
         return
     from dense_lstm_zoo.training.report import has_matplotlib
@@ -165,16 +170,22 @@ def check_picture(output: str | None) -> None:
         raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
     if Path(output).suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
+    check_output(output, overwrite)
 
 
 def load(bundle: str, task: str | None = None) -> Bundle:
     """Load a bundle; with ``task``, one of another task is refused before TensorFlow is imported."""
-    found = read_config(bundle)["task"]
+    check_task(bundle, read_config(bundle), task)
+    import_tensorflow()
+    return zoo.load(bundle)
+
+
+def check_task(bundle: str, config: dict[str, Any], task: str | None) -> None:
+    """Raise ``ValueError`` for a bundle of another task; None accepts all."""
+    found = config["task"]
     if task not in (None, found):
         use = {"classification": "predict", "tagging": "predict", "language_model": "score, generate or next-words"}
         raise ValueError(f"{bundle} is for {found}, not for {task}: use {use[found]}.")
-    import_tensorflow()
-    return zoo.load(bundle)
 
 
 def read_config(bundle: str) -> dict[str, Any]:
@@ -196,16 +207,22 @@ def import_tensorflow() -> None:
         os.close(stderr)
 
 
-def _form(path: str, dataset: str | None, task: str, trained_on: str) -> str:
-    """Return how a file is to be read: as --dataset says, else as its name does, else as the training texts were."""
-    forms = OWN_FILES[task]
+def remembered_columns(config: dict[str, Any], form: str) -> dict[str, Any]:
+    """Return the options of a bundle's training files that say where texts, labels, tokens and tags are."""
+    columns: dict[str, Any] = config["training"].get("columns", {})
+    of_tables = form != "columns"
+    return {name: value for name, value in columns.items() if (name in ("text_column", "label_column")) == of_tables}
+
+
+def _dataset(dataset: str | None, train_file: str | None, task: str) -> str:
+    """Return the corpus's name, which for files of one's own is their format."""
     if dataset is not None:
-        return checks.one_of("--dataset", dataset, forms)
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    for form in (suffix, trained_on, *(forms if len(forms) == 1 else ())):
-        if form in forms:
-            return form
-    raise ValueError(f"{path}: say how it is written with --dataset. Accepted: {', '.join(forms)}.")
+        return dataset
+    if train_file is None:
+        raise ValueError(
+            f"Say what to train on: --train-file, or --dataset with one of {', '.join(zoo.list_corpora(task))}."
+        )
+    return format_of(train_file, OWN_FILES[task], "--dataset")
 
 
 def _corpus(dataset: str, task: str, file_options: dict[str, Any]) -> Any:

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, registry
-from dense_lstm_zoo.cli import commands, texts
+from dense_lstm_zoo.cli import commands, texts, writing
+from dense_lstm_zoo.data import records
 from dense_lstm_zoo.tuning import TUNERS
 
 
@@ -17,7 +18,7 @@ def _literal(text: str) -> Any:
     """Read 13, 0.5, true or null as JSON does; everything else is a string."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -99,13 +100,17 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
     sub.add_argument("--report", metavar="FOLDER", help="write there where the model errs: report.md and report.png")
-    _add_corpus(sub, required=False)
+    _add_corpus(sub, trains=False)
 
     sub = command(
         "predict", texts.predict, "Label raw texts, or tag their tokens.", 'predict runs/trec "Who was Galileo ?"'
     )
-    _add_texts(sub, [*texts.FORMATS, "columns"])
-    sub.add_argument("--token-column", type=int, help="columns: where the tokens are, from 0 (default: 0; CoNLL-U: 1)")
+    _add_texts(sub, [*records.TAGGER_FORMATS], [*writing.FORMATS, "columns"])
+    sub.add_argument(
+        "--token-column",
+        type=int,
+        help="columns: where the tokens are, from 0 (default: as in training, else 0; CoNLL-U: 1)",
+    )
 
     sub = command(
         "score",
@@ -113,7 +118,7 @@ def parser() -> argparse.ArgumentParser:
         "Give texts their log probability and perplexity under a language model.",
         'score runs/ptb "the market fell"',
     )
-    _add_texts(sub)
+    _add_texts(sub, records.FORMATS, writing.FORMATS)
 
     sub = command(
         "generate", texts.generate, "Go on from a prompt.", 'generate runs/ptb "the market" --temperature 0.8 --seed 1'
@@ -145,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("sentence", help="a raw sentence")
-    sub.add_argument("--output", help="also draw it, as .png, .svg or .pdf")
+    _add_output(sub, "also draw it, as .png, .svg or .pdf")
 
     sub = command(
         "explain",
@@ -155,7 +160,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("text", help="a raw text")
-    sub.add_argument("--output", help="also draw it, as .png, .svg or .pdf")
+    _add_output(sub, "also draw it, as .png, .svg or .pdf")
 
     sub = command(
         "curves",
@@ -164,7 +169,7 @@ def parser() -> argparse.ArgumentParser:
         "curves runs/di runs/dc --output curves.png",
     )
     sub.add_argument("bundles", nargs="+", metavar="bundle", help="folders that train --dev-every wrote")
-    sub.add_argument("--output", help="also draw them, as .png, .svg or .pdf")
+    _add_output(sub, "also draw them, as .png, .svg or .pdf")
 
     sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
     sub.add_argument("bundle", help="the folder that train wrote")
@@ -177,35 +182,67 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--only", nargs="+", metavar="GROUP", help="train, predict, first_step, ... (default: all)")
     sub.add_argument("--quick", action="store_true", help="minutes in place of a quarter of an hour")
     sub.add_argument("--device", default="cpu", help="cpu (default), or gpu where there is one")
-    sub.add_argument("--output", help="also write the rows to this CSV file")
+    _add_output(sub, "also write the rows to this CSV file")
     return parser
 
 
-def _add_texts(sub: argparse.ArgumentParser, formats: Sequence[str] = texts.FORMATS) -> None:
+def _add_texts(sub: argparse.ArgumentParser, readable: Sequence[str], writable: Sequence[str]) -> None:
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument(
-        "texts", nargs="*", default=[], help="texts; without any, and without --file, lines of standard input"
+        "texts", nargs="*", default=[], help="texts; without any, and without --file, what comes on standard input"
     )
-    sub.add_argument("--file", help="a file with one text a line")
-    sub.add_argument("--output", help="write here instead of to standard output")
-    columns = "; columns: of a tagger, a token a line, as in CoNLL files and CoNLL-U" if "columns" in formats else ""
-    sub.add_argument("--format", dest="form", choices=formats, default="text", help=f"default: text{columns}")
+    sub.add_argument("--file", help="a file of texts: a text a line, or a table, as its name says")
+    sub.add_argument(
+        "--input-format",
+        dest="input_form",
+        choices=readable,
+        help="how --file or standard input is written (default: as the file's name says, else text, a text a line)",
+    )
+    sub.add_argument("--text-column", help="csv, tsv, jsonl: where the texts are (default: as in training, else text)")
+    sub.add_argument("--encoding", help="of --file or standard input (default: utf-8)")
+    _add_output(sub, "write here instead of to standard output")
+    columns = "; columns: of a tagger, a token a line, as in CoNLL files and CoNLL-U" if "columns" in writable else ""
+    sub.add_argument(
+        "--format",
+        dest="form",
+        choices=writable,
+        help=f"of what is written (default: as --output's name says, else like the input){columns}",
+    )
+    sub.add_argument(
+        "--prefix",
+        help="csv, jsonl: how the names of new columns begin (default: predicted_ where the input has such names)",
+    )
+    sub.add_argument(
+        "--raw",
+        action="store_true",
+        help="csv: no apostrophe before what a spreadsheet reads as a formula; text: control characters as they are",
+    )
 
 
-def _add_corpus(sub: argparse.ArgumentParser, *, required: bool) -> None:
+def _add_output(sub: argparse.ArgumentParser, help: str) -> None:
+    sub.add_argument("--output", help=help)
+    sub.add_argument("--overwrite", action="store_true", help="replace the file that is there")
+
+
+def _add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> None:
     group = sub.add_argument_group("data")
     known = ", ".join(zoo.list_corpora())
-    default = "" if required else " (default: what the bundle was trained on; of a file, what its name says)"
-    group.add_argument("--dataset", required=required, help=f"one of: {known}{default}")
+    default = (
+        "what the name of --train-file says"
+        if trains
+        else "what the bundle was trained on; of a file, what its name says"
+    )
+    group.add_argument("--dataset", help=f"one of: {known} (default: {default})")
+    columns = " (default:" if trains else " (default: as in training, else"
     group.add_argument("--train-file", help="files of your own: the training texts")
     group.add_argument(
         "--dev-file", help="csv, tsv, jsonl, text: the dev texts (default: a tenth of the training texts)"
     )
     group.add_argument("--test-file", help="files of your own: the test texts")
-    group.add_argument("--text-column", help="csv, tsv, jsonl: the column with the texts (default: text)")
-    group.add_argument("--label-column", help="csv, tsv, jsonl: the column with the labels (default: label)")
-    group.add_argument("--token-column", type=int, help="columns: where the tokens are, from 0 (default: 0)")
-    group.add_argument("--tag-column", type=int, help="columns: where the tags are (default: -1, the last)")
+    group.add_argument("--text-column", help=f"csv, tsv, jsonl: the column with the texts{columns} text)")
+    group.add_argument("--label-column", help=f"csv, tsv, jsonl: the column with the labels{columns} label)")
+    group.add_argument("--token-column", type=int, help=f"columns: where the tokens are, from 0{columns} 0)")
+    group.add_argument("--tag-column", type=int, help=f"columns: where the tags are{columns} -1, the last)")
     group.add_argument("--encoding", help="files of your own: their encoding (default: utf-8)")
 
 
@@ -274,7 +311,7 @@ def _add_settings(sub: argparse.ArgumentParser) -> None:
         help="from this epoch on (default: the recipe's, else 1, of a language model 6)",
     )
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
-    _add_corpus(sub, required=True)
+    _add_corpus(sub, trains=True)
     group = sub.add_argument_group("words of a language model")
     group.add_argument("--num-steps", type=int, help="steps of a window (default: the recipe's, else 35)")
     group.add_argument("--max-words", type=int, help="know the most frequent words only (default: all)")

@@ -81,7 +81,7 @@ class ColumnFile:
         try:
             with (
                 self.path.open("rb") as file,
-                io.TextIOWrapper(language._unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
+                io.TextIOWrapper(language.unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
             ):
                 for number, line in enumerate(text, start=1):
                     yield number, line.rstrip("\r\n") if line.strip(_BLANK) else ""
@@ -92,7 +92,9 @@ class ColumnFile:
             raise
 
 
-def sentence_lines(lines: Iterable[str], token_column: int = 0) -> Iterator[list[tuple[str, str | None]]]:
+def sentence_lines(
+    lines: Iterable[str], token_column: int = 0, separator: str | None = None, where: str = "Line"
+) -> Iterator[list[tuple[str, str | None]]]:
     """Yield the lines of each sentence as they are, each with the token on it, or with None where there is none.
 
     Comments, multiword ranges and empty nodes of CoNLL-U, and ``-DOCSTART-``, are no tokens. Lines are CoNLL-U if the
@@ -101,6 +103,8 @@ def sentence_lines(lines: Iterable[str], token_column: int = 0) -> Iterator[list
     Args:
         lines: Lines of a file in columns, of which a sentence at a time is held.
         token_column: The column of the tokens, from 0, or from the end below 0. In CoNLL-U, the default is FORM (1).
+        separator: As in ``ColumnFile``.
+        where: How errors begin, before the line's number.
 
     Raises:
         ValueError: On iteration, with the line: too few columns, uneven rows, or what is not CoNLL-U in such lines.
@@ -113,10 +117,10 @@ def sentence_lines(lines: Iterable[str], token_column: int = 0) -> Iterator[list
     beginning = _beginning(numbered)
     is_conllu = _is_conllu(beginning)
     column = token_column or (FORM if is_conllu else 0)
-    for sentence in _sentences(itertools.chain(beginning, numbered), is_conllu, None, "Line"):
+    for sentence in _sentences(itertools.chain(beginning, numbered), is_conllu, separator, where):
         for number, _, cells in sentence:
             if cells and not -len(cells) <= column < len(cells):
-                raise ValueError(f"Line {number}: found {describe(cells)}, in which there is no column {column}.")
+                raise ValueError(f"{where} {number}: found {describe(cells)}, in which there is no column {column}.")
         yield [(line, cells[column] if cells else None) for _, line, cells in sentence]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from dense_lstm_zoo import checks
 
@@ -16,6 +17,7 @@ class Split:
     labels: list[int]
 
     def __post_init__(self) -> None:
+        checks.sequence(self.texts)
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
 
@@ -25,13 +27,17 @@ class Split:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A labelled corpus; ``dev`` and ``test`` are None where it comes without them."""
+    """A labelled corpus; ``dev`` and ``test`` are None where it comes without them.
+
+    ``columns`` are the options that say where a file of one's own has its texts and labels: bundles remember them.
+    """
 
     name: str
     label_names: tuple[str, ...]
     train: Split
     dev: Split | None
     test: Split | None
+    columns: Any = field(default_factory=dict, kw_only=True)
 
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}

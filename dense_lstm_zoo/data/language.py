@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from dense_lstm_zoo import checks, files
 
@@ -90,7 +90,7 @@ class TextFile:
         try:
             with (
                 self.path.open("rb") as file,
-                io.TextIOWrapper(_unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
+                io.TextIOWrapper(unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
             ):
                 for line in text:
                     if stripped := line.strip():
@@ -108,7 +108,7 @@ class TextFile:
         """Return the number of the line, which blocks hide from the reader of lines."""
         decoder, number = codecs.getincrementaldecoder(checks.encoding(self.encoding))(), 1
         with self.path.open("rb") as file:
-            stream = _unpacked(file)
+            stream = unpacked(file)
             try:
                 while block := stream.read(_BLOCK):
                     number += decoder.decode(block).count("\n")
@@ -118,7 +118,8 @@ class TextFile:
         return number
 
 
-def _unpacked(file: io.BufferedReader) -> BinaryIO:
+def unpacked(file: Any) -> BinaryIO:
+    """Return what a buffered stream of bytes holds: unpacked where it is compressed with gzip."""
     return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file  # type: ignore[return-value]
 
 

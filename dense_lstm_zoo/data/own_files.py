@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import language, tables, tagging_files
 
-# Formats by task.
+# Formats to train on and to be scored on, by task.
 OWN_FILES = {"classification": tables.FORMATS, "language_model": ("text",), "tagging": ("columns",)}
+# Formats by what a file's name ends in, without .gz.
+_ENDINGS = {
+    **{form: form for form in tables.FORMATS},
+    **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text"},
+    **dict.fromkeys(("conll", "conllu", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
+}
+# What none of the readers reads; taken for lines of text, all of it would be.
+_FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
+
+
+def format_of(
+    path: str | Path, accepted: Sequence[str], option: str, asked: str | None = None, *, otherwise: str | None = None
+) -> str:
+    """Return the format of a file: the one asked for, else what its name says, else a default.
+
+    Args:
+        path: The file, whose name alone matters. ".txt" says little: many tables have it.
+        accepted: The formats that can be read, or written.
+        option: How a user asks for one, such as "--dataset".
+        asked: What the user asked for.
+        otherwise: The format of a file whose name does not say; not needed where only one is accepted.
+
+    Raises:
+        ValueError: A format that is not accepted, or a name that does not say.
+
+    Example:
+        >>> format_of("reviews.csv.gz", tables.FORMATS, "--dataset")
+        'csv'
+    """
+    if asked is not None:
+        return str(checks.one_of(option, asked, accepted))
+    name = Path(path).name.lower().removesuffix(".gz")
+    ending = name.rpartition(".")[2] if "." in name else ""
+    form = _ENDINGS.get(ending)
+    if form is not None and form in accepted:
+        return form
+    choice = f"Accepted: {', '.join(accepted)}."
+    if form not in (None, "text") or ending in _FOREIGN:
+        raise ValueError(
+            f"{path} is {form or ending} by its name. If it is not, say what it is with {option}. {choice}"
+        )
+    only = accepted[0] if len(accepted) == 1 else None
+    if (default := only or otherwise) not in accepted:
+        raise ValueError(f"{path}: say how it is written with {option}. {choice}")
+    return str(default)
 
 
 def read_corpus(form: str, **options: Any) -> Any:

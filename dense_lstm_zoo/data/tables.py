@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
+import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.data.cells import has_surrogate, unmark_formula
 from dense_lstm_zoo.data.corpus import Corpus, Split
+from dense_lstm_zoo.data.language import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
+_LONGEST_LABEL = 1000  # characters; what is longer is a text, or damage
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,8 @@ def read_table_corpus(
     """Read a corpus from one to three files of your own.
 
     Texts and labels are taken as written: "NA" is a text, "1" and "1.0" are two labels (only the spaces around a label
-    go). Labels are sorted, by value if all of them are integers.
+    go, and in csv and tsv the apostrophe that keeps a spreadsheet from reading a cell as a formula: ``'=1``, ``'-x``).
+    Labels are sorted, by value if all of them are integers.
 
     Args:
         kind: "csv" (quoted cells may hold commas and line breaks), "tsv" (no quoting: a quotation mark is a character
@@ -56,8 +64,9 @@ def read_table_corpus(
 
     Raises:
         FileNotFoundError: If a file does not exist; the message names similar files in the same folder.
-        ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, has fewer than two
-            labels in training, or has a label in dev or test that training has not. The message names file and rows.
+        ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, a label that is
+            longer than 1,000 characters or cannot be encoded, fewer than two labels in training, or a label in dev or
+            test that training has not. The message names file and rows.
 
     Example:
         >>> import pathlib, tempfile
@@ -85,7 +94,8 @@ def read_table_corpus(
                 f"{label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
             )
     splits = {part: _split(table, label_names) for part, table in tables.items()}
-    return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"))
+    columns = {"text_column": text_column, "label_column": label_column}
+    return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=columns)
 
 
 def read_table(
@@ -134,7 +144,11 @@ _Parse = Callable[[str, Path, str, str, str], _Table]
 
 
 def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: str, label_column: str) -> _Table:
-    content = path.read_bytes()
+    try:
+        with path.open("rb") as file:
+            content = unpacked(file).read()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
     try:
         text = content.decode(codec)
     except UnicodeDecodeError as error:
@@ -153,6 +167,14 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
         empty = [number for number, cell in zip(table.numbers, cells, strict=True) if not cell.strip()]
         if empty:
             raise ValueError(f"{path}: {_rows(empty)} with an empty {what}. Fill them in or take them out.")
+    for wrong, is_wrong in (
+        (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
+        ("with half a surrogate pair in it, which no file can hold", has_surrogate),
+    ):
+        if bad := {label for label in set(table.labels) if is_wrong(label)}:
+            rows = [number for number, label in zip(table.numbers, table.labels, strict=True) if label in bad]
+            label = table.labels[table.numbers.index(rows[0])]
+            raise ValueError(f"{path}: {_rows(rows)} with a label {wrong}, the first of them {label!a:.60}.")
     return table
 
 
@@ -176,6 +198,7 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
     except pd.errors.ParserError as error:
         raise ValueError(f"{path}: {_parser_message(str(error), kind)}") from error
     header, *rows = frame.to_numpy().tolist()
+    header = list(map(unmark_formula, header))
     for column in (text_column, label_column):
         if column not in header:
             raise checks.unknown_name(f"column for {path}:", column, header)
@@ -187,8 +210,8 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
     return _Table(
         path,
         [number for number, _ in filled],
-        [row[text_at] for _, row in filled],
-        [row[label_at].strip() for _, row in filled],
+        [unmark_formula(row[text_at]) for _, row in filled],
+        [unmark_formula(row[label_at]).strip() for _, row in filled],
     )
 
 
@@ -209,14 +232,7 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
         if not line.strip():
             continue
         where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.") from error
-        if not isinstance(row, dict):
-            raise ValueError(
-                f"{where} must be a JSON object with {text_column!r} and {label_column!r}; found {row!r:.80}."
-            )
+        row = parse_json_object(line, where, f"{text_column!r} and {label_column!r}")
         for column in (text_column, label_column):
             if column not in row:
                 raise checks.unknown_name(f"column for {where}:", column, row)
@@ -232,6 +248,31 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
     return table
 
 
+def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
+    """Return the object that a line of JSON holds.
+
+    Args:
+        line: The line.
+        where: How the error begins, such as "reviews.jsonl, line 3".
+        needs: What the object must have, for the error.
+
+    Raises:
+        ValueError: Not JSON, not an object, nested too deep for Python, or a number with too many digits for it.
+    """
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.") from error
+    except RecursionError:
+        raise ValueError(f"{where} is JSON that nests too deep to be read; expected an object with {needs}.") from None
+    except ValueError:  # Python's limit of digits
+        most = f"{sys.get_int_max_str_digits():,}"
+        raise ValueError(f"{where} holds a number of more than {most} digits; write it as a string.") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"{where} must be a JSON object with {needs}; found {row!r:.80}.")
+    return row
+
+
 def _rows(numbers: list[int]) -> str:
     first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     return f"{len(numbers)} row{'s' if len(numbers) > 1 else ''} (row {first})"
@@ -239,5 +280,5 @@ def _rows(numbers: list[int]) -> str:
 
 def _sorted_labels(labels: set[str]) -> tuple[str, ...]:
     if all(re.fullmatch(r"[+-]?[0-9]+", label) for label in labels):
-        return tuple(sorted(labels, key=lambda label: (int(label), label)))
+        return tuple(sorted(labels, key=lambda label: (int(label), label)))  # far below Python's limit of digits
     return tuple(sorted(labels))

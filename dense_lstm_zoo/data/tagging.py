@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from dense_lstm_zoo import checks
 
@@ -55,6 +56,8 @@ class TaggedSplit:
 class TaggingCorpus:
     """Sentences to train a tagger on; ``dev`` and ``test`` are None where there is none.
 
+    ``columns`` are the options that say where a file of one's own has its tokens and tags: bundles remember them.
+
     Example:
         >>> train = TaggedSplit([["Dogs", "bark"], ["Go"]], [["NOUN", "VERB"], ["VERB"]])
         >>> print(TaggingCorpus("mine", train, dev=None, test=TaggedSplit([["Stop"]], [["VERB"]])))
@@ -65,6 +68,7 @@ class TaggingCorpus:
     train: TaggedSplit
     dev: TaggedSplit | None
     test: TaggedSplit | None
+    columns: Any = field(default_factory=dict, kw_only=True)
 
     @functools.cached_property
     def tag_names(self) -> tuple[str, ...]:

@@ -140,7 +140,8 @@ def read_column_files(
         if len(parts["train"]) < 2:
             raise ValueError(f"{train_file} has one sentence, of which none can be held out: name a dev_file.")
         parts["train"], parts["dev"] = _hold_out(parts["train"])
-    return TaggingCorpus(name, parts["train"], parts["dev"], parts.get("test"))
+    columns = {**options, **({} if separator is None else {"separator": separator})}
+    return TaggingCorpus(name, parts["train"], parts["dev"], parts.get("test"), columns=columns)
 
 
 def _hold_out(train: TaggedSplit) -> tuple[TaggedSplit, TaggedSplit]:

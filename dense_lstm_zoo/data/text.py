@@ -9,6 +9,8 @@ import keras
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from dense_lstm_zoo import checks
+
 # Places that must not be split are marked with private-use characters, which text itself never keeps, and restored
 # at the end: the regular expressions (RE2) have no look-ahead.
 _COMMA, _COLON, _DOT, _QUOTE = "\ue000", "\ue001", "\ue002", "\ue003"
@@ -114,5 +116,18 @@ def fold(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
-    """Return texts in UTF-8; half a surrogate pair, which a ``str`` can hold and UTF-8 cannot, becomes ``?``."""
-    return [text if isinstance(text, bytes) else text.encode("utf-8", "replace") for text in texts]
+    """Return texts in UTF-8; half a surrogate pair, which a ``str`` can hold and UTF-8 cannot, becomes ``?``.
+
+    Raises:
+        TypeError: What is not a sequence of strings, or an item that is not a string; the message names its place.
+    """
+    checks.sequence(texts)
+    return [_to_bytes(number, text) for number, text in enumerate(texts)]
+
+
+def _to_bytes(number: int, text: Any) -> bytes:
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(checks.not_text("texts", number, text))
+    return text.encode("utf-8", "replace")

@@ -60,6 +60,7 @@ class ClassificationJob(WordVectorJob):
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 **self.vector_config(),
+                **({"columns": self.corpus.columns} if self.corpus.columns else {}),
                 **({} if self.dev_every is None else {"dev_every": self.dev_every}),
             },
         }

@@ -57,6 +57,7 @@ class TaggingJob(WordVectorJob):
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 "min_tag_count": self.min_tag_count,
                 **self.vector_config(),
+                **({"columns": self.corpus.columns} if self.corpus.columns else {}),
             },
         }
 

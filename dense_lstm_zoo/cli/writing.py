@@ -1,0 +1,148 @@
+"""How predictions are written: a line of text, a row of a table or a JSON object each, or columns with tags."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import IO, Any
+
+from dense_lstm_zoo.data.cells import escape_controls, escape_json, mark_formula
+from dense_lstm_zoo.data.records import Record, Source
+
+FORMATS = ("text", "csv", "jsonl")
+TAGGER_FORMATS = ("text", "columns", "jsonl")
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What becomes of one prediction in each format.
+
+    Args:
+        columns: The names of what ``row`` returns.
+        line: Prediction to the strings that a line of text joins with tabs.
+        row: Prediction to cells; numbers as strings with their digits.
+        fields: Prediction to the keys that a JSON object gains.
+    """
+
+    columns: list[str]
+    line: Callable[[Any], list[str]]
+    row: Callable[[Any], list[str]]
+    fields: Callable[[Any], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How predictions are written.
+
+    Args:
+        form: One of ``FORMATS`` or ``TAGGER_FORMATS``.
+        prefix: What the names of new columns begin with; None: nothing, or "predicted_" where the input has such
+            columns already.
+        raw: Whether formulas in csv and control characters in text stay as they are.
+    """
+
+    form: str
+    prefix: str | None = None
+    raw: bool = False
+
+
+def write(target: IO[str], options: Options, source: Source, predict: Callable[..., Any], shapes: Shapes) -> None:
+    """Write what ``predict`` makes of the texts of a source, beside the rows that they came in, item by item."""
+    beside, texts = itertools.tee(source.records)
+    pairs = zip(beside, predict(record.text for record in texts), strict=True)
+    writers = {"text": _write_text, "csv": _write_csv, "jsonl": _write_json, "columns": _write_columns}
+    writers[options.form](target, options, source, pairs, shapes)
+
+
+_Pairs = Iterable[tuple[Record, Any]]
+
+
+def _write_text(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    escape = _as_is if options.raw else escape_controls
+    for _, found in pairs:
+        target.write("\t".join(map(escape, shapes.line(found))) + "\n")
+
+
+def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    writer, mark = csv.writer(target, lineterminator="\n"), _as_is if options.raw else mark_formula
+    pairs = iter(pairs)
+    first = next(pairs, None)
+    names = source.names if first is None else first[0].names
+    writer.writerow([mark(_cell(name)) for name in [*names, *_new_names(names, shapes.columns, options, first)]])
+    for record, found in itertools.chain([] if first is None else [first], pairs):
+        cells = record.cells
+        if record.names is not names and record.names != names:
+            given = dict(zip(record.names, record.cells, strict=True))
+            if extra := [name for name in given if name not in names]:
+                raise ValueError(
+                    f"{record.where} has the key {extra[0]!r}, which the first line has not; csv has the columns of "
+                    "the first line. Write --format jsonl."
+                )
+            cells = [given.get(name, "") for name in names]
+        writer.writerow([mark(_cell(cell)) for cell in [*cells, *shapes.row(found)]])
+
+
+def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    new: dict[str, str] = {}
+    for number, (record, found) in enumerate(pairs):
+        fields = shapes.fields(found)
+        if number == 0:
+            new = dict(zip(fields, _new_names(record.names, list(fields), options, (record, found)), strict=True))
+        item = dict(zip(record.names, record.cells, strict=True))
+        if len(item) < len(record.names):
+            twice = next(name for name in record.names if record.names.count(name) > 1)
+            raise ValueError(f"{record.where}: two columns are named {twice!r}, which jsonl cannot hold. Use csv.")
+        for name, value in fields.items():
+            if new[name] in item and item[new[name]] != value:
+                raise _taken(record, new[name])
+            item[new[name]] = value
+        target.write(escape_json(json.dumps(item, ensure_ascii=False)) + "\n")
+
+
+def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
+    """Write the lines as they were, with the tag behind each that has a token."""
+    for record, found in pairs:
+        lines = record.lines
+        if lines is None:
+            broken = next((token for token in found.tokens if not token or len(token.split()) != 1), None)
+            if broken is not None:
+                raise ValueError(f"{record.where}: columns cannot hold the token {broken!r}. Write --format jsonl.")
+            lines = [(token, token) for token in found.tokens]
+        tags = iter(found.tags)
+        separator = "\t" if record.lines is None or any("\t" in row for row, _ in lines) else " "
+        rows = [row if token is None else row.rstrip(" \t") + separator + next(tags) for row, token in lines]
+        target.write("".join(f"{row}\n" for row in [*rows, ""]))
+
+
+def _new_names(names: list[str], new: list[str], options: Options, first: tuple[Record, Any] | None) -> list[str]:
+    """Return the names of what is added, none of which the input has."""
+    prefix = options.prefix
+    # A tagger's JSON holds its tokens already.
+    taken = set(names) - {"tokens"}
+    if prefix is None:
+        prefix = "predicted_" if taken.intersection(new) else ""
+    found = [name if name == "tokens" else f"{prefix}{name}" for name in new]
+    if both := taken.intersection(found):
+        raise _taken(first[0] if first else None, sorted(both)[0])
+    return found
+
+
+def _taken(record: Record | None, name: str) -> ValueError:
+    where = record.where if record else "The input"
+    return ValueError(
+        f"{where} has {name!r} already, which would be added. Choose how the names of what is added begin, such as "
+        "--prefix new_."
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _as_is(text: str, keep: str = "") -> str:
+    return text

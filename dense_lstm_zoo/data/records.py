@@ -1,0 +1,204 @@
+"""What there is to predict, read as it comes: raw lines, tables, JSON lines and files in columns, a record each."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.columns import sentence_lines
+from dense_lstm_zoo.data.language import unpacked
+from dense_lstm_zoo.data.tables import parse_json_object
+
+FORMATS = ("text", "csv", "tsv", "jsonl")
+TAGGER_FORMATS = (*FORMATS, "columns")
+_LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters unless told otherwise
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A text, and the row that it came in.
+
+    Args:
+        text: A string, or for a tagger also a list of tokens.
+        where: Where it stands, such as "reviews.csv, row 3".
+        names: The names of the row's cells.
+        cells: The row's cells, the text among them.
+        lines: Of a file in columns, each line as it is with its token, None on lines without one.
+    """
+
+    text: str | list[str]
+    where: str
+    names: list[str] = field(default_factory=lambda: ["text"])
+    cells: list[object] = field(default_factory=list)
+    lines: list[tuple[str, str | None]] | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Records with the names of the cells that they have, where these are known before the first is read."""
+
+    records: Iterator[Record]
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a stream is read.
+
+    Args:
+        form: "text" (a text a line), "csv", "tsv", "jsonl" or, for taggers, "columns".
+        text_column: The column, or key, of the texts; None: "text", and for a tagger's JSON also "tokens".
+        token_column: columns: where the tokens are.
+        separator: columns: what stands between them; None: spaces and tabs.
+        encoding: None: UTF-8, in which lines of text may hold any bytes; tables may not.
+        tokens: Whether a text may be a list of tokens.
+    """
+
+    form: str
+    text_column: str | None = None
+    token_column: int = 0
+    separator: str | None = None
+    encoding: str | None = None
+    tokens: bool = False
+
+
+def from_texts(texts: Iterable[str]) -> Source:
+    """Return texts as they are as records."""
+    records = (Record(text, f"text {number}", cells=[text]) for number, text in enumerate(texts, start=1))
+    return Source(records, ["text"])
+
+
+def read(stream: BinaryIO, name: str, options: Options) -> Source:
+    """Return the records of a stream, which are read as they are asked for; a header is read at once.
+
+    Blank lines of tables and of JSON lines are no records; an empty cell is an empty text.
+
+    Args:
+        stream: Bytes, plain or compressed with gzip (told by their content).
+        name: What errors call it.
+        options: How it is written.
+
+    Raises:
+        ValueError: At once or on iteration, with the line or row: bytes that are not in the encoding, no such column,
+            more cells than columns, broken quotation marks, broken JSON, a text that is not a string.
+    """
+    form = options.form
+    lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
+    if form == "text":
+        return from_texts(line.rstrip("\r\n") for line in lines)
+    if form in ("csv", "tsv"):
+        return _table(lines, name, form, options.text_column or "text")
+    if form == "jsonl":
+        return Source(_json_lines(lines, name, options), [options.text_column or "text"])
+    return Source(_sentences(lines, name, options), ["text"])
+
+
+def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:
+    """Yield lines with their ends, which are line feeds alone."""
+    codec = checks.encoding("utf-8" if encoding is None else encoding)
+    if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # UTF-16 and its like
+        try:
+            yield from io.TextIOWrapper(stream, codec, errors, newline="\n")
+        except UnicodeError as error:
+            raise ValueError(f"{name} is not {encoding}: {error}. Say how it is encoded with --encoding.") from None
+        return
+    for number, line in enumerate(_unbroken(stream, name), start=1):
+        if number == 1 and encoding is None and line.startswith(_UTF_16):
+            raise ValueError(f"{name} begins with the byte order mark of UTF-16. Read it with --encoding utf-16.")
+        try:
+            yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{name}, line {number} is not {codec.removesuffix('-sig')}: byte {error.object[error.start]:#04x} "
+                f"({error.reason}). Say how it is encoded, such as --encoding latin-1."
+            ) from None
+
+
+def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    try:
+        yield from stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+
+
+def _table(lines: Iterator[str], name: str, form: str, text_column: str) -> Source:
+    csv.field_size_limit(_LONGEST_CELL)
+    dialect = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if form == "tsv" else {"strict": True}
+    rows = _rows(csv.reader(lines, **dialect), name)
+    _, header = next(rows, (1, None))
+    if header is None:
+        raise ValueError(f"{name} is empty; a table begins with a row of column names.")
+    if not any(cell.strip() for cell in header):
+        raise ValueError(f"{name}, row 1 is blank; it must hold the column names.")
+    names = list(map(unmark_formula, header))
+    if text_column not in names:
+        advice = "Say which column has the texts with --text-column."
+        raise ValueError(f"{checks.unknown_name(f'column for {name}:', text_column, names)} {advice}")
+    if names.count(text_column) > 1:
+        raise ValueError(f"{name} has {names.count(text_column)} columns named {text_column!r}.")
+    return Source(_table_records(rows, name, names, names.index(text_column), form), names)
+
+
+def _table_records(
+    rows: Iterator[tuple[int, list[str]]], name: str, names: list[str], text_at: int, form: str
+) -> Iterator[Record]:
+    for number, row in rows:
+        if not row or (len(row) == 1 and not row[0].strip() and len(names) > 1):
+            continue
+        where = f"{name}, row {number}"
+        # Spreadsheets leave out empty cells at the end of a row.
+        if len(row) > len(names) or len(row) <= text_at:
+            advice = " A cell with a comma in it needs quotation marks around it." if form == "csv" else ""
+            has = f"{len(row)} cell{'' if len(row) == 1 else 's'}"
+            raise ValueError(f"{where} has {has}; there are {len(names)} column names.{advice}")
+        cells = [*map(unmark_formula, row), *[""] * (len(names) - len(row))]
+        yield Record(cells[text_at], where, names, list(cells))
+
+
+def _rows(rows: Iterator[list[str]], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows with their numbers, from 1, as a spreadsheet counts them."""
+    for number in itertools.count(1):
+        try:
+            yield number, next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = (
+                "opens a quotation mark that is never closed" if "end of data" in str(error) else f"is broken: {error}"
+            )
+            raise ValueError(f"{name}, row {number} {reason}.") from None
+
+
+def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:
+    wanted = [options.text_column] if options.text_column else ["tokens", "text"] if options.tokens else ["text"]
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        row = parse_json_object(line, where, " or ".join(wanted))
+        key = next((key for key in wanted if key in row), None)
+        if key is None:
+            advice = "Say which key has the texts with --text-column."
+            raise ValueError(f"{checks.unknown_name(f'key for {where}:', wanted[-1], row)} {advice}")
+        text = row[key]
+        is_tokens = options.tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
+        if not (isinstance(text, str) or is_tokens):
+            what = "a string or a list of strings" if options.tokens else "a string"
+            raise ValueError(f"{where}: {key!r} must be {what}; found {text!r:.80}.")
+        yield Record(text, where, list(row), list(row.values()))
+
+
+def _sentences(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:
+    stripped = (line.rstrip("\r\n") for line in lines)
+    for sentence in sentence_lines(stripped, options.token_column, options.separator, f"{name}, line"):
+        tokens = [token for _, token in sentence if token is not None]
+        yield Record(tokens, name, [], [], sentence)

@@ -1,0 +1,131 @@
+"""What there is to predict, read from streams."""
+
+import gzip
+import io
+import json
+
+import pytest
+
+from dense_lstm_zoo.data import records
+
+
+def read(content, form, name="input", **options):
+    if isinstance(content, str):
+        content = content.encode()
+    source = records.read(io.BufferedReader(io.BytesIO(content)), name, records.Options(form, **options))
+    return source.names, [(record.text, record.cells) for record in source.records]
+
+
+def fails(match, content, form, **options):
+    with pytest.raises(ValueError, match=match):
+        read(content, form, **options)
+
+
+def test_a_table_has_a_text_in_each_row_and_keeps_the_other_cells():
+    content = 'id,text,label\n1,"good, really",up\n2,"two\nlines",down\n'
+    names, found = read(content, "csv")
+    assert names == ["id", "text", "label"]
+    assert found == [("good, really", ["1", "good, really", "up"]), ("two\nlines", ["2", "two\nlines", "down"])]
+    _, found = read('id\ttext\n1\t"a "b\n', "tsv")
+    assert found == [('"a "b', ["1", '"a "b'])]
+
+
+def test_the_text_column_is_taken_by_name():
+    assert read("question,text\nWhy ?,no\n", "csv", text_column="question")[1] == [("Why ?", ["Why ?", "no"])]
+    fails(
+        "Unknown column for input: 'txet'. Did you mean 'text'.*--text-column", "text\na\n", "csv", text_column="txet"
+    )
+    fails("has 2 columns named 'text'", "text,text\na,b\n", "csv")
+
+
+def test_blank_lines_are_no_rows_and_an_empty_text_is_one():
+    content = "id,text\n1,a\n\n2,\n   \n3,c\n\n"
+    assert [text for text, _ in read(content, "csv")[1]] == ["a", "", "c"]
+    assert read("text\na\n\nb\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]
+    assert [text for text, _ in read('\n{"text": ""}\n\n{"text": "b"}\n', "jsonl")[1]] == ["", "b"]
+
+
+def test_a_row_is_never_read_shifted():
+    fails("input, row 3 has 3 cells; there are 2 column names.*quotation marks", "id,text\n1,a\n2,b,c\n", "csv")
+    fails("input, row 4 has 1 cell; there are 2 column names", "id,text\n1,a\n\n2\n", "csv")
+    assert read("text,note\na,x\nb\n", "csv")[1] == [("a", ["a", "x"]), ("b", ["b", ""])]  # as spreadsheets write it
+    fails("row 3 has 3 cells", "id\ttext\n1\ta\n2\tb\tc\n", "tsv")
+
+
+def test_an_open_quotation_mark_is_named_by_its_row():
+    fails("row 3 opens a quotation mark that is never closed", 'text,id\na,1\n"b,2\nc,3\n', "csv")
+    fails("row 2 is broken", 'text,id\n"a"b,1\n', "csv")
+
+
+def test_a_cell_of_a_million_characters_is_read():
+    text = "word " * 200_000
+    assert read(f'text,id\n"{text}",1\n', "csv")[1][0][0] == text
+
+
+def test_empty_tables_are_refused_and_a_header_alone_is_a_table_without_rows():
+    fails("is empty", "", "csv")
+    fails("row 1 is blank", "\ntext\n", "csv")
+    assert read("text,label\n", "csv") == (["text", "label"], [])
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "text"])
+def test_a_byte_order_mark_is_no_part_of_anything(form):
+    content = {"jsonl": '{"text": "a"}\n', "text": "a\n"}.get(form, "text\na\n")
+    assert [text for text, _ in read(content.encode("utf-8-sig"), form)[1]] == ["a"]
+
+
+def test_other_encodings_are_read_when_named_and_told_when_not():
+    content = "text,id\ncafé,1\n"
+    assert read(content.encode("latin-1"), "csv", encoding="latin-1")[1] == [("café", ["café", "1"])]
+    assert read(content.encode("utf-16"), "csv", encoding="utf-16")[1] == [("café", ["café", "1"])]
+    fails(r"input, line 2 is not utf-8: byte 0xe9.*--encoding latin-1", content.encode("latin-1"), "csv")
+    for form in ("csv", "text"):
+        fails("byte order mark of UTF-16.*--encoding utf-16", content.encode("utf-16"), form)
+    fails("encoding must be a text encoding", content, "csv", encoding="utf-9")
+    assert read("café\n".encode("latin-1"), "text", encoding="latin-1")[1][0][0] == "café"
+    assert read("café\n".encode("latin-1"), "text")[1][0][0] == "caf\ufffd"  # any bytes are a text
+
+
+def test_packed_files_are_unpacked_and_damaged_ones_told():
+    packed = gzip.compress(b"text\na\n")
+    assert read(packed, "csv")[1] == [("a", ["a"])]
+    fails("truncated or damaged gzip", packed[:-6], "csv")
+
+
+def test_json_lines_keep_their_keys():
+    rows = [{"id": 1, "text": "a", "tags": ["x"]}, {"text": "b"}]
+    _, found = read("".join(json.dumps(row) + "\n" for row in rows), "jsonl")
+    assert found == [("a", [1, "a", ["x"]]), ("b", ["b"])]
+
+
+def test_a_taggers_json_may_hold_tokens():
+    content = '{"tokens": ["a", "b"], "text": "c"}\n{"text": "c d"}\n'
+    assert [text for text, _ in read(content, "jsonl", tokens=True)[1]] == [["a", "b"], "c d"]
+    fails("'tokens' must be a string or a list of strings", '{"tokens": [1]}\n', "jsonl", tokens=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[" * 100_000, "line 2 is JSON that nests too deep"),
+        ('{"text": "a", "n": ' + "9" * 5000 + "}", "line 2 holds a number of more than 4,300 digits"),
+        ('{"text": "a"', "line 2 is not valid JSON"),
+        ('["text"]', "line 2 must be a JSON object with text"),
+        ('{"txt": "a"}', "Unknown key for input, line 2: 'text'. Did you mean 'txt'.*--text-column"),
+        ('{"text": null}', "line 2: 'text' must be a string; found None"),
+        ('{"text": 5}', "line 2: 'text' must be a string; found 5"),
+    ],
+)
+def test_a_json_line_that_cannot_be_read_is_named(line, message):
+    fails(message, '{"text": "a"}\n' + line + "\n", "jsonl")
+
+
+def test_sentences_in_columns_are_tokens_with_their_lines():
+    source = records.read(
+        io.BufferedReader(io.BytesIO(b"Dogs X\nbark Y\n\nGo Z\n")), "in.conll", records.Options("columns", tokens=True)
+    )
+    found = list(source.records)
+    assert [record.text for record in found] == [["Dogs", "bark"], ["Go"]]
+    assert found[0].lines == [("Dogs X", "Dogs"), ("bark Y", "bark")]
+    fails("input, line 2: found 1 column", "a X\nb\n", "columns")
+    assert read("New York\tX\n", "columns", separator="\t")[1] == [(["New York"], [])]
