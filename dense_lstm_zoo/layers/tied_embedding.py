@@ -9,6 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.dropout import drop
+from dense_lstm_zoo.layers.ids import checked_ids
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -65,7 +66,7 @@ class TiedEmbedding(keras.layers.Embedding):
         table = self.embeddings
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
-        ids = ops.cast(inputs, "int32")
+        ids = checked_ids(self, inputs, self.input_dim)
         vectors = ops.take(_with_dense_gradient(table), ids, axis=0)
         vectors = ops.cast(vectors, self.compute_dtype)
         if not (training and self.dropout):

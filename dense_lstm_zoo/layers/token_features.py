@@ -12,6 +12,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.convolution import largest
 from dense_lstm_zoo.layers.dropout import drop
+from dense_lstm_zoo.layers.ids import checked_ids
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -135,7 +136,7 @@ class AffixEmbedding(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         """Look up characters."""
-        vectors = ops.take(self.table, ops.cast(inputs, "int32"), axis=0)
+        vectors = ops.take(self.table, checked_ids(self, inputs, self.num_chars), axis=0)
         batch, time = ops.shape(inputs)[:2]
         return ops.reshape(vectors, (batch, time, inputs.shape[2] * self.char_dim))
 
@@ -202,7 +203,7 @@ class CharacterCNN(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         """Convolve the characters of every word; see the class for the arguments."""
-        ids = ops.cast(inputs, "int32")
+        ids = checked_ids(self, inputs, self.num_chars)
         batch, time, width = ops.shape(ids)
         ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
         # Few words of a batch differ, and padding is one of them: each is read once, to the end of the longest.

@@ -9,6 +9,7 @@ import numpy as np
 from keras import ops
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers.ids import checked_ids
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -115,7 +116,7 @@ class WordEmbedding(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         """Look up ids."""
-        inputs = ops.cast(inputs, "int32")
+        inputs = checked_ids(self, inputs, self.vocab_size)
         num_trained = self.table.shape[0]
         trained = ops.take(
             self.table, ops.minimum(inputs, num_trained - 1) if self.num_frozen_words else inputs, axis=0
