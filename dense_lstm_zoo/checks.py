@@ -76,6 +76,30 @@ def encoding(value: Any) -> str:
     return "utf-8-sig" if codec == "utf-8" else codec
 
 
+def is_writable(text: str) -> bool:
+    """Return whether a file can hold a text, which it cannot where half of a surrogate pair is in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def writable(kind: str, texts: Iterable[str]) -> None:
+    """Raise ``ValueError`` for a text that no file can hold.
+
+    Example:
+        >>> writable("The label", ["caf\\u00e9", "\\ud800"])
+        Traceback (most recent call last):
+        ValueError: The label '\\ud800' holds half of a surrogate pair; give it in valid Unicode, which a file can hold.
+    """
+    for text in texts:
+        if not is_writable(text):
+            raise ValueError(
+                f"{kind} {text!r} holds half of a surrogate pair; give it in valid Unicode, which a file can hold."
+            )
+
+
 def num_features(layer: object, shape: tuple[int | None, ...]) -> int:
     """Return the width of what a layer over time is built for, (batch, time, features), else raise ``ValueError``."""
     if len(shape) != 3 or shape[-1] is None:

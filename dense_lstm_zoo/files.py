@@ -26,8 +26,10 @@ def sha256(path: Path) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Return JSON as this package writes it: sorted, indented, one form for one value."""
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    """Return JSON as this package writes it: sorted, indented, one form for one value, always in valid Unicode."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    # Half a surrogate pair, as in the name of a file that is not UTF-8, becomes JSON's own escape for it.
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def write_json(path: Path, value: Any) -> None:

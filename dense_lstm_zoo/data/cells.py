@@ -47,11 +47,6 @@ def escape_controls(text: str, keep: str = "") -> str:
     return _CONTROL.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
 
 
-def has_surrogate(text: str) -> bool:
-    """Return whether text holds half a surrogate pair, which no file in UTF-8 can."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def escape_json(line: str) -> str:
     """Return a line of JSON with control characters and half surrogate pairs in JSON's own notation, which reads alike.
 

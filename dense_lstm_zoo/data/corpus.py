@@ -30,6 +30,9 @@ class Corpus:
     """A labelled corpus; ``dev`` and ``test`` are None where it comes without them.
 
     ``columns`` are the options that say where a file of one's own has its texts and labels: bundles remember them.
+
+    Raises:
+        ValueError: A label that no file can hold.
     """
 
     name: str
@@ -38,6 +41,9 @@ class Corpus:
     dev: Split | None
     test: Split | None
     columns: Any = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.writable("The label", self.label_names)
 
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}

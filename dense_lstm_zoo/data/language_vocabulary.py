@@ -55,7 +55,8 @@ class LanguageVocabulary:
     def from_text(cls, source: Iterable[str], max_size: int | None = None, min_count: int = 1) -> LanguageVocabulary:
         """Take the words of a training text, most frequent first; among equals the one that occurs first.
 
-        ``<eos>`` and ``<unk>`` are in the places of their counts; ``<unk>`` comes last if the text does not hold it.
+        ``<eos>`` and ``<unk>`` are in the places of their counts; ``<unk>`` comes last if the text does not hold it. A
+        word that no file can hold, with half of a surrogate pair, is unknown.
 
         Args:
             source: Lines of the training text, nothing else; read once.
@@ -80,7 +81,11 @@ class LanguageVocabulary:
             raise ValueError("The text to take words from is empty: it has no line with text in it.")
         counts.setdefault(UNKNOWN, 0)
         ranked = sorted(counts, key=counts.__getitem__, reverse=True)
-        words = [word for word in ranked if counts[word] >= min_count and word not in (EOS, UNKNOWN)]
+        words = [
+            word
+            for word in ranked
+            if counts[word] >= min_count and word not in (EOS, UNKNOWN) and checks.is_writable(word)
+        ]
         kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
         return cls(tuple(word for word in ranked if word in kept))
 

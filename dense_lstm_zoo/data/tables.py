@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.data.cells import has_surrogate, unmark_formula
+from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.data.language import unpacked
 
@@ -169,7 +169,7 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
             raise ValueError(f"{path}: {_rows(empty)} with an empty {what}. Fill them in or take them out.")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
-        ("with half a surrogate pair in it, which no file can hold", has_surrogate),
+        ("with half a surrogate pair in it, which no file can hold", lambda label: not checks.is_writable(label)),
     ):
         if bad := {label for label in set(table.labels) if is_wrong(label)}:
             rows = [number for number, label in zip(table.numbers, table.labels, strict=True) if label in bad]

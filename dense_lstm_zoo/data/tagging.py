@@ -17,7 +17,8 @@ class TaggedSplit:
     """Sentences as lists of tokens, and for each token its tag.
 
     Raises:
-        ValueError: Other numbers of tags than of tokens, a sentence without tokens, or a ``str`` for a list of them.
+        ValueError: Other numbers of tags than of tokens, a sentence without tokens, a ``str`` for a list of them, or a
+            tag that no file can hold.
 
     Example:
         >>> split = TaggedSplit([["Dogs", "bark", "."]], [["NOUN", "VERB", "PUNCT"]])
@@ -42,6 +43,7 @@ class TaggedSplit:
                     f"Sentence {number} needs at least one token and a tag for each; received {len(tokens)} tokens "
                     f"and {len(tags)} tags."
                 )
+            checks.writable(f"Sentence {number}: the tag", tags)
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -68,6 +68,8 @@ def read_columns(
                         f"{file.path}, line {number}: found nothing in {name}={column}, expected a "
                         f"{name.removesuffix('_column')}: {describe(row)}."
                     )
+                if name == "tag_column":
+                    checks.writable(f"{file.path}, line {number}: the tag", [row[column]])
             sentences.append([sys.intern(row[column]) for _, row in rows])  # a corpus repeats itself
     if not tokens:
         raise ValueError(f"{file.path} is empty: it has no sentence, which is a line of columns for each token.")

@@ -56,7 +56,8 @@ class TaggingVocabulary:
     @classmethod
     def read(cls, path: Path, **config: Any) -> TaggingVocabulary:
         """Read what ``write`` wrote; ``config`` is all but the words."""
-        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), **config)
+        text = path.read_bytes().decode()  # a carriage return within a token stays one
+        return cls(tuple(text.split("\n")[:-1]), **config)
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def build_tagging_vocabulary(
 ) -> BuiltTaggingVocabulary:
     """Make the vocabulary of training sentences and, with a vector file, of its most frequent words.
 
-    A word is known if it occurs twice in training or has a vector: what is left stands for all unknown words, whose
-    vector is trained by it. Known words without a vector begin with a random one.
+    A word is known if it occurs twice in training or has a vector: what is left, and tokens with a line feed in them,
+    stand for all unknown words, whose vector is trained by them. Known words without a vector begin with a random one.
 
     Args:
         sentences: The tokens of the training sentences, nothing else.
@@ -98,12 +99,14 @@ def build_tagging_vocabulary(
         >>> found.vocabulary.words, found.vocabulary.chars
         (('the', 'cat'), 'atceh0248Tsw')
     """
-    tokens = Counter(token for sentence in sentences for token in sentence)
+    # Half a surrogate pair is read as "?", as in every text.
+    tokens = Counter(token.encode("utf-8", "replace").decode() for sentence in sentences for token in sentence)
     if not tokens:
         raise ValueError("A tagger needs training sentences; received none.")
     counts, characters = Counter[str](), alphabet(tokens)
     for token, count in tokens.items():
-        counts[fold(token)] += count
+        if "\n" not in token:
+            counts[fold(token)] += count
     ranked = [word for word, _ in counts.most_common()]
     if vectors is None:
         known = tuple(word for word in ranked if counts[word] > 1)
