@@ -50,6 +50,7 @@ setup(
             "pytest>=8.3",
             "pytest-xdist>=3.6",
             "hypothesis>=6.130",
+            "markdown-it-py>=3.0",  # reports as a reader's Markdown shows them
             "scikit-learn>=1.5",
             "seqeval>=1.2.2",  # spans counted by another hand than ours
         ],

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import hashlib
 import importlib
 import json
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 DEV_CURVE = "dev_curve.csv"
+# Made for people, and theirs to edit or delete: no model needs them.
+FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png"})
+# What metrics tell whatever the weights are.
+_FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
+_CHANGED = "the weights are not those that the training ended with"
 _TASKS = {
     "classification": ("dense_lstm_zoo.classification", "ClassificationBundle"),
     "language_model": ("dense_lstm_zoo.language_modelling", "LanguageModelBundle"),
@@ -41,9 +49,11 @@ class Bundle(abc.ABC):
         vocabulary: The words it knows.
         labels: Names of the classes, in the order of the logits; empty where there are none.
         metrics: Test and dev scores, parameters, seconds.
-        history: One row an epoch: losses, scores, seconds.
+        history: One row per epoch of its training: losses, scores, seconds.
         evaluation: Where it errs, of the test texts (dev texts without them); empty if it was never scored.
         dev_curve: Dev accuracy by batch, of a run with ``dev_every``.
+        scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` belong to; by default those that
+            the model has now, if there are metrics.
     """
 
     model: keras.Model
@@ -54,10 +64,15 @@ class Bundle(abc.ABC):
     history: pd.DataFrame
     evaluation: dict[str, Any] = field(default_factory=dict)
     dev_curve: pd.DataFrame | None = None
+    scored_weights: str | None = None
 
     measure: ClassVar[str]  # what an epoch is judged by
     higher_is_better: ClassVar[bool]
     read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
+
+    def __post_init__(self) -> None:
+        if self.metrics and self.scored_weights is None:
+            self.scored_weights = self.fingerprint()
 
     @property
     def network(self) -> keras.Model:
@@ -71,8 +86,32 @@ class Bundle(abc.ABC):
 
         return keras.Model(self.network.inputs, self.network.outputs)
 
+    @property
+    def _variables(self) -> list[keras.Variable]:
+        """What prediction depends on; the states that a language model carries along are not among it."""
+        return list(self.network.weights)
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of all weights, which any further training changes."""
+        import keras
+        import numpy as np
+
+        digest = hashlib.sha256()
+        for variable in self._variables:
+            value = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
+            digest.update(value.reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()
+
+    @property
+    def has_other_weights(self) -> bool:
+        """Whether the weights have changed since the bundle was scored."""
+        return self.scored_weights is not None and self.scored_weights != self.fingerprint()
+
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the bundle to the folder ``path``, whole or not at all; return the path.
+
+        The card, the report and the pictures come last, when the bundle is in its place: what cannot be made of them is
+        told in a warning. Weights that have changed since they were scored are saved without scores, with a warning.
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
@@ -80,19 +119,59 @@ class Bundle(abc.ABC):
         from dense_lstm_zoo.training import report
 
         path = Path(path)
+        shown = self._without_foreign_scores() if self.has_other_weights else self
         with files.new_folder(path, overwrite) as folder:
-            (folder / "config.json").write_text(files.to_json(self.config), encoding="utf-8")
-            (folder / "labels.json").write_text(files.to_json(self.labels), encoding="utf-8")
-            (folder / "metrics.json").write_text(files.to_json(self.metrics), encoding="utf-8")
-            (folder / "evaluation.json").write_text(files.to_json(self.evaluation), encoding="utf-8")
-            self.history.to_csv(folder / "history.csv", index=False)
-            if self.dev_curve is not None:
-                self.dev_curve.to_csv(folder / DEV_CURVE, index=False)
-            self.vocabulary.write(folder / "vocabulary.txt")
-            self._weights.save_weights(folder / "model.weights.h5")
-            report.write(self, folder)
-            (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
+            shown._write(folder)
+        report.write(shown, path)
+        if shown is not self:
+            warnings.warn(
+                f"{path} is saved without scores: its weights have changed since they were scored. "
+                "bundle.rescore(dev=..., test=...) scores them as they are now.",
+                stacklevel=2,
+            )
         return path
+
+    def _without_foreign_scores(self) -> Bundle:
+        facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
+        return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
+
+    def _write(self, folder: Path) -> None:
+        """Write what the model needs and is known by, and the manifest."""
+        self._weights.save_weights(folder / "model.weights.h5")
+        self.vocabulary.write(folder / "vocabulary.txt")
+        contents = {"config": self.config, "labels": self.labels}
+        contents |= {"metrics": _finite(self.metrics), "evaluation": _finite(self.evaluation)}
+        for name, content in contents.items():
+            (folder / f"{name}.json").write_text(files.to_json(content), encoding="utf-8")
+        self.history.to_csv(folder / "history.csv", index=False)
+        if self.dev_curve is not None:
+            self.dev_curve.to_csv(folder / DEV_CURVE, index=False)
+        (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
+
+    def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
+        """Score splits with the weights as they are; the bundle keeps these scores and drops those of other weights.
+
+        Args:
+            dev: What ``evaluate`` takes; None: not scored.
+            test: The same.
+            **options: Arguments of ``evaluate``.
+
+        Returns:
+            The bundle's metrics.
+
+        Example:
+            ``bundle.model.fit(...)``, then ``bundle.rescore(test=zoo.load_corpus("trec").test)``
+        """
+        known = self._without_foreign_scores() if self.has_other_weights else self
+        metrics, evaluation = dict(known.metrics), known.evaluation
+        for split, data in {"dev": dev, "test": test}.items():
+            if data is not None:
+                scores, analysis = self.assess(data, **options)
+                metrics |= {f"{split}_{measure}": value for measure, value in scores.items()}
+                if split == "test" or evaluation.get("split") != "test":
+                    evaluation = {"split": split, **analysis}
+        self.metrics, self.evaluation, self.scored_weights = metrics, evaluation, self.fingerprint()
+        return metrics
 
     @abc.abstractmethod
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
@@ -140,6 +219,8 @@ def _check(path: Path) -> set[str]:
     if text != _sealed(body):
         raise BundleError(f"{manifest_path} was changed or damaged since it was written.")
     for name in {**dict.fromkeys(bundle_checks.REQUIRED), **sums}:
+        if name in FOR_PEOPLE:  # older versions sealed these too
+            continue
         file = path / name
         with named(file, "cannot be read"):
             if Path(name).name != name or file.is_symlink():
@@ -206,12 +287,14 @@ def load(path: str | Path) -> Bundle:
     bundle_checks.check_text(path / "config.json", config)
     with named(path / "vocabulary.txt"):
         vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
-    bundle = bundle_class(model, config, vocabulary, labels, metrics, history, evaluation, curve)
+    bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve)
     bundle_checks.check_words(path, bundle)
     bundle_checks.check_shapes(weights, bundle._weights, shapes)
     with named(weights):
         bundle._weights.load_weights(weights)
     bundle_checks.check_finite(weights, bundle._weights)
+    bundle.metrics = metrics  # after the weights: they belong to these
+    bundle.scored_weights = bundle.fingerprint()
     return bundle
 
 
@@ -220,6 +303,15 @@ def _manifest(folder: Path) -> str:
     sums = {file.name: files.sha256(file) for file in folder.iterdir()}
     body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
     return _sealed(body)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for each number that JSON cannot hold, such as the perplexity of a hopeless model."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _sealed(body: str) -> str:

@@ -91,9 +91,10 @@ def read_metrics(path: Path) -> dict[str, Any]:
     metrics: dict[str, Any] = read_json(path, dict)
     for name, value in metrics.items():
         score = name.endswith(("accuracy", "perplexity", "loss"))
-        if score and (isinstance(value, bool) or not isinstance(value, int | float)):
+        if score and (isinstance(value, bool) or not isinstance(value, int | float | None)):
             raise BundleError(f"{path} is damaged: {name!r} must be a number; it is {_short(value)}.")
-    return metrics
+    # null is how a value that is not finite is written.
+    return {name: math.nan if value is None else value for name, value in metrics.items()}
 
 
 def read_shapes(path: Path) -> list[Shape]:

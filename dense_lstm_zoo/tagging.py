@@ -85,6 +85,11 @@ class TaggingBundle(Bundle):
         outputs = self.network.outputs if crf is None else crf(self.network.outputs[0])
         return keras.Model(self.network.inputs, outputs)
 
+    @property
+    def _variables(self) -> list[keras.Variable]:
+        crf = getattr(self.model, "crf", None)
+        return [*self.network.weights, *(crf.weights if crf is not None else ())]
+
     def predict(self, sentences: Sequence[str | Sequence[str]]) -> list[TaggedSentence]:
         """Tag sentences; empty ones and unknown words are fine.
 

@@ -58,8 +58,8 @@ def test_labels_that_never_occur_have_no_scores():
 def test_the_report_shows_text_as_text_and_many_labels_as_their_confusions(tmp_path):
     evaluation = analyse(["<b>|``x``\n# y", "caf\ud800"], np.array([0, 0]), np.array([[0.1, 0.9]] * 2), ["a", "b"])
     text = evaluation_report({"split": "test", **evaluation}, "model")
-    assert "| 0.900 | b | a | `` <b>\\|` `x` ` # y `` |" in text
-    assert "`` caf? ``" in text
+    assert "| 0.900 | b | a | ```<b>\\|``x`` # y``` |" in text
+    assert "| caf? |" in text
     assert "| a | 0 | 2 |" in text
     many = evaluation_report({"split": "dev", **analyse(*made(30))}, "model")
     assert "| texts | right | predicted |" in many

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 _BINS = 10
 _WRONG = 20
+_WHOLE_MATRIX = 100  # the most classes of which every cell is kept, zeros included
 
 
 def analyse(
@@ -23,9 +24,11 @@ def analyse(
         label_names: Names of the classes.
 
     Returns:
-        ``labels``; ``confusion``, counts with a row a right label and a column a predicted one; ``classes``, a row a
-        label with precision, recall, F1 (None where undefined) and its number of texts; ``calibration``, a row a tenth
-        of the predicted label's probability with its mean, the accuracy and the number of texts;
+        ``labels``; ``confusion``, counts with one row per right label and one column per predicted one, or, of more
+        than 100 labels, ``confusion_cells``, the cells that are not 0: index of the right label, index of the predicted
+        one, texts; ``classes``, one row per label with precision, recall, F1 (None where undefined) and its number of
+        texts; ``calibration``, one row per tenth of the predicted label's probability with its mean, the accuracy and
+        the number of texts;
         ``calibration_error``, the mean distance of the two weighted by texts (expected calibration error, Guo et al.
         2017); ``wrong``, the wrong predictions with the highest probability.
 
@@ -36,8 +39,9 @@ def analyse(
     """
     predicted, confidence = probabilities.argmax(axis=1), probabilities.max(axis=1)
     right = predicted == labels
-    confusion = np.zeros((len(label_names), len(label_names)), int)
-    np.add.at(confusion, (labels, predicted), 1)
+    size = len(label_names)
+    pairs, counts = np.unique(np.asarray(labels, np.int64) * size + predicted, return_counts=True)
+    cells = [[int(pair // size), int(pair % size), int(count)] for pair, count in zip(pairs, counts, strict=True)]
     wrong = sorted(np.flatnonzero(~right).tolist(), key=lambda i: -confidence[i])[:_WRONG]
     calibration = []
     # A probability of exactly 1 belongs to the last tenth.
@@ -48,8 +52,8 @@ def analyse(
         calibration.append({name: float(value) for name, value in row.items()} | {"texts": int(inside.sum())})
     return {
         "labels": list(label_names),
-        "confusion": confusion.tolist(),
-        "classes": [_scores(name, confusion, i) for i, name in enumerate(label_names)],
+        **({"confusion": _matrix(cells, size)} if size <= _WHOLE_MATRIX else {"confusion_cells": cells}),
+        "classes": _by_class(cells, label_names),
         "calibration": calibration,
         "calibration_error": sum(abs(r["mean"] - r["accuracy"]) * r["texts"] for r in calibration) / len(labels),
         "wrong": [
@@ -64,12 +68,39 @@ def analyse(
     }
 
 
-def _scores(name: str, confusion: np.ndarray, i: int) -> dict[str, Any]:
-    hits, actual, predicted = int(confusion[i, i]), int(confusion[i].sum()), int(confusion[:, i].sum())
-    return {
-        "label": name,
-        "precision": hits / predicted if predicted else None,
-        "recall": hits / actual if actual else None,
-        "f1": 2 * hits / (actual + predicted) if actual + predicted else None,
-        "texts": actual,
-    }
+def confusion_cells(evaluation: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """Return the cells of an evaluation's confusion matrix that are not 0: right label, predicted label, texts.
+
+    Example:
+        >>> confusion_cells({"confusion": [[3, 0], [1, 2]]})
+        [(0, 0, 3), (1, 0, 1), (1, 1, 2)]
+    """
+    if "confusion_cells" in evaluation:
+        return [(i, j, count) for i, j, count in evaluation["confusion_cells"]]
+    rows = enumerate(evaluation["confusion"])
+    return [(i, j, count) for i, row in rows for j, count in enumerate(row) if count]
+
+
+def _matrix(cells: Sequence[Sequence[int]], size: int) -> list[list[int]]:
+    counts = [[0] * size for _ in range(size)]
+    for i, j, count in cells:
+        counts[i][j] = count
+    return counts
+
+
+def _by_class(cells: Sequence[Sequence[int]], names: Sequence[str]) -> list[dict[str, Any]]:
+    hits, actual, predicted = ([0] * len(names) for _ in range(3))
+    for i, j, count in cells:
+        actual[i] += count
+        predicted[j] += count
+        hits[i] += count * (i == j)
+    return [
+        {
+            "label": name,
+            "precision": hit / of_predicted if of_predicted else None,
+            "recall": hit / of_actual if of_actual else None,
+            "f1": 2 * hit / (of_actual + of_predicted) if of_actual + of_predicted else None,
+            "texts": of_actual,
+        }
+        for name, hit, of_actual, of_predicted in zip(names, hits, actual, predicted, strict=True)
+    ]

@@ -80,14 +80,8 @@ class Job(abc.ABC):
         """Return one checksum of all data of a corpus: what is resumed must have the same."""
 
     def score(self, bundle: Bundle) -> dict[str, Any]:
-        """Score dev and test, the only time that the test texts are; fill in ``evaluation``, return the metrics."""
-        metrics: dict[str, Any] = {}
-        for split, data in {"dev": self.corpus.dev, "test": self.corpus.test}.items():
-            if data is not None:
-                scores, analysis = bundle.assess(data)
-                metrics |= {f"{split}_{measure}": value for measure, value in scores.items()}
-                bundle.evaluation = {"split": split, **analysis}
-        return metrics
+        """Score dev and test, the only time that the test texts are; return the metrics, which the bundle keeps."""
+        return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test)
 
     def weights(self) -> dict[str, Any]:
         """Return arguments of the model that only fill its weights and so belong into no config."""

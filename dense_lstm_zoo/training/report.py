@@ -3,40 +3,86 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import files, plots
+from dense_lstm_zoo.display import code, escape, fenced, one_line, table
+from dense_lstm_zoo.training.analysis import confusion_cells
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
 _MOST_COLUMNS = 12  # of a table that a person still reads
+_MOST_CONFUSIONS = 20
+_MOST_LABELS = 50  # on a card; labels.json holds all of them
+_NOTES = {"diverged": "stopped", "changed": "changed"}  # metrics that are text, and what a summary calls them
+
+
+_Writer = Callable[[Path], None]
 
 
 def write(bundle: Bundle, folder: Path) -> None:
-    """Write a bundle's model card, its learning curve and the report of its evaluation into a folder."""
-    from dense_lstm_zoo import plots
+    """Write a bundle's model card, its pictures and the report of its evaluation into its folder.
 
-    training = bundle.config["training"]
-    title = f"{bundle.config['model']} on {training['dataset']}, seed {training['seed']}"
-    (folder / "README.md").write_text(model_card(bundle), encoding="utf-8")
-    if has_matplotlib() and len(bundle.history):
-        plots.learning_curve(bundle.history, folder / "learning_curve.png", title, bundle.measure)
-        if bundle.dev_curve is not None:
-            plots.by_batch({"": {title: bundle.dev_curve}}, folder / "dev_curve.png", "dev accuracy by batch")
+    Each is written whole or not at all. What cannot be made is told in one warning and never stops the others.
+    """
+    writers: dict[str, _Writer] = {"README.md": lambda path: _write_text(path, model_card(bundle))}
+    history, curve = bundle.history, bundle.dev_curve
+    if has_matplotlib() and len(history) and "changed" not in bundle.metrics:
+        writers["learning_curve.png"] = lambda path: plots.learning_curve(history, path, _title(bundle), bundle.measure)
+        if curve is not None:
+            panels = {"": {_title(bundle): curve}}
+            writers["dev_curve.png"] = lambda path: plots.by_batch(panels, path, "dev accuracy by batch")
     if bundle.evaluation:
-        write_evaluation(bundle.evaluation, folder, title)
+        writers |= _evaluation_writers(bundle.evaluation, _title(bundle))
+    _try(writers, folder)
 
 
 def write_evaluation(evaluation: dict[str, Any], folder: Path, title: str) -> None:
-    """Write ``report.md``; of a classifier also ``report.png``, where matplotlib is installed."""
-    from dense_lstm_zoo import plots
+    """Write ``report.md``; of a classifier also ``report.png``, where matplotlib is installed.
 
-    kinds = {"by_rank": perplexity_report, "tags": tagging_report, "confusion": evaluation_report}
-    report = next(report for key, report in kinds.items() if key in evaluation)
-    (folder / "report.md").write_text(report(evaluation, title), encoding="utf-8")
-    if has_matplotlib() and "confusion" in evaluation:
-        plots.evaluation(evaluation, folder / "report.png", f"{title}: {evaluation['split']}")
+    A picture that cannot be drawn is told in a warning; the report is written all the same.
+    """
+    writers = _evaluation_writers(evaluation, title)
+    writers.pop("report.md")(folder / "report.md")
+    _try(writers, folder)
+
+
+def _title(bundle: Bundle) -> str:
+    training = bundle.config["training"]
+    return f"{bundle.config['model']} on {training['dataset']}, seed {training.get('seed')}"
+
+
+def _evaluation_writers(evaluation: dict[str, Any], title: str) -> dict[str, _Writer]:
+    def report(path: Path) -> None:
+        kinds = {"by_rank": perplexity_report, "tags": tagging_report, "calibration": evaluation_report}
+        make = next(report for key, report in kinds.items() if key in evaluation)
+        _write_text(path, make(evaluation, title))
+
+    writers: dict[str, _Writer] = {"report.md": report}
+    if has_matplotlib() and "calibration" in evaluation:
+        heading = f"{title}: {evaluation['split']}"
+        writers["report.png"] = lambda path: plots.evaluation(evaluation, path, heading)
+    return writers
+
+
+def _try(writers: Mapping[str, _Writer], folder: Path) -> None:
+    failures = []
+    for name, write in writers.items():
+        try:
+            write(folder / name)
+        except Exception as error:  # whatever it is, the model must not be lost for it
+            failures.append(f"{name} ({type(error).__name__}: {one_line(error, 200)})")
+    if failures:
+        warnings.warn(f"{folder} is without {', '.join(failures)}; all else is written.", stacklevel=4)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with files.new_file(path, "w") as file:
+        file.write(text)
 
 
 def has_matplotlib() -> bool:
@@ -47,16 +93,18 @@ def has_matplotlib() -> bool:
 def summary(bundle: Bundle) -> str:
     """Return a run's result in a few lines: scores, parameters, seconds."""
     metrics = bundle.metrics
-    lines = [f"{'best epoch':<17} {metrics['best_epoch']} of {metrics['epochs']}"]
+    lines = []
+    if "best_epoch" in metrics:
+        lines.append(f"{'best epoch':<17} {metrics['best_epoch']} of {metrics['epochs']}")
     for split in ("dev", "test"):
         if f"{split}_{bundle.measure}" in metrics:
             lines.append(f"{f'{split} {bundle.measure}':<17} {scores(metrics, split)}")
-    lines += [
-        f"parameters        {metrics['parameters']:,} in all, {metrics['encoder_parameters']:,} in the encoder",
-        f"training seconds  {metrics['seconds']:.1f}",
-    ]
-    if "diverged" in metrics:
-        lines.append(f"stopped           {metrics['diverged']}")
+    if "parameters" in metrics:
+        count, encoder = metrics["parameters"], metrics["encoder_parameters"]
+        lines.append(f"parameters        {count:,} in all, {encoder:,} in the encoder")
+    if "seconds" in metrics:
+        lines.append(f"training seconds  {metrics['seconds']:.1f}")
+    lines += [f"{what:<17} {metrics[name]}" for name, what in _NOTES.items() if name in metrics]
     return "\n".join(lines)
 
 
@@ -88,18 +136,13 @@ def model_card(bundle: Bundle) -> str:
     """Return the bundle's README: what it is, how it was trained, how well it does, how to use it."""
     config = bundle.config
     training = config["training"]
-    settings = "\n".join(f"- {name}: {value}" for name, value in sorted(training.items()) if value is not None)
-    arguments = "\n".join(f"- {name}: {value}" for name, value in sorted(config["arguments"].items()))
-    knows = f"Labels: {', '.join(bundle.labels)}" if bundle.labels else f"Words: {config['arguments']['vocab_size']:,}"
-    return f"""# {config["model"]} trained on {training["dataset"]}
+    return f"""# {escape(config["model"])} trained on {escape(training["dataset"], 80)}
 
-{knows}
+{_knows(bundle)}
 
-```
-{summary(bundle)}
-```
+{fenced(summary(bundle))}
 
-Where it errs: `report.md`.
+{"Where it errs: `report.md`." if bundle.evaluation else "It has no scores: `bundle.rescore(test=...)` makes some."}
 
 ## Use
 
@@ -112,12 +155,24 @@ bundle = zoo.load("this folder")
 
 ## Training
 
-{settings}
+{_settings(training)}
 
 ## Model arguments
 
-{arguments}
+{_settings(config["arguments"])}
 """
+
+
+def _knows(bundle: Bundle) -> str:
+    if not bundle.labels:
+        return f"Words: {bundle.config['arguments']['vocab_size']:,}"
+    shown = ", ".join(escape(label, 80) for label in bundle.labels[:_MOST_LABELS])
+    more = len(bundle.labels) - _MOST_LABELS
+    return f"Labels: {shown}" + (f" and {more:,} more, in {code('labels.json')}" if more > 0 else "")
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return "\n".join(f"- {name}: {escape(value)}" for name, value in sorted(values.items()) if value is not None)
 
 
 def perplexity_report(evaluation: dict[str, Any], title: str) -> str:
@@ -126,28 +181,28 @@ def perplexity_report(evaluation: dict[str, Any], title: str) -> str:
         (f"{row['from']:,} to {row['to']:,}", f"{row['perplexity']:.2f}", f"{row['tokens']:,}")
         for row in evaluation["by_rank"]
     ]
-    return f"""# {title}: {evaluation["split"]} text
+    return f"""# {escape(title)}: {evaluation["split"]} text
 
 Perplexity {evaluation["perplexity"]:.2f} over {evaluation["tokens"]:,} tokens, of which
 {evaluation["unknown_words"]:,} are unknown words (`<unk>`), counted as the papers do.
 
 ## By frequency in the training text
 
-{_table(["rank of the word", "perplexity", "tokens"], rows)}
+{table(["rank of the word", "perplexity", "tokens"], rows)}
 """
 
 
 def tagging_report(evaluation: dict[str, Any], title: str) -> str:
     """Return a tagger's report in Markdown: scores by tag, and what it confuses."""
-    confusions = [(row["tokens"], row["right"], row["predicted"]) for row in evaluation["confusions"]]
+    confusions = [(row["tokens"], _label(row["right"]), _label(row["predicted"])) for row in evaluation["confusions"]]
     f1 = f", span F1 {_percent(evaluation['f1'])} %" if "f1" in evaluation else ""
-    return f"""# {title}: {evaluation["split"]} sentences
+    return f"""# {escape(title)}: {evaluation["split"]} sentences
 
 Accuracy {_percent(evaluation["accuracy"])} % of {evaluation["tokens"]:,} tokens{f1}.
 
 ## The most frequent confusions
 
-{_table(["tokens", "right", "predicted"], confusions) if confusions else "None."}
+{table(["tokens", "right", "predicted"], confusions) if confusions else "None."}
 
 ## By tag
 
@@ -157,16 +212,16 @@ Accuracy {_percent(evaluation["accuracy"])} % of {evaluation["tokens"]:,} tokens
 
 def _by_class(rows: list[dict[str, Any]], unit: str) -> str:
     cells = [
-        (row["label"], *(_percent(row[name]) for name in ("precision", "recall", "f1")), f"{row['texts']:,}")
+        (_label(row["label"]), *(_percent(row[name]) for name in ("precision", "recall", "f1")), f"{row['texts']:,}")
         for row in rows
     ]
-    return _table(["label", "precision %", "recall %", "F1 %", unit], cells)
+    return table(["label", "precision %", "recall %", "F1 %", unit], cells)
 
 
 def evaluation_report(evaluation: dict[str, Any], title: str) -> str:
     """Return the report in Markdown; see ``analysis.analyse`` for what is in it."""
     wrong = [
-        (f"{found['probability']:.3f}", found["predicted"], found["label"], _cell(found["text"]))
+        (f"{found['probability']:.3f}", _label(found["predicted"]), _label(found["label"]), _text(found["text"]))
         for found in evaluation["wrong"]
     ]
     calibration = [
@@ -180,41 +235,39 @@ def evaluation_report(evaluation: dict[str, Any], title: str) -> str:
     ]
     return "\n".join(
         [
-            f"# {title}: {evaluation['split']} texts",
+            f"# {escape(title)}: {evaluation['split']} texts",
             "\n## The most confidently wrong\n",
-            _table(["probability", "predicted", "right", "text"], wrong) if wrong else "None.",
+            table(["probability", "predicted", "right", "text"], wrong) if wrong else "None.",
             "\n## By class\n",
             _by_class(evaluation["classes"], "texts"),
             "\n## Confusion\n",
             _confusion(evaluation),
             f"\n## Calibration\n\nExpected calibration error: {_percent(evaluation['calibration_error'])} %.\n",
-            _table(["probability of the predicted label", "mean %", "accuracy %", "texts"], calibration),
+            table(["probability of the predicted label", "mean %", "accuracy %", "texts"], calibration),
             "",
         ]
     )
 
 
 def _confusion(evaluation: dict[str, Any]) -> str:
-    labels, counts = evaluation["labels"], evaluation["confusion"]
+    labels, cells = [_label(name) for name in evaluation["labels"]], confusion_cells(evaluation)
     if len(labels) <= _MOST_COLUMNS:
-        rows = [(name, *row) for name, row in zip(labels, counts, strict=True)]
-        return "Rows are right labels, columns predicted ones.\n\n" + _table(["", *labels], rows)
-    errors = [(counts[i][j], labels[i], labels[j]) for i in range(len(labels)) for j in range(len(labels)) if i != j]
-    top = sorted(filter(lambda error: error[0], errors), reverse=True)[:20]
-    return "The most frequent confusions of many labels.\n\n" + _table(["texts", "right", "predicted"], top)
-
-
-def _table(header: list[str], rows: list[tuple[Any, ...]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+        counts = {(i, j): count for i, j, count in cells}
+        rows = [(name, *(counts.get((i, j), 0) for j in range(len(labels)))) for i, name in enumerate(labels)]
+        return "Rows are right labels, columns predicted ones.\n\n" + table(["", *labels], rows)
+    # A stable order: labels in theirs where as many texts are confused.
+    top = sorted((cell for cell in cells if cell[0] != cell[1]), key=lambda cell: -cell[2])[:_MOST_CONFUSIONS]
+    rows = [(count, labels[i], labels[j]) for i, j, count in top]
+    return "The most frequent confusions of many labels.\n\n" + table(["texts", "right", "predicted"], rows)
 
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def _cell(text: str) -> str:
-    """Return a text as it can stand in a table's cell and a page."""
-    short = " ".join(text.split())
-    short = short if len(short) <= 300 else f"{short[:300]} ..."
-    return "`` " + short.replace("|", "\\|").replace("``", "` `") + " ``"
+def _label(name: str) -> str:
+    return escape(name, 80, cell=True)
+
+
+def _text(text: str) -> str:
+    return escape(text, 300, cell=True)

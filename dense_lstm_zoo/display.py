@@ -1,0 +1,90 @@
+"""Text that others wrote, such as labels and names of files, made fit for a picture or a page of Markdown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn what stands beside them
+# What can begin a construct of CommonMark or of GitHub's Markdown within a line: emphasis, links, HTML, tables, marks,
+# mathematics, references, addresses, names of emoji.
+_SPECIAL = re.compile(r"[\\`*\[\]<>&|~#$^{}@]|(?<![^\W_])_|_(?![^\W_])|://|www\.|:\w+:|mailto:|xmpp:", re.IGNORECASE)
+_LONGEST_FENCE = 8  # backticks; a renderer need not know a fence of more than 80
+
+
+class Markdown(str):
+    """Text that is Markdown already: ``escape`` and ``table`` leave it as it is."""
+
+    __slots__ = ()
+
+
+def one_line(text: Any, limit: int | None = None) -> str:
+    """Return a text in one line that any font and any file can take, at most ``limit`` characters of it.
+
+    White space becomes single spaces; what cannot be printed, or would turn the text around it, becomes its escape.
+
+    Example:
+        >>> one_line("two\\nlines\\0 \\ud800")
+        'two lines\\\\x00 \\\\ud800'
+    """
+    text = " ".join(str(text).split())
+    if limit is not None and len(text) > limit:
+        text = f"{text[: limit - 4]} ..."
+    return "".join(ascii(char)[1:-1] if _is_unprintable(char) else char for char in text)
+
+
+def _is_unprintable(char: str) -> bool:
+    return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs")  # controls, halves of surrogate pairs
+
+
+def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdown:
+    """Return a text as Markdown that shows it and does nothing else: as it is if it may be, else as code.
+
+    Args:
+        text: Any value; what is ``Markdown`` is returned as it is.
+        limit: The most characters to show.
+        cell: Whether it goes into a table, where a bar ends a cell.
+
+    Example:
+        >>> escape("NUM:dist"), escape("<b>"), escape("a|b", cell=True)
+        ('NUM:dist', '`<b>`', '`a\\\\|b`')
+    """
+    if isinstance(text, Markdown):
+        return text
+    shown = one_line(text, limit)
+    if not _SPECIAL.search(shown):
+        return Markdown(shown)
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    # Renderers disagree on a backslash before a bar in a table. References to characters can stand for any text.
+    if longest >= _LONGEST_FENCE or (cell and "\\|" in shown):
+        return Markdown(_SPECIAL.sub(lambda found: "".join(f"&#{ord(char)};" for char in found[0]), shown))
+    fence, pad = "`" * (longest + 1), " " if shown.startswith("`") or shown.endswith("`") else ""
+    if cell:
+        shown = shown.replace("|", r"\|")
+    return Markdown(fence + pad + shown + pad + fence)
+
+
+def code(text: str) -> Markdown:
+    """Return the name of something in this package as code; for text of others use ``escape``."""
+    return Markdown(f"`{text}`")
+
+
+def fenced(text: str, language: str = "") -> Markdown:
+    """Return lines as a block of code that nothing in them ends."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return Markdown(f"{fence}{language}\n{text}\n{fence}")
+
+
+def table(header: Sequence[Any], rows: Iterable[Iterable[Any]]) -> Markdown:
+    """Return a table in GitHub's Markdown; its cells are escaped.
+
+    Example:
+        >>> print(table(["label", "texts"], [("a|b", 3)]))
+        | label | texts |
+        | --- | --- |
+        | `a\\|b` | 3 |
+    """
+    lines = [header, [Markdown("---")] * len(header), *rows]
+    return Markdown("\n".join(f"| {' | '.join(escape(cell, cell=True) for cell in line)} |" for line in lines))
