@@ -17,6 +17,14 @@ def seed() -> None:
 
 
 @pytest.fixture(scope="session")
+def other_widths() -> None:
+    """Trace the programs that layers share for two widths: from then on what they return has no width of its own."""
+    from tests.layer_harness import trace_other_widths
+
+    trace_other_widths()
+
+
+@pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The real corpora, where the machine has them."""
     folder = os.environ.get("DENSE_LSTM_ZOO_DATA")

@@ -1,5 +1,6 @@
 """One harness for every layer: what each must satisfy, given how to make it and an oracle of its values."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -182,3 +183,19 @@ def model(case: Case, **kwargs: Any) -> keras.Model:
     lengths = keras.Input((), dtype="int32", name="lengths")
     layer = case.make(**kwargs)
     return keras.Model([x, lengths], layer(x, lengths=lengths))
+
+
+def trace_other_widths() -> None:
+    """Trace the programs that LSTMs and gated skips of all widths share, forward and backward, for two widths."""
+    for width, training in itertools.product((7, 9), (True, False)):
+        for layer in (layers.LSTM(width), layers.SkipBiLSTM(3, width)):
+            layer.build((None, None, FEATURES))
+
+            @tf.function
+            def run(x, layer=layer, training=training):
+                with tf.GradientTape() as tape:
+                    tape.watch(x)
+                    total = tf.reduce_sum(layer(x, training=training))
+                return tape.gradient(total, x)
+
+            run.get_concrete_function(tf.TensorSpec((None, None, FEATURES), tf.float32))

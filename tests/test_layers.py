@@ -111,11 +111,15 @@ def test_the_config_rebuilds_the_layer(case):
 
 
 @cases
-def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case):
+def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, other_widths):
     model = harness.model(case)
     symbolic = tf.nest.flatten(model.output)
+    specs = [tf.TensorSpec((None, None, harness.FEATURES)), tf.TensorSpec((None,), tf.int32)]
+    graph = tf.function(lambda *inputs: tf.nest.flatten(model(list(inputs)))).get_concrete_function(*specs)
+    # What a layer says of its shape, and what a graph knows of it once other widths were traced.
+    assert [x.shape for x in symbolic] == [tuple(x.shape) for x in graph.structured_outputs]
     for batch, time in ((2, 3), (3, 7), (1, 1)):
-        real = harness.flat(model([harness.inputs(batch=batch, time=time), np.full(batch, time, np.int32)]))
+        real = harness.flat(graph(tf.constant(harness.inputs(batch=batch, time=time)), tf.fill([batch], time)))
         for tensor, value in zip(symbolic, real, strict=True):
             assert tensor.shape[0] is None
             assert tuple(n if s is None else s for s, n in zip(tensor.shape, value.shape, strict=True)) == value.shape

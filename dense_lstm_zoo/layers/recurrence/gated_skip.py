@@ -13,6 +13,7 @@ from typing import Any
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.loop import run_steps
+from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 SKIPS = ("none", "gates", "internals", "gated_internals", "outputs", "gated_outputs", "gated_sigmoid")
 GATED = ("gated_internals", "gated_outputs", "gated_sigmoid")
@@ -65,14 +66,17 @@ def skip_lstm(
     Returns:
         The states [T, B, n], zeros past the length.
     """
+    shape = (*projected.shape[:2], recurrent.shape[0])
     if skip == "none":
         from dense_lstm_zoo.layers.recurrence import kernels
 
-        return kernels.select(kernel)(projected, lengths, recurrent, None, None, reverse=reverse, final_state=False)[0]
+        run = kernels.select(kernel)
+        states = run(projected, lengths, recurrent, None, None, reverse=reverse, final_state=False)[0]
+        return of_shape(states, shape)
     if skip == "gated_outputs" and kernel in ("compiled", "compiled_if_small"):
         from dense_lstm_zoo.layers.recurrence.compiled_gated_skip import compiled_gated_outputs
 
-        return compiled_gated_outputs(projected, skips, lengths, recurrent, reverse)
+        return of_shape(compiled_gated_outputs(projected, skips, lengths, recurrent, reverse), shape)
     return skip_loop(projected, skips, lengths, recurrent, skip=skip, kernel=kernel, reverse=reverse)["h"]
 
 

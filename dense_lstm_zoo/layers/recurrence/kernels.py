@@ -21,6 +21,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.recurrence.portable import portable_lstm
+from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 KERNELS = ("auto", "portable", "native", "compiled", "cudnn")
 Kernel = Callable[..., list[Any]]
@@ -135,6 +136,7 @@ def over_time(stack: Stack, inputs: Any, lengths: Any, kernel: str, training: bo
     """
     kernel = _automatic(training) if kernel == "auto" else kernel
     num_steps, batch = ops.shape(inputs)[1], ops.shape(inputs)[0]
+    static_batch, static_steps = inputs.shape[:2]
     inputs = unpadded = ops.transpose(inputs, (1, 0, 2))
     if kernel in ("compiled", "compiled_if_small"):
         from dense_lstm_zoo.layers.recurrence.compiled import pad_to_few_shapes
@@ -143,7 +145,13 @@ def over_time(stack: Stack, inputs: Any, lengths: Any, kernel: str, training: bo
     results = stack(inputs, lengths, kernel)
     if inputs is not unpadded:
         results = [x[:num_steps, :batch] if len(x.shape) == 3 else x[:batch] for x in results]
-    return [ops.transpose(x, (1, 0, 2)) if len(x.shape) == 3 else x for x in results]
+    # The slices, and programs for any time and batch, know neither.
+    return [
+        of_shape(ops.transpose(x, (1, 0, 2)), (static_batch, static_steps, x.shape[2]))
+        if len(x.shape) == 3
+        else of_shape(x, (static_batch, x.shape[1]))
+        for x in results
+    ]
 
 
 def _automatic(training: bool | None) -> str:

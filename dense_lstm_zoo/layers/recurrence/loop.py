@@ -8,6 +8,7 @@ from typing import Any
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_mask
+from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 
 def run_steps(
@@ -35,10 +36,11 @@ def run_steps(
     Returns:
         The carry after every step, [T, B, width], zeros past the length.
     """
+    shape = (*inputs.shape[:2], width)
     if kernel in ("compiled", "compiled_if_small"):
         from dense_lstm_zoo.layers.recurrence.compiled_steps import run_compiled_steps
 
-        return run_compiled_steps(step, width, inputs, weights, lengths, reverse)
+        return of_shape(run_compiled_steps(step, width, inputs, weights, lengths, reverse), shape)
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
     start = ops.zeros((ops.shape(inputs)[1], width), inputs.dtype)
@@ -50,7 +52,8 @@ def run_steps(
     carries = ops.scan(twice, start, inputs)[1]
     if reverse:
         carries = reverse_sequence(carries, lengths)
-    return ops.where(sequence_mask(lengths, ops.shape(carries)[0]), carries, ops.zeros_like(carries))
+    real = sequence_mask(lengths, ops.shape(carries)[0])
+    return of_shape(ops.where(real, carries, ops.zeros_like(carries)), shape)
 
 
 def wide(x: Any) -> Any:

@@ -10,6 +10,7 @@ from keras import ops
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.portable import portable_lstm
 from dense_lstm_zoo.layers.recurrence.projection import join, project
+from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 
 class LSTMWeights(NamedTuple):
@@ -73,7 +74,10 @@ def lstm(
             for d in range(len(directions))
         ]
     wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]
-    return [[ops.cast(x, dtype) for x in part] for part in wanted]
+    # A kernel's results are states of every step and, behind them, of one.
+    units, steps_and_batch = directions[0].recurrent_kernel.shape[0], inputs[0].shape[:2]
+    shapes = [(*steps_and_batch, units), *[(steps_and_batch[1], units)] * 2]
+    return [[of_shape(ops.cast(x, dtype), shape) for x in part] for part, shape in zip(wanted, shapes, strict=False)]
 
 
 def _in_two_parts(inputs: list[Any]) -> list[Any]:
