@@ -56,11 +56,18 @@ def _run(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> 
 def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
     """``BlockLSTM`` projects its input itself: given projected input it gets an identity matrix, columns in its order.
 
-    Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras' order, but its registered gradient is that of this one.)
+    Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras' order, but its registered gradient is that of this one.) It
+    logs a warning at every call where units and batch are both odd, so an odd number of units gets one more, whose
+    weights and states are zero. Only the weights are padded: a row more of the batch would copy all of the input.
     """
     units = recurrent.shape[0]
-    i, f, c, o = tf.split(tf.concat([tf.eye(4 * units), recurrent], axis=0), 4, axis=1)
-    none = tf.zeros((units,))
+    odd = units % 2
+    weights = tf.reshape(tf.concat([tf.eye(4 * units), recurrent], axis=0), (5 * units, 4, units))
+    if odd:
+        weights = tf.pad(weights, [[0, 1], [0, 0], [0, 1]])
+        hidden, cell = (tf.pad(state, [[0, 0], [0, 1]]) for state in (hidden, cell))
+    i, f, c, o = tf.unstack(weights, axis=1)
+    none = tf.zeros((units + odd,))
     block = tf.raw_ops.BlockLSTM(
         seq_len_max=tf.cast(steps, tf.int64),
         x=projected,
@@ -70,12 +77,12 @@ def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) 
         wci=none,
         wcf=none,
         wco=none,
-        b=tf.zeros((4 * units,)),
+        b=tf.zeros((4 * (units + odd),)),
         forget_bias=0.0,
         cell_clip=-1.0,
         use_peephole=False,
     )
-    return block.h, block.cs
+    return (block.h[..., :units], block.cs[..., :units]) if odd else (block.h, block.cs)
 
 
 def _loop(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
