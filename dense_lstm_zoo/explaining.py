@@ -57,12 +57,11 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     channels = {layer.name: layer for layer in model.layers}
     vectors_of = channels.get("channels", channels["embedding"]).output
     embed = keras.Model(model.inputs, vectors_of)
-    classify = keras.Model([*model.inputs, vectors_of], model.outputs[0])
     pooling = model.get_layer("pooling")
-    read = keras.Model(model.inputs, pooling.input)  # what the pooling reads: states, and lengths behind them
+    # Behind the logits comes what the pooling reads: states, and lengths behind them.
+    classify = keras.Model([*model.inputs, vectors_of], [model.outputs[0], *pooling.input])
 
-    def shares(ids: list[Any], batch_and_time: Any) -> Any:
-        *states, lengths = read(ids, training=False)
+    def shares(states: list[Any], lengths: Any, batch_and_time: Any) -> Any:
         if isinstance(pooling, DynamicInteractionPooling):
             return pooling(states, lengths=lengths, return_routing=True)[1]["c"]
         if isinstance(pooling, DynamicSelfAttention):
@@ -75,11 +74,11 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
         vectors = embed(ids, training=False)
         with tf.GradientTape() as tape:
             tape.watch(vectors)
-            logits = classify([*ids, vectors], training=False)
+            logits, *states, lengths = classify([*ids, vectors], training=False)
             best = tf.reduce_max(logits, axis=1)
         products = tf.cast(tape.gradient(best, vectors), tf.float32) * tf.cast(vectors, tf.float32)
         saliency = tf.where(token_ids != 0, tf.reduce_sum(products, axis=2), 0.0)
-        found = tf.cast(shares(ids, tf.shape(token_ids)), tf.float32)
+        found = tf.cast(shares(states, lengths, tf.shape(token_ids)), tf.float32)
         return {"logits": logits, "saliency": saliency, "shares": found}
 
     return explain
