@@ -82,7 +82,7 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
         "token_ids": (classify, [text_to_ids.signature]),
         "explain": (explain, [text]),
     }
-    return _write(path, overwrite, [model, text_to_ids], endpoints)
+    return _write(path, overwrite, text_to_ids, endpoints)
 
 
 def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -130,7 +130,7 @@ def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, over
         "score": (score, [text]),
         "step": (step, [tf.TensorSpec((None, None), tf.int32, name="token_ids"), *states]),
     }
-    return _write(path, overwrite, [core, sentence_to_ids], endpoints, bundle.vocabulary)
+    return _write(path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)
 
 
 def export_tagger(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -177,27 +177,45 @@ def export_tagger(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = 
         "serving_default": (tag_texts, [text]),
         "tokens": (tag_lists, lists),
     }
-    return _write(path, overwrite, [model, tokenizer, tokens_to_ids], endpoints)
+    return _write(path, overwrite, tokens_to_ids, endpoints)
+
+
+class _Served(tf.Module):
+    """What a SavedModel holds: its functions as attributes, the variables that they read, and their tables.
+
+    Keras' ``ExportArchive`` tracks each variable as its own and as TensorFlow's, and writes it twice.
+    """
+
+    # Properties of a tf.Module; here they are what is set, so that a loaded export has them too.
+    variables: Any = ()
+    trainable_variables: Any = ()
+    non_trainable_variables: Any = ()
 
 
 def _write(
     path: Path,
     overwrite: bool,
-    parts: list[keras.Layer],
+    text_layer: keras.Layer,
     endpoints: Endpoints,
     vocabulary: LanguageVocabulary | None = None,
 ) -> Path:
-    archive = keras.export.ExportArchive()
-    for part in parts:
-        archive.track(part)
-    for name, (function, signature) in endpoints.items():
-        archive.add_endpoint(name=name, fn=_traced_once(function, signature), input_signature=signature)
+    served = _Served()
+    signatures = {name: _traced_once(function, inputs) for name, (function, inputs) in endpoints.items()}
+    for name, function in signatures.items():
+        setattr(served, name, function)
+    read = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
+    found = {id(variable): variable for variable in read}
+    served.variables = list(found.values())
+    served.trainable_variables = [v for v in found.values() if v.trainable]
+    served.non_trainable_variables = [v for v in found.values() if not v.trainable]
+    parts = tf.train.TrackableView(text_layer).descendants()
+    served.tables = [part for part in parts if isinstance(part, tf.lookup.StaticHashTable)]
     with files.new_folder(path, overwrite) as folder:
         logger = tf.get_logger()
         level = logger.level
         logger.setLevel("WARNING")  # else a notebook shows the temporary folder's name
         try:
-            archive.write_out(str(folder), verbose=False)
+            tf.saved_model.save(served, str(folder), signatures)
         finally:
             logger.setLevel(level)
         extra = folder / "assets.extra"
@@ -209,10 +227,10 @@ def _write(
     return path
 
 
-def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Callable[..., Any]:
-    """Return a function that calls the given one's trace: saving would trace an endpoint twice."""
+def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Any:
+    """Return a ``tf.function`` around the given one's trace: saving would trace an endpoint twice."""
     traced = tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
-    return lambda *inputs: traced(*inputs)
+    return tf.function(lambda *inputs: traced(*inputs), input_signature=signature, autograph=False)
 
 
 def portable_copy(bundle: Bundle) -> keras.Model:

@@ -1,9 +1,11 @@
 """One harness for every registered model: tiny arguments for its task, and ids of its vocabulary."""
 
+from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
@@ -62,3 +64,9 @@ def bundle(name: str, oov: str = "unk", **arguments: Any) -> ClassificationBundl
     arguments = {**tiny_arguments(name), **sizes, **arguments}
     config = {"model": name, "arguments": arguments, "training": {"dataset": "none"}}
     return ClassificationBundle(zoo.build(name, **arguments), config, vocabulary, LABELS, {}, None)
+
+
+def written_sizes(folder: Path) -> list[int]:
+    """How many numbers each variable of a SavedModel has, in order of size."""
+    variables = tf.train.list_variables(str(folder / "variables" / "variables"))
+    return sorted(int(np.prod(shape)) for name, shape in variables if not name.startswith("_CHECKPOINTABLE"))

@@ -2,20 +2,24 @@
 
 import functools
 import json
+import os
 import random
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensorflow.core.protobuf import saved_model_pb2
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.export import graph_ops
-from tests.model_harness import LABELS, WORDS, bundle
+from tests.model_harness import LABELS, WORDS, bundle, written_sizes
 
 TEXTS = [
     "The film wasn't GOOD, but...",
@@ -57,6 +61,12 @@ for folder in sys.argv[2:]:
         "tokens": [x.decode() for x in explained["tokens"].numpy()],
         "nothing_explained": {name: list(x.shape) for name, x in explain(text=tf.constant([], tf.string)).items()},
     }
+for folder in sys.argv[-2:]:  # as TensorFlow Serving loads: a graph of its own, tensors by their names
+    with tf.compat.v1.Session(graph=tf.Graph()) as session:
+        served = tf.compat.v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
+        probabilities = served.outputs["probabilities"].name
+        in_session = session.run(probabilities, {served.inputs["text"].name: texts})
+        results[folder]["in_session"] = in_session.tolist()
 core = {"dense_lstm_zoo", "keras"} & set(sys.modules)
 print(json.dumps({"results": results, "imported": sorted(core - {"keras"})}))
 """
@@ -95,6 +105,12 @@ def test_a_fresh_process_gets_what_the_bundle_predicts(exported):
             assert served["label"] == [p.label for p in expected]
         assert served["labels"] == [LABELS] * len(TEXTS)
         assert served["dtype"] == "float32"
+
+
+def test_a_session_gets_the_same(exported):
+    for name, tolerance in (("half", 1e-2), ("characters", 1e-6)):
+        _, served, _ = exported[name]
+        np.testing.assert_allclose(served["in_session"], served["probabilities"], atol=tolerance)
 
 
 def test_explanations_are_the_bundles(exported):
@@ -177,3 +193,88 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
     assert not (tmp_path / "1" / "precious").exists()
     assert [file.name for file in tmp_path.iterdir()] == ["1"]
     assert len(traced) == 2  # "serving_default" and "explain"
+
+
+def test_signatures_have_these_names_types_and_shapes(exported):
+    string, number, whole, long = (tf.as_dtype(t).as_datatype_enum for t in ("string", "float32", "int32", "int64"))
+    answers = {"label": (string, [-1]), "probabilities": (number, [-1, 3]), "labels": (string, [-1, 3])}
+    explained = {"tokens": (string, [-1]), "row_lengths": (long, [-1]), "saliency": (number, [-1])}
+    token_ids, char_ids = {"token_ids": (whole, [-1, -1])}, {"char_ids": (whole, [-1, -1, 24])}
+    for name, ids, shares in (("lstm", token_ids, 0), ("characters", token_ids | char_ids, 1)):
+        folder = exported[name][2]
+        proto = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+        assert [list(meta.meta_info_def.tags) for meta in proto.meta_graphs] == [["serve"]]
+        found = {
+            key: [
+                {k: (t.dtype, [d.size for d in t.tensor_shape.dim]) for k, t in tensors.items()}
+                for tensors in (signature.inputs, signature.outputs)
+            ]
+            for key, signature in proto.meta_graphs[0].signature_def.items()
+            if key != "__saved_model_init_op"
+        }
+        text = {"text": (string, [-1])}
+        assert found.pop("explain") == [text, explained | {"shares": (number, [-1, shares])}]
+        assert found == {"serving_default": [text, answers], "token_ids": [ids, answers]}
+        assert sorted(file.name for file in folder.iterdir()) == EXPORTED_FILES
+
+
+EXPORTED_FILES = ["assets", "assets.extra", "fingerprint.pb", "saved_model.pb", "variables"]
+
+
+def test_every_weight_is_written_once_and_nothing_else(exported):
+    for name, (trained, _, folder) in exported.items():
+        weights = sorted(w.size for w in trained.model.get_weights())
+        assert written_sizes(folder) == weights, name
+
+
+def test_an_export_is_hardly_larger_than_its_weights(tmp_path):
+    trained = bundle("dc_bilstm", vocab_size=20_000, num_frozen_words=15_000, embedding_dim=100)
+    folder = trained.export(tmp_path / "1")
+    weights = sum(w.nbytes for w in trained.model.get_weights())
+    written = sum(file.stat().st_size for file in folder.rglob("*"))
+    assert weights > 8e6
+    assert written < 1.1 * weights
+
+
+def test_an_export_tells_nothing_of_the_machine_that_wrote_it(exported):
+    for _, _, folder in exported.values():
+        for file in (file for file in folder.rglob("*") if file.is_file()):
+            content = file.read_bytes()
+            for told in (folder.parents[1].name, tempfile.gettempdir(), "dense_lstm_zoo/", "site-packages"):
+                assert told.encode() not in content, (file, told)
+
+
+# BlockLSTM says so itself first: a test whose log is switched off would find nothing.
+ODD = """
+import sys
+import tensorflow as tf, tensorflow_text
+zeros = tf.zeros
+tf.raw_ops.BlockLSTM(
+    seq_len_max=2, x=zeros((2, 7, 4)), cs_prev=zeros((7, 3)), h_prev=zeros((7, 3)), w=zeros((7, 12)),
+    wci=zeros(3), wcf=zeros(3), wco=zeros(3), b=zeros(12),
+)
+for folder in sys.argv[1:]:
+    signatures = tf.saved_model.load(folder).signatures
+    for size in (1, 3, 5):
+        text = tf.constant(["the film was very good"] * size)
+        signatures["serving_default"](text=text)
+        signatures["explain"](text=text)
+from dense_lstm_zoo.layers import BiLSTM
+for kernel, size in (("native", 3), ("auto", 33)):
+    layer, x = BiLSTM(3, return_state=True, kernel=kernel), tf.ones((size, 4, 2))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.add_n([tf.reduce_sum(part) for part in layer(x, training=False)])
+    assert tape.gradient(total, x) is not None
+"""
+
+
+def test_odd_batches_of_odd_units_are_served_without_a_line_in_the_log(exported):
+    folders = [exported[name][2] for name in ("dc_bilstm", "di_bilstm", "half")]
+    loud = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
+    root = Path(__file__).parents[1]
+    run = subprocess.run([sys.executable, "-c", ODD, *folders], capture_output=True, text=True, cwd=root, env=loud)
+    assert run.returncode == 0, run.stderr
+    lines = [line for line in run.stderr.splitlines() if "inefficient" in line]
+    assert len(lines) == 1
+    assert "batch_size=7, cell_size=3" in lines[0]

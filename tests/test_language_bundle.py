@@ -15,6 +15,7 @@ from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary, Sentence
 from dense_lstm_zoo.data.windows import evaluation_windows
 from dense_lstm_zoo.export import graph_ops
 from tests.language_harness import small_corpus, train
+from tests.model_harness import written_sizes
 
 TEXTS = [
     "the king reigns .",
@@ -218,5 +219,6 @@ def test_a_fresh_process_without_the_package_scores_and_steps_as_python_does(tra
     by_word = dict(bundle.next_words("the old", 90))
     assert served["next"] == pytest.approx([by_word[word] for word in served["words"]], abs=1e-5)
     assert not {op for op in graph_ops(folder) if "Xla" in op}
+    assert written_sizes(folder) == sorted(w.size for w in bundle.network.get_weights())
     with pytest.raises(FileExistsError, match="is there already"):
         bundle.export(folder)

@@ -15,6 +15,7 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.data.tagging_vocabulary import build_tagging_vocabulary
 from dense_lstm_zoo.training.tagging_analysis import analyse, span_scores, spans
+from tests.model_harness import written_sizes
 from tests.tagging_harness import small_demo, train
 from tests.training_harness import interrupt
 
@@ -132,6 +133,7 @@ def test_a_fresh_process_without_the_package_tags_as_python_does(trained, tmp_pa
         assert served[name]["row_lengths"] == [len(found.tokens) for found in expected]
         shares = [p for found in expected for p in found.probabilities]
         assert served[name]["probabilities"] == pytest.approx(shares, abs=1e-4)
+    assert written_sizes(folder) == sorted(w.size for w in bundle.model.get_weights())
     assert served["none"] == {"tokens": [], "tags": [], "probabilities": [], "row_lengths": []}
 
 
