@@ -36,8 +36,10 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import tables
+from dense_lstm_zoo import display
 from dense_lstm_zoo.benchmark import bench, line
 from dense_lstm_zoo.benchmark.workloads import SCALING, SHARE_AIM, SHARE_FLOOR
+from dense_lstm_zoo.display import Markdown, code, escape, fenced
 
 RESULTS = tables.ROOT / "results" / "speed_cpu.csv"
 PICTURE = RESULTS.with_suffix(".png")
@@ -113,20 +115,16 @@ def table(path: Path = RESULTS) -> str:
     """Return the README's tables of speed and memory, as Markdown, from the CSV file ``path``."""
     everything = pd.read_csv(path, dtype=str, keep_default_na=False)
     rows = everything[everything["kernel"] == ""]
-    lines = [
-        "| what | batch | peer | ours | peer's | ratio (quartiles) | floor, aim | repeats |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for name, title in TITLES.items():
-        for row in rows[rows["name"] == name].itertuples():
-            lines.append(_line(row, title))
+    header = ["what", "batch", "peer", "ours", "peer's", "ratio (quartiles)", "floor, aim", "repeats"]
+    cells = [_cells(row, title) for name, title in TITLES.items() for row in rows[rows["name"] == name].itertuples()]
     exported = everything[(everything["kernel"] == "native") & (everything["name"] == "predict")]
-    lines += [_line(row, "W, prediction with the kernel of exported graphs") for row in exported.itertuples()]
-    memory = rows[rows["name"].str.startswith("memory_")]
-    if len(memory):
-        lines += ["", "| layers | peak MB of a training step, `remat=True` | `remat=False` |", "|---|---|---|"]
-    for row in sorted(memory.itertuples(), key=_depth):
-        lines.append(f"| {_depth(row)} | {float(row.ours_mb):,.0f} | {float(row.peer_mb):,.0f} |")
+    cells += [_cells(row, "W, prediction with the kernel of exported graphs") for row in exported.itertuples()]
+    lines = [display.table(header, cells)]
+    memory = sorted(rows[rows["name"].str.startswith("memory_")].itertuples(), key=_depth)
+    if memory:
+        peaks = [(_depth(row), f"{float(row.ours_mb):,.0f}", f"{float(row.peer_mb):,.0f}") for row in memory]
+        header = ["layers", Markdown("peak MB of a training step, `remat=True`"), code("remat=False")]
+        lines += ["", display.table(header, peaks)]
     shares = rows[(rows["name"] == "train") & (rows["batch"] == "200")]
     if len(shares):
         share, peak = (float(shares[column].iloc[-1]) for column in ("gflops_share", "peak_gflops"))
@@ -138,11 +136,11 @@ def table(path: Path = RESULTS) -> str:
     commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
     machines = "; ".join(dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in everything.itertuples()))
     versions = max(rows["versions"], key=len)
-    return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"{machines}. Versions: {versions}."])
+    return "\n".join([*lines, "", fenced(commands), "", f"{machines}. Versions: {versions}."])
 
 
-def _line(row: Any, title: str) -> str:
-    where = f"{title} ({row.corpus})" if row.corpus else title
+def _cells(row: Any, title: str) -> tuple[str, ...]:
+    where = f"{title} ({escape(row.corpus, cell=True)})" if row.corpus else title
     times = [
         f"{_duration(median)} ± {_duration(spread)}" if median else "-"
         for median, spread in ((row.ours_ms, row.ours_spread_ms), (row.peer_ms, row.peer_spread_ms))
@@ -152,8 +150,8 @@ def _line(row: Any, title: str) -> str:
     ratio = f"{float(row.ratio):.2f}x ({float(row.ratio_low):.2f}-{float(row.ratio_high):.2f})" if row.ratio else "-"
     goals = ", ".join(f"{float(goal):g}x" if goal else "-" for goal in (row.floor, row.aim))
     goals = goals if row.floor or row.aim else "-"
-    cells = (where, row.batch or "-", PEERS[row.peer], *times, ratio, goals, row.repeats)
-    return f"| {' | '.join(cells)} |"
+    # Titles are ours, with code in them.
+    return (Markdown(where), row.batch or "-", PEERS[row.peer], *times, ratio, goals, row.repeats)
 
 
 def _duration(milliseconds: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from dense_lstm_zoo import files, plots
+from dense_lstm_zoo.display import Markdown, code, escape, fenced, table
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -52,8 +53,8 @@ def classification() -> str:
         lambda row: (
             *(
                 row.dataset,
-                f"`{row.model}`",
-                f"`{row.recipe}` {row.settings}" if row.recipe else row.settings,
+                code(row.model),
+                _named(row.recipe, row.settings) if row.recipe else row.settings,
                 f"{int(row.encoder_parameters):,}",
             ),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
@@ -70,7 +71,7 @@ def language_model() -> str:
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
-            *(row.dataset, f"`{row.model}`", f"`{row.recipe}` {row.settings}", f"{int(row.parameters):,}"),
+            *(row.dataset, code(row.model), _named(row.recipe, row.settings), f"{int(row.parameters):,}"),
             _with_spread(row.test_perplexity_mean, row.test_perplexity_std),
             *(row.dev_perplexity_mean, row.protocol),
             *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
@@ -99,7 +100,7 @@ def tagging() -> str:
         ["dataset", "model", "recipe"],
         (*columns, "best epoch", "beside no skips", "beside one layer"),
         lambda row: (
-            *(row.dataset, f"`{row.model}`", f"{row.recipe} {row.settings}", f"{int(row.encoder_parameters):,}"),
+            *(row.dataset, code(row.model), f"{row.recipe} {row.settings}", f"{int(row.encoder_parameters):,}"),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), _with_spread(row.f1_mean, row.f1_std)),
             *(row.dev_accuracy_mean, row.protocol),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
@@ -126,7 +127,7 @@ def dynamic_interaction() -> str:
         ["dataset", "encoder", "pooling"],
         (*columns, "beside constant", "best epoch"),
         lambda row: (
-            *(row.dataset, row.encoder, f"`{row.pooling}` {row.settings}", f"{int(row.encoder_parameters):,}"),
+            *(row.dataset, row.encoder, _named(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),
             *(beside(row, "mean"), beside(row, "constant")),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
@@ -155,7 +156,7 @@ def paper_table(path: Path) -> str:
         ["dataset"],
         (*columns, "protocol", "best epoch", "paper"),
         lambda row: (
-            *(row.dataset, f"`{row.recipe}` {row.settings}", row.depth, row.width, f"{int(row.encoder_parameters):,}"),
+            *(row.dataset, _named(row.recipe, row.settings), row.depth, row.width, f"{int(row.encoder_parameters):,}"),
             *(_with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
             *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
         ),
@@ -199,10 +200,14 @@ def _table(
     rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
 ) -> str:
     """Return rows as a table, and behind it the commands that made them and the last versions."""
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    lines += [f"| {' | '.join(cells(row))} |" for row in rows.sort_values(order, kind="stable").itertuples()]
+    made = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([*lines, "", f"```\n{commands}\n```", "", f"Versions: {max(rows['versions'], key=len)}."])
+    return "\n".join([made, "", fenced(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
+
+
+def _named(name: str, settings: str) -> Markdown:
+    """Return a cell with a name of ours, as code, and what was set."""
+    return Markdown(f"{code(name)} {escape(settings, cell=True)}")
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -233,12 +238,12 @@ TABLES = {
 def render(text: str) -> str:
     """Return the README's text with every table made anew."""
 
-    def table(match: re.Match[str]) -> str:
+    def made(match: re.Match[str]) -> str:
         path = ROOT / "results" / f"{match[1]}.csv"
-        made = TABLES[match[1]]() if match[1] in TABLES else paper_table(path)
-        return f"<!-- table: {match[1]} -->\n{made}\n<!-- end -->"
+        rows = TABLES[match[1]]() if match[1] in TABLES else paper_table(path)
+        return f"<!-- table: {match[1]} -->\n{rows}\n<!-- end -->"
 
-    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", table, text, flags=re.DOTALL)
+    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", made, text, flags=re.DOTALL)
 
 
 def update_readme() -> None:

@@ -83,8 +83,8 @@ def table(header: Sequence[Any], rows: Iterable[Iterable[Any]]) -> Markdown:
     Example:
         >>> print(table(["label", "texts"], [("a|b", 3)]))
         | label | texts |
-        | --- | --- |
+        |---|---|
         | `a\\|b` | 3 |
     """
-    lines = [header, [Markdown("---")] * len(header), *rows]
-    return Markdown("\n".join(f"| {' | '.join(escape(cell, cell=True) for cell in line)} |" for line in lines))
+    head, *body = (f"| {' | '.join(escape(cell, cell=True) for cell in line)} |" for line in (header, *rows))
+    return Markdown("\n".join([head, "|---" * len(header) + "|", *body]))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _MOST_LABELS = 30  # of a confusion matrix that can be read
-_MOST_TOKENS = 200
+_MOST_TOKENS = 100
 _SETTINGS: dict[Any, Any] = {
     "text.usetex": False,
     "text.parse_math": False,  # a $ in a label is a $
@@ -251,17 +251,25 @@ def _logarithmic(axes: Any) -> None:
 
 
 @contextlib.contextmanager
-def _picture(path: Path, title: str, width: float, height: float) -> Iterator[Figure]:
-    """Give an empty figure, in inches, that needs no screen; write it when the block ends well.
+def own_settings() -> Iterator[None]:
+    """Draw in the block with settings under which any text can be drawn; the user's are as they were afterwards.
 
-    The user's own matplotlib is as it was afterwards. A letter that the font lacks is drawn as a box.
+    A letter that the font lacks is drawn as a box, without a warning.
     """
     import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _picture(path: Path, title: str, width: float, height: float) -> Iterator[Figure]:
+    """Give an empty figure, in inches, that needs no screen; write it when the block ends well."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with own_settings():
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure

@@ -73,6 +73,7 @@ def test_the_epoch_with_the_lowest_dev_perplexity_is_kept_and_test_is_scored_as_
     ids = bundle.vocabulary.encode(test)
     by_keras = bundle.model.evaluate(evaluation_windows(ids).dataset, verbose=0, return_dict=True)["perplexity"]
     assert bundle.metrics["test_perplexity"] == pytest.approx(by_keras, rel=1e-5)
+    assert not bundle.has_other_weights  # the state that an evaluation carries along is no weight
     edges = [-(-i * (len(ids) - 1) // 10) for i in range(11)]
     rows = [log_p_by_hand(bundle, ids[a : b + 1]) for a, b in itertools.pairwise(edges)]
     by_hand = np.exp(-np.concatenate(rows).mean())

@@ -46,6 +46,12 @@ def test_a_run_leaves_a_whole_bundle_that_loads_the_same(trained):
     again = zoo.load(folder)
     assert again.predict(SENTENCES) == bundle.predict(SENTENCES)
     assert again.vocabulary == bundle.vocabulary
+    for variable in again.model.trainable_variables:  # those of a CRF among them
+        assert not again.has_other_weights
+        before = variable.numpy()
+        variable.assign(before + 1)
+        assert again.has_other_weights
+        variable.assign(before)
     assert bundle.metrics["dev_accuracy"] == pytest.approx(bundle.history["val_accuracy"].max(), abs=1e-6)
     assert f"{bundle.metrics['test_tokens']:,} tokens of 70 sentences" in (folder / "README.md").read_text()
     assert "The most frequent confusions" in (folder / "report.md").read_text()

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, plots
+from dense_lstm_zoo.display import one_line
 from dense_lstm_zoo.training.report import has_matplotlib
 from dense_lstm_zoo.tuning.published import SIZES, published
 from dense_lstm_zoo.tuning.trial import RESULT, read_result, read_spec
@@ -43,7 +44,7 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
                 "epochs": " ".join(map(str, result.get("epochs", []))),
                 "best_epochs": " ".join(map(str, result.get("best_epochs", []))),
                 "seconds": result.get("seconds"),
-                "reason": result.get("reason", ""),
+                "reason": one_line(result.get("reason", "")),
             }
         )
     found = pd.DataFrame(rows, columns=list(rows[0]) if rows else list(_OWN))
@@ -116,7 +117,11 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
         scored = _with_spread(test[measure]["mean"], test[measure]["std"])
         parts.append(f"<p>The winner's {measure.replace('_', ' ')}, scored once: {scored}.</p>")
     if len(done) and has_matplotlib():
-        parts += _pictures(done, pareto(trials, sweep.higher_is_better), sweep)
+        try:
+            with plots.own_settings():
+                parts += _pictures(done, pareto(trials, sweep.higher_is_better), sweep)
+        except Exception as error:  # a sweep goes on without its picture
+            parts.append(f"<p>No picture: {html.escape(one_line(f'{type(error).__name__}: {error}', 200))}.</p>")
     best = set(pareto(trials, sweep.higher_is_better)["trial"])
     parts.append("<h2>Trials</h2><p>Shaded: no other has a better score with as few parameters.</p>")
     parts.append(_html_table(trials, shaded=best))
