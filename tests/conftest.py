@@ -33,13 +33,14 @@ def data_folder() -> Path:
     return Path(folder)
 
 
-@pytest.fixture(scope="session")
-def golden() -> Path:
-    """The golden vectors, where the machine has them."""
-    folder = Path(__file__).parents[2] / "shared" / "spec" / "golden"
-    if not folder.is_dir():
-        pytest.skip("there are no golden vectors beside the project: shared/spec/golden")
-    return folder
+# The project's own golden files, and other ones made independently of them, where the machine has any.
+GOLDEN = {"own": Path(__file__).parent / "golden", "shared": Path(__file__).parents[2] / "shared" / "spec" / "golden"}
+
+
+@pytest.fixture(scope="session", params=[name for name, folder in GOLDEN.items() if name == "own" or folder.is_dir()])
+def golden(request) -> Path:
+    """A folder of golden files: inputs, weights and outputs of each layer."""
+    return GOLDEN[request.param]
 
 
 @pytest.fixture(scope="session")
