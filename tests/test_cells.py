@@ -127,3 +127,37 @@ def test_half_a_surrogate_pair_stops_no_output():
     written(content, "csv", input_form="jsonl").encode()
     written(content, "text", input_form="jsonl").encode()
     assert json.loads(written(content, "jsonl", input_form="jsonl").encode())["text"] == "a\ud800"
+
+
+def test_a_taggers_tokens_may_be_there_already_and_its_tags_are_never_overwritten():
+    shapes = writing.Shapes(
+        [], lambda _: [], lambda _: [], lambda _: {"tokens": ["a"], "tags": ["X"]}, shared=frozenset({"tokens"})
+    )
+
+    def write(content, **options):
+        stream = io.BufferedReader(io.BytesIO(content.encode()))
+        source = records.read(stream, "in", records.Options("jsonl", tokens=True))
+        target = io.StringIO()
+        writing.write(target, writing.Options("jsonl", **options), source, lambda texts: map(str, texts), shapes)
+        return [json.loads(line) for line in target.getvalue().splitlines()]
+
+    assert write('{"id": 1, "tokens": ["a"]}\n{"text": "a"}\n') == [
+        {"id": 1, "tokens": ["a"], "tags": ["X"]},
+        {"text": "a", "tokens": ["a"], "tags": ["X"]},
+    ]
+    assert write('{"tokens": ["a"], "tags": ["gold"]}\n') == [
+        {"tokens": ["a"], "tags": ["gold"], "predicted_tags": ["X"]}
+    ]
+    with pytest.raises(ValueError, match=r"in, line 2 has 'tags' already.*--prefix"):
+        write('{"tokens": ["a"]}\n{"tokens": ["a"], "tags": ["X"]}\n')
+    assert set(write('{"tokens": ["a"]}\n', prefix="new_")[0]) == {"tokens", "new_tokens", "new_tags"}
+
+
+def test_a_token_that_columns_cannot_hold_is_refused():
+    class Tagged:
+        tokens, tags = ["New York"], ["X"]
+
+    source = records.from_texts(["New York"])
+    shapes = writing.Shapes([], lambda _: [], lambda _: [], lambda _: {})
+    with pytest.raises(ValueError, match=r"text 1: columns cannot hold the token 'New York'"):
+        writing.write(io.StringIO(), writing.Options("columns"), source, lambda texts: [Tagged for _ in texts], shapes)

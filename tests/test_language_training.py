@@ -1,5 +1,6 @@
 """Training language models: schedules, files, interruption, what is refused, the command line."""
 
+import csv
 import json
 import signal
 import subprocess
@@ -172,6 +173,12 @@ def test_the_command_line_scores_continues_and_evaluates(run_dir, text_files, ca
     assert [json.loads(line)["tokens"] for line in out.splitlines()] == [5, 1]
     _, out, _ = output_of(capsys, "score", run_dir, *texts, "--format", "csv")
     assert out.splitlines()[0] == "text,log_probability,perplexity,tokens,unknown_words"
+    (tmp_path / "in.csv").write_text("id,text,tokens\n7,the king reigns .,x\n")
+    _, out, _ = output_of(capsys, "score", run_dir, "--file", tmp_path / "in.csv")
+    head, row = csv.reader(out.splitlines())
+    assert head[:4] == ["id", "text", "tokens", "predicted_log_probability"]
+    assert row[:3] == ["7", "the king reigns .", "x"]
+    assert float(row[3]) == pytest.approx(expected[0].log_probability, abs=1e-5)
     _, out, _ = output_of(capsys, "next-words", run_dir, "the old", "-k", "2")
     assert out.splitlines() == [f"{p:.4f}\t{word}" for word, p in bundle.next_words("the old", 2)]
     _, out, _ = output_of(capsys, "generate", run_dir, "the king", "--seed", "4", "--count", "2", "--max-tokens", "6")

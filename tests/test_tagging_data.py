@@ -153,6 +153,7 @@ def test_own_files_are_the_parts_they_were_given_for_with_the_same_options(write
         TaggedSplit([["b", "b"]], [["C", "C"]]),
         TaggedSplit([["c d"]], [["A"]]),
     )
+    assert corpus.columns == {"token_column": 0, "tag_column": 2, "separator": "\t"}
     assert corpus.tag_names == ("A", "B")
     assert str(corpus) == "mine: 2 train (2 tokens), 1 dev (2 tokens), 1 test (1 tokens) sentences; 2 tags: A, B"
 

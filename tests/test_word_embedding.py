@@ -24,8 +24,13 @@ def test_frozen_words_are_looked_up_and_never_trained():
 
 def test_ids_outside_the_vocabulary_are_an_error_not_another_word():
     for frozen in (0, 3):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
-            layers.WordEmbedding(6, 2, num_frozen_words=frozen)(np.array([[6]]))
+        embedding = layers.WordEmbedding(6, 2, num_frozen_words=frozen)
+        look_up = tf.function(lambda ids, embedding=embedding: embedding(ids))
+        for wrong in (6, -1, -6, -100):
+            with pytest.raises(ValueError, match=rf"takes ids from 0 to 5; received {wrong}\."):
+                embedding(np.array([[wrong]]))
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
+                look_up(tf.constant([[wrong]]))
 
 
 def test_a_step_of_adam_moves_scaled_word_vectors_so_many_times_as_far():

@@ -55,7 +55,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dense-lstm-zoo",
         description="Densely connected and gated-skip LSTMs: train on a laptop, serve raw strings.",
-        epilog="Begin with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo",
+        epilog="Begin with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo. "
+        "DENSE_LSTM_ZOO_DEBUG=1 in the environment shows where an error came from.",
     )
     parser.add_argument("--version", action="version", version=f"dense-lstm-zoo {zoo.__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="command", parser_class=_Command)

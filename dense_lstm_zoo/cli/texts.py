@@ -106,7 +106,8 @@ def _tagger(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
     def line(found: TaggedSentence) -> list[str]:
         return [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
 
-    return loaded.predict_stream, writing.Shapes(columns=[], line=line, row=lambda _: [], fields=dataclasses.asdict)
+    shapes = writing.Shapes([], line, lambda _: [], dataclasses.asdict, shared=frozenset({"tokens"}))
+    return loaded.predict_stream, shapes
 
 
 def _run(

@@ -25,12 +25,14 @@ class Shapes:
         line: Prediction to the strings that a line of text joins with tabs.
         row: Prediction to cells; numbers as strings with their digits.
         fields: Prediction to the keys that a JSON object gains.
+        shared: Those of them that the input may hold already, with the same value.
     """
 
     columns: list[str]
     line: Callable[[Any], list[str]]
     row: Callable[[Any], list[str]]
     fields: Callable[[Any], dict[str, Any]]
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs,
     pairs = iter(pairs)
     first = next(pairs, None)
     names = source.names if first is None else first[0].names
-    writer.writerow([mark(_cell(name)) for name in [*names, *_new_names(names, shapes.columns, options, first)]])
+    new = _new_names(names, shapes.columns, options, shapes, first)
+    writer.writerow([mark(_cell(name)) for name in [*names, *new]])
     for record, found in itertools.chain([] if first is None else [first], pairs):
         cells = record.cells
         if record.names is not names and record.names != names:
@@ -90,13 +93,14 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
     for number, (record, found) in enumerate(pairs):
         fields = shapes.fields(found)
         if number == 0:
-            new = dict(zip(fields, _new_names(record.names, list(fields), options, (record, found)), strict=True))
+            names = _new_names(record.names, list(fields), options, shapes, (record, found))
+            new = dict(zip(fields, names, strict=True))
         item = dict(zip(record.names, record.cells, strict=True))
         if len(item) < len(record.names):
             twice = next(name for name in record.names if record.names.count(name) > 1)
             raise ValueError(f"{record.where}: two columns are named {twice!r}, which jsonl cannot hold. Use csv.")
         for name, value in fields.items():
-            if new[name] in item and item[new[name]] != value:
+            if new[name] in item and (name not in shapes.shared or item[new[name]] != value):
                 raise _taken(record, new[name])
             item[new[name]] = value
         target.write(escape_json(json.dumps(item, ensure_ascii=False)) + "\n")
@@ -117,16 +121,17 @@ def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pa
         target.write("".join(f"{row}\n" for row in [*rows, ""]))
 
 
-def _new_names(names: list[str], new: list[str], options: Options, first: tuple[Record, Any] | None) -> list[str]:
-    """Return the names of what is added, none of which the input has."""
-    prefix = options.prefix
-    # A tagger's JSON holds its tokens already.
-    taken = set(names) - {"tokens"}
+def _new_names(
+    names: list[str], new: list[str], options: Options, shapes: Shapes, first: tuple[Record, Any] | None
+) -> list[str]:
+    """Return the names of what is added, none of which the input has, but for the shared ones."""
+    prefix, shared = options.prefix, shapes.shared if options.prefix is None else frozenset[str]()
+    taken = set(names) - shared
     if prefix is None:
         prefix = "predicted_" if taken.intersection(new) else ""
-    found = [name if name == "tokens" else f"{prefix}{name}" for name in new]
+    found = [name if name in shared else f"{prefix}{name}" for name in new]
     if both := taken.intersection(found):
-        raise _taken(first[0] if first else None, sorted(both)[0])
+        raise _taken(first[0] if first else None, min(both))
     return found
 
 

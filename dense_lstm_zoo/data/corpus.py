@@ -40,7 +40,7 @@ class Corpus:
     train: Split
     dev: Split | None
     test: Split | None
-    columns: Any = field(default_factory=dict, kw_only=True)
+    columns: Any = field(default_factory=dict, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         checks.writable("The label", self.label_names)

@@ -70,7 +70,7 @@ class TaggingCorpus:
     train: TaggedSplit
     dev: TaggedSplit | None
     test: TaggedSplit | None
-    columns: Any = field(default_factory=dict, kw_only=True)
+    columns: Any = field(default_factory=dict, kw_only=True, compare=False)
 
     @functools.cached_property
     def tag_names(self) -> tuple[str, ...]:

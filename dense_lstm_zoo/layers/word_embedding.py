@@ -56,7 +56,8 @@ class WordEmbedding(keras.layers.Layer):
         (batch, time, embedding_dim).
 
     Raises:
-        ValueError: A size out of range, or a matrix of another shape in ``set_matrix``.
+        ValueError: A size out of range, a matrix of another shape in ``set_matrix``, or an id outside the vocabulary in
+            an eager call (within a graph on a CPU, TensorFlow's ``InvalidArgumentError``).
 
     Example:
         >>> import numpy as np

@@ -141,7 +141,7 @@ def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
