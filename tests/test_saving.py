@@ -20,6 +20,7 @@ from dense_lstm_zoo.data.corpus import Split
 from dense_lstm_zoo.data.vocabulary import Vocabulary
 from dense_lstm_zoo.training import report
 from dense_lstm_zoo.training.analysis import analyse
+from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.model_harness import WORDS
 
 NEEDED = (
@@ -325,3 +326,21 @@ def test_a_score_that_is_no_number_stops_no_save(plain, tmp_path):
     found = zoo.load(tmp_path / "run").metrics
     assert np.isnan([found["test_loss"], found["dev_loss"]]).all()
     assert json.loads((tmp_path / "run" / "metrics.json").read_text(), parse_constant=pytest.fail)["test_loss"] is None
+
+
+def test_an_epoch_of_infinite_perplexity_is_written_and_a_better_one_follows_it(tmp_path):
+    model = made(["no", "yes"]).model
+
+    def checkpoint():
+        found = Checkpoint(tmp_path / "state", {}, 3, monitor="val_perplexity", higher_is_better=False)
+        found.set_model(model)
+        return found
+
+    with checkpoint() as first:
+        first.on_epoch_end(0, {"loss": 120.0, "val_perplexity": float("inf")})
+    json.loads((tmp_path / "state" / "state.json").read_text(), parse_constant=pytest.fail)
+    with checkpoint() as second:
+        assert (second.epochs, second.best_epoch) == (1, 1)
+        second.resume(model)
+        second.on_epoch_end(1, {"loss": 6.0, "val_perplexity": 400.0})
+        assert second.best_epoch == 2

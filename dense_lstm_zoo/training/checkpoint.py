@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ class Checkpoint(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Write the epoch, and end the training where patience has run out."""
-        row = {name: float(value) for name, value in (logs or {}).items()}
+        # A hopeless epoch's perplexity is infinite, which JSON cannot hold.
+        row = {name: min(float(value), sys.float_info.max) for name, value in (logs or {}).items()}
         self.history.append(row)
         best = None if self.best_epoch is None else self.history[self.best_epoch - 1][self.monitor]
         if best is None or self._sign * (row[self.monitor] - best) > 0:
