@@ -24,14 +24,14 @@ SPACE = {"units": [4, 6, 8], "dropout": [0.1]}
 
 @pytest.fixture
 def start(monkeypatch):
-    """Made-up trials; a test puts into ``ends`` how the next ones of a trial end, which go well otherwise."""
+    """Made-up trials; a test puts into ``ends`` how a trial's next ones end: None, and all others, go well."""
     make_quick(monkeypatch)
 
     def _start(folder, *, test=False):
         _start.seen.append((folder.name, test))
         ends = _start.ends.get((folder.name, test), [])
-        if ends:
-            return ends.pop(0)
+        if ends and (end := ends.pop(0)) is not None:
+            return end
         return leave_test(folder) if test else leave_result(folder)
 
     _start.ends, _start.seen = {}, []
@@ -61,10 +61,10 @@ def test_a_disk_that_is_full_at_any_write_pauses_the_sweep_and_the_same_call_end
 
     monkeypatch.setattr(files, "new_file", new_file)
     paused = 0
-    for write in range(3, 200):  # the first two are the sweep's own settings
+    for write in range(1, 200):
         folder = tmp_path / str(write)
         left[0] = write
-        with contextlib.suppress(trouble.SweepPausedError):
+        with contextlib.suppress(OSError):
             assert sweep(folder, **two) == expected
             break  # it had fewer writes than the one that was to fail
         paused += 1
@@ -124,9 +124,21 @@ def test_a_crash_is_the_trials_own(start, tmp_path):
 def test_a_winner_that_cannot_be_scored_is_scored_the_next_time(start, tmp_path):
     start.ends["0001", True] = [FakeProcess(-signal.SIGKILL), FakeProcess(process.FAILED, "no such label")]
     for reason in ("killed by SIGKILL", "no such label"):
-        with pytest.raises(trouble.SweepPausedError, match=f"the winner, trial 0001, could not be finished: {reason}"):
+        with pytest.raises(trouble.SweepPausedError, match=f"winner, trial 0001, could not be scored on .*: {reason}"):
             sweep(tmp_path / "s")
     assert sweep(tmp_path / "s")[1]["test_accuracy"]["mean"] == 0.5
+
+
+def test_a_winner_that_fails_when_it_is_trained_to_its_end_leaves_its_place_to_the_next(start, tmp_path):
+    options = {"tuner": "hyperband", "epochs": 3, "space": {"units": [4, 6], "dropout": [0.1]}}
+    expected, _ = sweep(tmp_path / "whole", **options)
+    again = [name for name, test in start.seen if not test][-1]  # paused after its epochs, then trained to its end
+    assert expected[0]["trial"] == again
+    start.ends[again, False] = [None, FakeProcess(process.FAILED, "the loss became nan")]
+    rows, test = sweep(tmp_path / "s", **options)
+    assert (rows[-1]["trial"], rows[-1]["reason"]) == (again, "trained to its end: the loss became nan")
+    assert rows[0]["status"] == "completed"
+    assert test["test_accuracy"]["mean"] == 0.5
 
 
 def caused_by(cause):

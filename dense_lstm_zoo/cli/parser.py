@@ -282,7 +282,11 @@ def _add_sweep(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--workers", type=int, metavar="N", help="so many trials at a time on this machine (default: 1)")
     group = sub.add_argument_group("several machines", "all see the folder of the sweep and are given the same options")
     group.add_argument("--role", choices=("chief", "worker"), help="keep the oracle, or run its trials")
-    group.add_argument("--oracle", metavar="HOST:PORT", help="where the chief listens; a worker waits 300 s for it")
+    group.add_argument(
+        "--oracle",
+        metavar="[HOST:]PORT",
+        help="where the chief listens, without HOST for this machine alone; a worker waits 300 s for it",
+    )
     group.add_argument(
         "--worker-id", help="the same after a restart (default: an Indexed Job's or a Slurm array's index, or the host)"
     )

@@ -1,8 +1,8 @@
 """Sweeps: hyperparameter search over the zoo's models with keras-tuner.
 
 ``sweep`` plans and runs one, ``space`` and ``budget`` say what is tried, ``oracles`` proposes values and survives
-kills, ``worker`` runs each ``trial`` in a process, ``report`` shows what came out. Importing this loads neither
-TensorFlow nor keras-tuner.
+kills, ``worker`` runs each ``trial`` in a process, ``trouble`` tells a trial's fault from the machine's, ``chief`` and
+``fleet`` spread the work, ``report`` shows what came out. Importing this loads neither TensorFlow nor keras-tuner.
 """
 
 from dense_lstm_zoo.tuning.space import Range

@@ -92,7 +92,8 @@ def serve(
             time.sleep(1)
             if servicer.trouble is not None:
                 raise servicer.trouble
-            oracle.requeue_silent(silence)
+            for worker in oracle.requeue_silent(silence):
+                say(f"{worker} has been silent for {silence:g} s; its trial goes to the next worker that asks")
             alive()
     finally:
         server.stop(grace=2).wait()

@@ -11,6 +11,7 @@ import contextlib
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -169,7 +170,7 @@ def join(
         name: A registered model.
         dataset: A corpus's name.
         run_dir: The sweep's folder, which the chief sees too.
-        oracle: ``HOST:PORT`` of the chief.
+        oracle: ``HOST:PORT`` of the chief; its token is found in the folder, or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
         worker_id: The same after a restart; None is ``default_worker_id()``.
         silence: As the chief has it: signs of life come ten times as often.
         patience: Seconds to wait for a chief that does not answer.
@@ -190,11 +191,19 @@ def join(
         print(f"worker {worker_id} asks {oracle} for trials", flush=True)
     wait_for_chief(oracle, patience)
     token = workers_token(run_dir, min(patience, SHOWS_WITHIN))
+    _wait_for_file(run_dir / SETTINGS, min(patience, SHOWS_WITHIN))
     found = read_sweep(run_dir)
     if found.to_json() != asked.to_json():
         differences = checks.difference(found.to_json(), asked.to_json())
         raise ValueError(f"{run_dir} holds another sweep: {differences}.")
     work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
+
+
+def _wait_for_file(path: Path, patience: float) -> None:
+    """Return when a file is there, or after so many seconds: a network file system may show it late."""
+    deadline = time.monotonic() + patience
+    while not path.is_file() and time.monotonic() < deadline:
+        time.sleep(0.5)
 
 
 @contextlib.contextmanager

@@ -90,7 +90,9 @@ def tune(
         keep: Keep the bundles of so many of the best trials; of others the scores alone.
         workers: How many trials run at a time, each worker a process on this machine; 0 with ``oracle`` for workers
             elsewhere alone.
-        oracle: ``HOST:PORT`` to keep the oracle at, for workers on other machines (``tune --role worker``).
+        oracle: ``HOST:PORT`` to keep the oracle at, for workers on other machines (``tune --role worker``), which must
+            know the sweep's token: it is in the folder's ``token``. Without a host, this machine alone reaches it. The
+            channel is plain text.
         silence: Seconds after which the trial of a worker that says nothing is given to another.
         data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}``.
         recipe: A recipe whose settings are fixed where they are not searched.
@@ -136,7 +138,7 @@ def tune(
         try:
             _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
             return finish(run_dir, sweep, has_test, say)
-        except SweepPausedError:
+        except (SweepPausedError, BrokenPipeError):
             raise
         except OSError as error:
             raise paused(error) from error
@@ -212,23 +214,33 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
     """Train the winner to its end where Hyperband had paused it, score its test texts once, write the report."""
     from dense_lstm_zoo.tuning import report
 
-    table = report.table(run_dir, sweep)
-    scored = table[table["status"] == "completed"]
-    if scored.empty:
-        reason = table["reason"].iloc[-1] if len(table) else "there was none"
-        raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
-    best = scored.iloc[0].to_dict()
-    folder = run_dir / "trials" / best["trial"]
-    if not (folder / trial.TEST).is_file():
+    while True:
+        table = report.table(run_dir, sweep)
+        scored = table[table["status"] == "completed"]
+        if scored.empty:
+            reason = table["reason"].iloc[-1] if len(table) else "there was none"
+            raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
+        best = scored.iloc[0].to_dict()
+        folder = run_dir / "trials" / best["trial"]
+        if (folder / trial.TEST).is_file():
+            break
+        name = f"the winner, trial {best['trial']},"
         try:
             spec = trial.read_spec(folder)
             if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
                 files.write_json(folder / trial.SPEC, {**spec, "pause_after": None})
                 trial.wait(folder, trial.start(folder))
+        except TrialFailedError as error:
+            files.write_json(folder / trial.RESULT, {"reason": f"trained to its end: {error}"})
+            continue
+        except TrialDiedError as error:
+            raise paused(f"{name} could not be trained to its end: {error}") from None
+        try:
             if sweep.folds or has_test:
                 trial.wait(folder, trial.start(folder, test=True))
         except (TrialFailedError, TrialDiedError) as error:
-            raise paused(f"the winner, trial {best['trial']}, could not be finished: {error}") from None
+            raise paused(f"{name} could not be scored on the test texts: {error}") from None
+        break
     test = trial.read_test(folder) if (folder / trial.TEST).is_file() else {}
     if sweep.tuner == "hyperband":  # none of its trials can go on any more
         for other in (run_dir / "trials").iterdir():

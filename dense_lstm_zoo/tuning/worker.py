@@ -173,7 +173,7 @@ class _Alive:
         while not self._ended.wait(self._runner.heartbeat):
             try:
                 found = self._runner.oracle.create_trial(self._runner.tuner_id)
-            except ConnectionError:  # the chief may come back while the trial runs
+            except OSError:  # the chief may come back while the trial runs
                 continue
             if found.trial_id != self._trial.trial_id:
                 self._trial.status = _LOST

@@ -1,6 +1,8 @@
 #!/bin/sh
 # A sweep on Slurm: task 0 of the array is the chief, the others are workers; all see $RUN_DIR.
 # A requeued task keeps its index, and a worker so its trial.  sbatch tuning/fleets/slurm.sh
+# The chief writes the sweep's token to $RUN_DIR/token for its workers, which run as the same user. It listens for the whole
+# network of the cluster, in plain text: others cannot take part, but who can read the network can read it.
 #SBATCH --job-name=sweep
 #SBATCH --array=0-4
 #SBATCH --cpus-per-task=2
