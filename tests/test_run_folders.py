@@ -1,16 +1,19 @@
 """Where a run writes: volumes, links, folders deleted in mid-run, and what kills leave beside it."""
 
 import json
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.training import loop
+from dense_lstm_zoo import files
+from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.test_files import mounted, names
 from tests.training_harness import interrupt, train
@@ -238,7 +241,7 @@ def test_kill_9_between_the_bundle_and_the_end_leaves_nothing_for_long(tmp_path,
     process = subprocess.run([sys.executable, "-c", KILLED_BEFORE_REMOVAL, str(tmp_path / "run"), moment])
     assert process.returncode == -signal.SIGKILL
     assert len(names(tmp_path)) == 2
-    loop.tidy(tmp_path / "run")
+    run_folder.tidy(tmp_path / "run")
     assert names(tmp_path) == ["run"]
     assert zoo.load(tmp_path / "run").metrics["epochs"] == 1
 
@@ -273,3 +276,57 @@ def test_kill_9_while_an_epoch_is_written_leaves_a_part_that_the_next_start_remo
     assert names(state) == ["best-1.npz", "epoch-1.npz", "lock", "state.json"]
     train(tmp_path / "run", epochs=3)
     assert names(tmp_path) == ["run"]
+
+
+def test_a_run_through_a_link_writes_its_target(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=0)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "link", epochs=2)
+    assert names(tmp_path) == ["link", "target.unfinished"]
+    train(tmp_path / "link", epochs=2)
+    assert names(tmp_path) == ["link", "target"]
+    assert (tmp_path / "link").is_symlink()
+    assert zoo.load(tmp_path / "link").metrics["epochs"] == 2
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "a" * 250])
+def test_a_run_with_a_name_that_no_folder_can_have_is_refused_before_any_work(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dense_lstm_zoo.data.corpora.load_corpus", None)
+    with pytest.raises(ValueError, match="folder"):
+        zoo.train("bilstm", "demo", name)
+    with pytest.raises(ValueError, match="folder"):
+        zoo.run_protocol("bilstm", "demo", name)
+    assert not names(tmp_path)
+
+
+SAVE = """
+import sys
+import dense_lstm_zoo as zoo
+bundle = zoo.load(sys.argv[1])
+print("ready", flush=True)
+while True:
+    bundle.save(sys.argv[2], overwrite=True)
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
+    """What a kill leaves half moved is finished or undone by the next call that names the folder."""
+    bundle, folder = run
+    expected = bundle.predict(["The soup was bland."])
+    moments = random.Random(2)
+    with mounted(tmp_path / "volume", "bind") as path:
+        bundle.save(path)
+        for _ in range(3):
+            command = [sys.executable, "-c", SAVE, str(folder), str(path)]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(moments.uniform(0, 2))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            files.check_new_folder(path, overwrite=True)
+            assert zoo.load(path).predict(["The soup was bland."]) == expected
+            assert names(path) == names(folder)

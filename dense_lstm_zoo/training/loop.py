@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
-import json
 import platform
 import sys
 import warnings
@@ -15,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, leftovers, registry
+from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import read_dev_curve
+from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.recipes import get_recipe
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def train(
         if argument in arguments:
             raise ValueError(f"{argument} follows from the data; train() does not take it.")
     seed = checks.integer("seed", seed, minimum=0)
-    tidy(files.folder_name(run_dir))
+    run_folder.tidy(files.folder_name(run_dir))
     run_dir = files.check_new_folder(run_dir, overwrite)
     if tensorboard and not _installed("tensorboard"):
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
@@ -202,7 +201,7 @@ def train(
 
     bundle = job.bundle(model, config)
     log_dir = files.beside(run_dir, ".tensorboard") if tensorboard else None
-    state_dir = files.beside(run_dir, ".unfinished")
+    state_dir = run_folder.state_folder(run_dir)
     diverged = None
     with Checkpoint(
         state_dir,
@@ -245,19 +244,6 @@ def train(
         raise DivergenceError(f"{diverged} The best epoch before it, {checkpoint.best_epoch}, is kept in {run_dir}.")
     say(f"{report.summary(bundle)}\nbundle            {run_dir}")
     return bundle
-
-
-def tidy(run_dir: Path) -> None:
-    """Remove the state of a run whose bundle is written: a kill came between the two."""
-    state_dir = files.beside(run_dir, ".unfinished")
-    leftovers.sweep(state_dir)
-    if not (run_dir / "manifest.json").is_file() or not state_dir.is_dir():
-        return
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # it is another run's, or no run's: left alone
-        settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]
-        if settings == json.loads((run_dir / "config.json").read_text(encoding="utf-8")):
-            with files.Lock(state_dir / "lock", "It is held."):
-                files.remove_folder(state_dir)
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import check
 from dense_lstm_zoo.json_files import read_object
-from dense_lstm_zoo.training.loop import job_for, tidy, train
+from dense_lstm_zoo.training import run_folder
+from dense_lstm_zoo.training.loop import job_for, train
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,7 +146,7 @@ def run_protocol(
                 print(f"\nrun {number} of {len(plan)}: {run}", flush=True)
             _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
         _write_settings(run_dir / "protocol.json", shared)
-        tidy(run_dir / run)
+        run_folder.tidy(run_dir / run)
         metrics = json.loads((check(run_dir / run) / "metrics.json").read_text(encoding="utf-8"))
         if "diverged" in metrics:
             raise DivergenceError(f"{run_dir / run}: {metrics['diverged']}")

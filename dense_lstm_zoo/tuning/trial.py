@@ -115,6 +115,7 @@ def wait(folder: Path, child: process.Child) -> None:
 
 def run(folder: Path) -> dict[str, Any]:
     """Train what ``spec.json`` asks for and return the result; finished runs are kept, test texts are not looked at."""
+    from dense_lstm_zoo.training import run_folder
     from dense_lstm_zoo.training.loop import Paused, train
 
     spec = read_spec(folder)
@@ -135,6 +136,7 @@ def run(folder: Path) -> dict[str, Any]:
             except Paused as paused:
                 rows.append({"run": name, **paused.metrics})
                 continue
+        run_folder.tidy(run_dir)
         metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
         rows.append({"run": name, **metrics})
     import pandas as pd
