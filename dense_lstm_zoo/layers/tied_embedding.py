@@ -67,8 +67,7 @@ class TiedEmbedding(keras.layers.Embedding):
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
         ids = checked_ids(self, inputs, self.input_dim)
-        vectors = ops.take(_with_dense_gradient(table), ids, axis=0)
-        vectors = ops.cast(vectors, self.compute_dtype)
+        vectors = ops.cast(_look_up(table, ids), self.compute_dtype)
         if not (training and self.dropout):
             return vectors
         words = drop(ops.ones((self.input_dim, 1), self.compute_dtype), self.dropout, self.seed_generator)
@@ -88,16 +87,22 @@ class TiedEmbedding(keras.layers.Embedding):
         return {**super().get_config(), **own}
 
 
-def _with_dense_gradient(table: Any) -> Any:
-    """Return the table, whose gradient is then a table as well, in which the occurrences of a word are added up.
+def _look_up(table: Any, ids: Any) -> Any:
+    """Return the rows of a table, whose gradient is then a table as well, in which a word's occurrences are added up.
 
     TensorFlow's own lists them: a clipping norm, or an optimiser that squares gradients, would square each by itself.
     """
-    if keras.config.backend() != "tensorflow":  # only TensorFlow has another kind
-        return table
-    import tensorflow as tf
 
-    return tf.custom_gradient(lambda table: (tf.identity(table), tf.convert_to_tensor))(tf.convert_to_tensor(table))
+    @ops.custom_gradient
+    def take(table: Any) -> Any:
+        def gradient(*args: Any, upstream: Any = None) -> Any:
+            upstream = args[0] if upstream is None else upstream
+            rows = ops.reshape(upstream, (-1, table.shape[1]))
+            return ops.segment_sum(rows, ops.reshape(ids, (-1,)), num_segments=table.shape[0])
+
+        return ops.take(table, ids, axis=0), gradient
+
+    return take(ops.reshape(table, table.shape))  # a tensor: a gradient of one's own takes no variable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
