@@ -282,6 +282,7 @@ def load(path: str | Path) -> Bundle:
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
         kernel = kernels.check_saved(config["arguments"]["kernel"])
+        config["arguments"] = registry.saved_arguments(config["model"], config["arguments"])
         with bundle_checks.bounded_by(path / "config.json", shapes):
             model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
     bundle_checks.check_text(path / "config.json", config)

@@ -7,7 +7,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
@@ -33,6 +33,7 @@ class ModelEntry:
     factory: Callable[..., Any]
     options: tuple[Callable[..., Any], ...]
     encoder_parameters: Callable[..., int]
+    before: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -48,7 +49,12 @@ class ModelEntry:
 
 
 def register(
-    *, task: str, paper: str, options: tuple[Callable[..., Any], ...], encoder_parameters: Callable[..., int]
+    *,
+    task: str,
+    paper: str,
+    options: tuple[Callable[..., Any], ...],
+    encoder_parameters: Callable[..., int],
+    before: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that registers a factory under its function's name.
 
@@ -57,11 +63,13 @@ def register(
         paper: The source, with the equations.
         options: The functions whose keyword-only arguments the factories share and pass on.
         encoder_parameters: The closed formula: resolved arguments and ``biases`` to a number.
+        before: Of arguments that came later, and whose default is not what was built before, the value that is: bundles
+            that do not name them were made without.
     """
 
     def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
         name = factory.__name__
-        _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters)
+        _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters, before or {})
         return factory
 
     return decorate
@@ -125,6 +133,16 @@ def resolve(
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")
     return {argument: value for argument, value in resolved.items() if value is not REQUIRED}
+
+
+def saved_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a saved model, with those that were not there yet when it was made.
+
+    Example:
+        >>> saved_arguments("blstm_2dcnn", {"units": 300})
+        {'pool_size': None, 'units': 300}
+    """
+    return {**entry(name).before, **arguments}
 
 
 def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras.Model:

@@ -151,6 +151,16 @@ CASES = [
         lambda **kw: layers.MapConvolutionPooling(4, 3, **kw),
         reference.map_convolution_pooling,
     ),
+    *(
+        Case(
+            f"map_blocks_of_{size}_in_{length}",
+            lambda size=size, length=length, **kw: layers.MapConvolutionPooling(
+                2, 2, pool_size=size, max_length=length, **kw
+            ),
+            lambda x, n, w, size=size, length=length: reference.map_block_pooling(x, n, w, size, length),
+        )
+        for size, length in ((2, 9), (3, 4))
+    ),
     Case(
         "dynamic_self_attention",
         lambda **kw: layers.DynamicSelfAttention(3, 2, 3, **kw),

@@ -158,6 +158,25 @@ def map_convolution_pooling(x, lengths, weights):
     return pooled
 
 
+def map_block_pooling(x, lengths, weights, pool_size, max_length):
+    """Zhou et al. 2016: sentences padded to one length, filters inside the picture, the largest value of each block."""
+    (kernel, bias), size = weights, len(weights[0])
+    places = max_length - size + 1, x.shape[2] - size + 1
+    pooled = []
+    for i, n in enumerate(lengths):
+        picture = np.zeros((max_length, x.shape[2]))
+        picture[: min(n, max_length)] = x[i, : min(n, max_length)]
+        values = np.zeros((*places, len(bias)))
+        for t in range(min(n, places[0])):  # past the end no state is real
+            for f in range(places[1]):
+                value = np.einsum("hw,hwo->o", picture[t : t + size, f : f + size], kernel[:, :, 0]) + bias
+                values[t, f] = np.maximum(value, 0)
+        rows, columns = (number // pool_size for number in places)
+        blocks = values[: rows * pool_size, : columns * pool_size].reshape(rows, pool_size, columns, pool_size, -1)
+        pooled.append(blocks.max(axis=(1, 3)).ravel())
+    return np.array(pooled)
+
+
 def softmax(x):
     powers = np.exp(x - x.max())
     return powers / powers.sum()

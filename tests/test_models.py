@@ -46,6 +46,20 @@ def test_fit_learns_a_handful_of_sentences_by_every_trainable_weight_and_leaves_
     assert any("frozen_table" in w.path for w in model.non_trainable_weights)
 
 
+def test_the_softmax_reads_all_blocks_of_the_papers_pooling_or_one_value_of_each_filter():
+    sizes = {"units": 7, "max_length": 9}
+    model = zoo.build("blstm_2dcnn", **{**harness.tiny_arguments("blstm_2dcnn"), **sizes})
+    assert model.get_layer("logits").kernel.shape == (5 * ((9 - 2) // 2) * ((7 - 2) // 2), harness.CLASSES)
+    whole = harness.tiny("blstm_2dcnn", pool_size=None)
+    assert whole.get_layer("logits").kernel.shape == (5, harness.CLASSES)
+    arguments = zoo.describe("blstm_2dcnn").arguments
+    assert (arguments["pool_size"], arguments["max_length"]) == (2, 64)
+    with pytest.raises(ValueError, match="need at least 4 steps and 4 features; received features=3"):
+        zoo.build("blstm_2dcnn", **{**harness.tiny_arguments("blstm_2dcnn"), "units": 3})
+    with pytest.raises(ValueError, match="need at least 4 steps and 4 features; received max_length=3"):
+        harness.tiny("blstm_2dcnn", max_length=3)
+
+
 def choices() -> list[tuple[str, dict]]:
     """Every model with each of the choices that change its number of weights."""
     options = {
@@ -55,6 +69,7 @@ def choices() -> list[tuple[str, dict]]:
         "couple_directions": (False,),
         "num_heads": (1, 2),
         "char_filters": (4,),
+        "pool_size": (None,),
     }
     found = []
     for name in zoo.list_models(task="classification"):

@@ -131,7 +131,7 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
         ),
         ({"char_filters": -1}, "char_filters must be an integer of at least 0; received -1"),
         ({"char_filters": 50}, "num_chars must be an integer of at least 2; received 0"),
-        ({"char_filters": 3, "num_chars": 9, "char_kernel_sizes": (2, 3)}, "filters=3 must divide evenly"),
+        ({"char_filters": 1, "num_chars": 9, "char_kernel_sizes": (2, 3)}, "at most one for each of filters=1"),
     ],
 )
 def test_bad_arguments_are_refused_with_near_matches_and_what_is_accepted(arguments, message):

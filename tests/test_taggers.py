@@ -227,6 +227,16 @@ def test_a_step_of_sgd_on_a_batch_is_the_sum_of_its_sentences_steps(optimizer, c
     assert max(np.abs(found).max() for found in together) > 1e-4
 
 
+def test_softmax_and_window_gate_start_as_small_as_the_papers_weights():
+    model = tiny("bilstm_tagger", units=64, embedding_dim=200, num_tags=40)
+    kernels = [registry.network(model).get_layer(name).weights for name in ("logits", "window")]
+    for weights, fan_in in zip(kernels, (128, 600), strict=True):
+        (kernel,) = (w.numpy() for w in weights if w.shape[0] == fan_in)
+        assert kernel.std() == pytest.approx(0.1 / fan_in**0.5, rel=0.1)
+        assert abs(kernel.mean()) < 0.3 * kernel.std()
+        assert np.abs(kernel).max() > 2.5 * kernel.std()  # not cut off
+
+
 def test_all_dropout_is_for_training_only():
     model, (ids, _) = tiny("gated_skip_tagger", dropout=0.5, window_dropout=0.5), batch()
     first, second = (model(ids, training=True).numpy() for _ in range(2))

@@ -9,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.data.token_ids import TokensToIds
 
@@ -67,9 +68,10 @@ def test_affixes_are_their_characters_side_by_side():
     assert layer(ids).shape == layer.compute_output_shape(ids.shape)
 
 
-@pytest.mark.parametrize("sizes", [(5,), (2, 3)])
-def test_character_convolutions_see_a_words_own_characters_only(sizes):
-    layer = layers.CharacterCNN(9, 3, 4, kernel_sizes=sizes)
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("sizes", [(5,), (2, 3), (3, 4, 5)])
+def test_character_convolutions_see_a_words_own_characters_only(sizes, depth):
+    layer = layers.CharacterCNN(9, 3, 4, kernel_sizes=sizes, num_layers=depth)
     rng = np.random.default_rng(0)
     layer.set_weights([rng.normal(size=w.shape) for w in layer.get_weights()])
     table, *convolutions = (w.astype(np.float64) for w in layer.get_weights())
@@ -81,10 +83,15 @@ def test_character_convolutions_see_a_words_own_characters_only(sizes):
     for word, values in zip(words, found, strict=True):
         expected = []
         for i, size in enumerate(sizes):
-            kernel, bias = convolutions[2 * i], convolutions[2 * i + 1]
-            vectors = np.concatenate([table[word].reshape(-1, 3), np.zeros((max(0, size - len(word)), 3))])
-            places = [np.tensordot(vectors[p : p + size], kernel, 2) + bias for p in range(len(vectors) - size + 1)]
-            expected.append(np.maximum(np.max(places, axis=0), 0))
+            short = max(0, depth * (size - 1) + 1 - len(word))
+            values_of_places = np.concatenate([table[word].reshape(-1, 3), np.zeros((short, 3))])
+            for number in range(depth * i, depth * (i + 1)):
+                kernel, bias = convolutions[2 * number : 2 * number + 2]
+                read, places = values_of_places, range(len(values_of_places) - size + 1)
+                rows = [np.tensordot(read[p : p + size], kernel, 2) + bias for p in places]
+                values_of_places = np.maximum(rows, 0)
+            expected.append(values_of_places.max(axis=0))
+        assert [len(part) for part in expected] == {1: [4], 2: [2, 2], 3: [2, 1, 1]}[len(sizes)]
         np.testing.assert_allclose(values, np.concatenate(expected), atol=1e-5)
     wider = np.pad(ids, [[0, 0], [0, 2], [0, 6]])
     np.testing.assert_allclose(layer(wider)[0, :7], found, atol=1e-6)
@@ -119,8 +126,22 @@ def test_features_work_in_models_of_any_batch_and_time_that_save_and_train(name,
 def test_bad_sizes_are_refused():
     with pytest.raises(ValueError, match="size must be odd"):
         layers.GatedContextWindow(2)
-    with pytest.raises(ValueError, match=r"filters=5 must divide evenly among kernel_sizes=\(2, 3\)"):
-        layers.CharacterCNN(9, 3, 5, kernel_sizes=(2, 3))
+    for filters, sizes in ((1, (2, 3)), (5, ())):
+        with pytest.raises(ValueError, match=f"at most one for each of filters={filters}; received"):
+            layers.CharacterCNN(9, 3, filters, kernel_sizes=sizes)
+    with pytest.raises(ValueError, match="kernel_sizes must be an integer of at least 1; received 0"):
+        layers.CharacterCNN(9, 3, 5, kernel_sizes=(0,))
+
+
+@pytest.mark.parametrize("options", [{"char_kernel_sizes": (3, 4, 5)}, {"char_layers": 2}])
+def test_a_classifier_takes_several_widths_and_two_convolutions_over_characters(options):
+    characters = {"char_filters": 50, "num_chars": 9, **options}
+    model = zoo.build("bilstm", vocab_size=9, num_classes=2, units=2, embedding_dim=4, **characters)
+    found = model.get_layer("characters")
+    assert found.output.shape[-1] == 50
+    kernels = [tuple(w.shape) for w in found.weights if len(w.shape) == 3]
+    two = [(5, 50, 50), (5, 50, 50)]
+    assert kernels == (two if "char_layers" in options else [(3, 50, 17), (4, 50, 17), (5, 50, 16)])
 
 
 WORDS, CHARS = ["the", "cat", "9-99", "\u00e9t\u00e9"], list("theCAT\u00e90")

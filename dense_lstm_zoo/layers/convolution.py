@@ -112,15 +112,24 @@ class ConvolutionPooling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class MapConvolutionPooling(keras.layers.Layer):
-    """Convolve over time and features as over a picture, and keep each filter's largest value over the whole map.
+    """Convolve over time and features as over a picture, and keep each filter's largest values of blocks of the map.
 
-    With the states H (time, features) as a picture of one channel: m = ReLU(conv2d(H) + b), zeros standing past all
-    edges; the output is the largest value of each filter, over the places of real steps. An empty row gives zeros.
-    Zhou et al. pool 2 x 2 blocks of sentences padded to one length; over the whole map any length works.
+    With the states H (time, features) as a picture of one channel: m = ReLU(conv2d(H) + b); of every ``pool_size`` x
+    ``pool_size`` block of m the largest value is kept, and all of them side by side are the output.
+
+    That takes pictures of one size: the paper's sentences are padded to one length. Here a row's steps past
+    ``max_length`` are left out and shorter rows are followed by zeros, whatever a batch is padded to. The filters stay
+    within the features; in time they may reach past the end, where the states are zeros, but a place of m where none of
+    the states below a filter is real is 0, bias or not. An empty row gives zeros.
+
+    Without a ``pool_size`` the output is each filter's largest value over the whole map, of any length; zeros then
+    stand past all edges of H.
 
     Args:
         filters: Number of filters.
-        kernel_size: Their height and width.
+        kernel_size: Their height and width (k).
+        pool_size: Height and width of a block (p), 2 in the paper; None pools over the whole map.
+        max_length: Steps of a row that are read; with ``pool_size`` only.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -129,48 +138,95 @@ class MapConvolutionPooling(keras.layers.Layer):
         mask: (batch, time), right-padded.
 
     Returns:
-        (batch, filters).
+        (batch, filters * floor((max_length - k + 1) / p) * floor((features - k + 1) / p)), which are (blocks in time,
+        blocks in features, filters) in one; without a ``pool_size`` (batch, filters).
 
     Raises:
-        ValueError: A number below 1, an input of another rank.
+        ValueError: A number below 1, an input of another rank, or fewer steps or features than a block needs.
 
     Reference: Zhou et al. 2016, Eqs 7-10, arXiv:1611.06639.
 
     Example:
         >>> import numpy as np
-        >>> MapConvolutionPooling(4)(np.ones((2, 6, 5), "float32"), lengths=np.array([6, 2])).shape
+        >>> states, lengths = np.ones((2, 6, 8), "float32"), np.array([6, 2])
+        >>> MapConvolutionPooling(4, pool_size=2, max_length=12)(states, lengths=lengths).shape  # 4 x 5 x 3
+        TensorShape([2, 60])
+        >>> MapConvolutionPooling(4)(states, lengths=lengths).shape
         TensorShape([2, 4])
     """
 
-    def __init__(self, filters: int, kernel_size: int = 3, **kwargs: Any) -> None:
+    def __init__(
+        self, filters: int, kernel_size: int = 3, *, pool_size: int | None = None, max_length: int = 64, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.filters = checks.integer("filters", filters)
         self.kernel_size = checks.integer("kernel_size", kernel_size)
+        self.pool_size = None if pool_size is None else checks.integer("pool_size", pool_size)
+        self.max_length = checks.integer("max_length", max_length)
         self.convolution = keras.layers.Conv2D(
-            filters, kernel_size, padding="same", dtype=self.dtype_policy, name="convolution"
+            filters,
+            kernel_size,
+            padding="valid" if self.pool_size else "same",
+            dtype=self.dtype_policy,
+            name="convolution",
         )
         self.supports_masking = True
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
-        self.convolution.build((None, None, checks.num_features(self, inputs_shape), 1))
+        features = checks.num_features(self, inputs_shape)
+        self._blocks(features)
+        self.convolution.build((None, None, features, 1))
+
+    def _blocks(self, features: int) -> tuple[int, int]:
+        """Return how many blocks a map has in time and in features."""
+        if self.pool_size is None:
+            return 1, 1
+        needed, found = self.kernel_size + self.pool_size - 1, []
+        for name, size in (("max_length", self.max_length), ("features", features)):
+            if size < needed:
+                raise ValueError(
+                    f"Blocks of pool_size={self.pool_size} behind filters of kernel_size={self.kernel_size} need at "
+                    f"least {needed} steps and {needed} features; received {name}={size}."
+                )
+            found.append((size - self.kernel_size + 1) // self.pool_size)
+        return found[0], found[1]
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
         inputs = ops.where(real, inputs, ops.zeros_like(inputs))
+        if self.pool_size is not None:
+            return self._pool_blocks(inputs, real, self.pool_size)
         values = ops.max(ops.relu(convolve(self.convolution, inputs[..., None])), axis=2)
         return ops.max(values * ops.cast(real, values.dtype), axis=1)
+
+    def _pool_blocks(self, inputs: Any, real: Any, size: int) -> Any:
+        """Return the largest values of all blocks, of no more of the map than the batch has steps for."""
+        in_time, in_features = self._blocks(inputs.shape[-1])
+        inputs, real = inputs[:, : self.max_length], real[:, : self.max_length]
+        # A place a step, then zeros to fill the last block: behind a ReLU they change no largest value.
+        values = ops.relu(
+            convolve(self.convolution, ops.pad(inputs, [[0, 0], [0, self.kernel_size - 1], [0, 0]])[..., None])
+        )
+        values = values * ops.cast(real, values.dtype)[..., None]
+        values = ops.pad(values, [[0, 0], [0, size - 1], [0, 0], [0, 0]])
+        found = ops.max_pool(values, size, data_format="channels_last")[:, :in_time]
+        batch, blocks = ops.shape(found)[0], ops.shape(found)[1]
+        missing = ops.zeros((batch, in_time - blocks, in_features, self.filters), found.dtype)
+        return ops.reshape(ops.concatenate([found, missing], axis=1), (batch, in_time * in_features * self.filters))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Return None: no steps are left."""
         return None
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
-        """Return (batch, filters)."""
-        return (inputs_shape[0], self.filters)
+        """Return (batch, filters times the number of blocks)."""
+        in_time, in_features = self._blocks(checks.num_features(self, inputs_shape))
+        return (inputs_shape[0], in_time * in_features * self.filters)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "filters": self.filters, "kernel_size": self.kernel_size}
+        names = ("filters", "kernel_size", "pool_size", "max_length")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

@@ -13,6 +13,7 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.convolution import largest
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
+from dense_lstm_zoo.layers.initializers import scaled_normal
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -21,6 +22,7 @@ class GatedContextWindow(keras.layers.Layer):
 
     With W_t = [w_{t-1}; w_t; w_{t+1}] for a window of 3: r_t = sigmoid(R W_t + b) in R^3, and the output is
     [r_{t,1} w_{t-1}; r_{t,2} w_t; r_{t,3} w_{t+1}]. Past both ends of a sentence stands a trained boundary vector.
+    R starts from N(0, 0.1 / sqrt(fan_in)), like all input kernels of the paper.
 
     Args:
         size: Words in the window, odd.
@@ -69,7 +71,7 @@ class GatedContextWindow(keras.layers.Layer):
             self.boundary = self.add_weight(name="boundary", shape=(features,), initializer="uniform")
         if self.gated:
             shape = (self.size * features, self.size)
-            self.gate_kernel = self.add_weight(name="gate_kernel", shape=shape, initializer="glorot_uniform")
+            self.gate_kernel = self.add_weight(name="gate_kernel", shape=shape, initializer=scaled_normal())
             self.gate_bias = self.add_weight(name="gate_bias", shape=(self.size,), initializer="zeros")
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
@@ -151,26 +153,28 @@ class AffixEmbedding(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class CharacterCNN(keras.layers.Layer):
-    """A vector of a word made of its characters: convolutions over them, ReLU, the largest value over the word (X8).
+    """A vector of a word made of its characters: convolutions over them, ReLU, the largest value over the word.
 
     Args:
         num_chars: Number of character ids; 0 is padding.
         char_dim: Length of a character's vector.
         filters: Features of the word's vector.
-        kernel_sizes: Widths of the convolutions; several stand side by side and share ``filters`` evenly.
+        kernel_sizes: Widths of the convolutions; several stand side by side and share ``filters`` as evenly as they
+            can: 17, 17 and 16 of 50.
+        num_layers: Convolutions in sequence, of one width and as many filters each, before the largest value is taken.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: Character ids (batch, time, characters), right-padded with 0; words shorter than a convolution are
-            padded to its width.
+        inputs: Character ids (batch, time, characters), right-padded with 0; words that are too short for the
+            convolutions are padded with zeros to the length that gives one place.
 
     Returns:
         (batch, time, filters). What lies past a word's own characters never counts.
 
     Raises:
-        ValueError: ``filters`` that do not divide among ``kernel_sizes``.
+        ValueError: A number below 1, no width, or fewer ``filters`` than ``kernel_sizes``.
 
-    Reference: Xie et al. 2019, section 4.1; spec, X8.
+    Reference: Xie et al. 2019, sections 3.1 ("multi-filters") and 4.2 ("1D convolution of 2-layer").
 
     Example:
         >>> import numpy as np
@@ -185,20 +189,29 @@ class CharacterCNN(keras.layers.Layer):
         filters: int = 50,
         *,
         kernel_sizes: Sequence[int] = (5,),
+        num_layers: int = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.num_chars, self.char_dim = checks.integer("num_chars", num_chars), checks.integer("char_dim", char_dim)
-        self.filters, self.kernel_sizes = checks.integer("filters", filters), tuple(kernel_sizes)
-        if not self.kernel_sizes or filters % len(self.kernel_sizes):
-            raise ValueError(f"filters={filters} must divide evenly among kernel_sizes={self.kernel_sizes}.")
+        self.filters, self.num_layers = checks.integer("filters", filters), checks.integer("num_layers", num_layers)
+        self.kernel_sizes = tuple(checks.integer("kernel_sizes", size) for size in kernel_sizes)
+        if not 1 <= len(self.kernel_sizes) <= self.filters:
+            raise ValueError(
+                f"kernel_sizes must name at least one width and at most one for each of filters={filters}; received "
+                f"{self.kernel_sizes}."
+            )
         self.table = self.add_weight(name="table", shape=(num_chars, char_dim), initializer="uniform")
-        each = filters // len(self.kernel_sizes)
-        self.convolutions = [
-            keras.layers.Conv1D(each, size, dtype=self.dtype_policy, name=f"width_{size}") for size in self.kernel_sizes
-        ]
-        for convolution in self.convolutions:
-            convolution.build((None, None, char_dim))
+        self.convolutions = []  # the layers of the first width, then those of the next
+        even, more = divmod(filters, len(self.kernel_sizes))
+        for number, size in enumerate(self.kernel_sizes):
+            width = char_dim
+            for layer in range(1, self.num_layers + 1):
+                name = f"width_{size}" if layer == 1 else f"width_{size}_layer_{layer}"
+                convolution = keras.layers.Conv1D(even + (number < more), size, dtype=self.dtype_policy, name=name)
+                convolution.build((None, None, width))
+                self.convolutions.append(convolution)
+                width = convolution.filters
         self.built = True
 
     def call(self, inputs: Any) -> Any:
@@ -209,15 +222,19 @@ class CharacterCNN(keras.layers.Layer):
         # Few words of a batch differ, and padding is one of them: each is read once, to the end of the longest.
         ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
         lengths = ops.sum(ops.cast(ops.not_equal(ids, 0), "int32"), axis=1)
-        ids = ops.pad(ids[:, : ops.maximum(ops.max(lengths), 1)], [[0, 0], [0, max(self.kernel_sizes) - 1]])
+        ids = ops.pad(
+            ids[:, : ops.maximum(ops.max(lengths), 1)], [[0, 0], [0, self.num_layers * (max(self.kernel_sizes) - 1)]]
+        )
         is_char = ops.not_equal(ids, 0)
         vectors = ops.cast(ops.take(self.table, ids, axis=0), self.compute_dtype)
         vectors = vectors * ops.cast(is_char, self.compute_dtype)[..., None]
         found = []
-        for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
-            values = ops.relu(convolution(vectors))
-            # A word of n characters has n - size + 1 places, and at least one.
-            found.append(largest(values, ops.maximum(lengths - size + 1, 1)))
+        for number, size in enumerate(self.kernel_sizes):
+            values = vectors
+            for convolution in self.convolutions[number * self.num_layers : (number + 1) * self.num_layers]:
+                values = ops.relu(convolution(values))
+            # A layer leaves a word of n characters n - size + 1 places, the last one at least one.
+            found.append(largest(values, ops.maximum(lengths - self.num_layers * (size - 1), 1)))
         words = ops.take(ops.concatenate(found, axis=-1), places[:-1], axis=0)
         return ops.reshape(words, (batch, time, self.filters))
 
@@ -227,5 +244,5 @@ class CharacterCNN(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        names = ("num_chars", "char_dim", "filters", "kernel_sizes")
+        names = ("num_chars", "char_dim", "filters", "kernel_sizes", "num_layers")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}

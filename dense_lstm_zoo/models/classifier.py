@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
@@ -34,6 +34,7 @@ def classifier(
     char_filters: int = 0,
     char_dim: int = 50,
     char_kernel_sizes: Sequence[int] = (5,),
+    char_layers: int = 1,
     embedding_dropout: float = 0.5,
     dropout: float = 0.5,
     l2: float = 1e-3,
@@ -66,7 +67,8 @@ def classifier(
         num_chars: Number of character ids, padding and unknown included; only with ``char_filters``.
         char_filters: Features made of a word's characters (X8); 0 leaves characters out.
         char_dim: Length of a character's vector.
-        char_kernel_sizes: Widths of the convolutions over characters.
+        char_kernel_sizes: Widths of the convolutions over characters, which share the filters.
+        char_layers: Convolutions over characters in sequence.
         embedding_dropout: Dropout rate on the embedded words (D7).
         dropout: Dropout rate on the pooled state (D7).
         l2: L2 penalty of the softmax kernel (D7).
@@ -124,7 +126,13 @@ def classifier(
         char_ids = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
         inputs = {"token_ids": token_ids, "char_ids": char_ids}
         characters = layers.CharacterCNN(
-            num_chars, char_dim, char_filters, kernel_sizes=char_kernel_sizes, dtype=dtype, name="characters"
+            num_chars,
+            char_dim,
+            char_filters,
+            kernel_sizes=char_kernel_sizes,
+            num_layers=char_layers,
+            dtype=dtype,
+            name="characters",
         )
         channels.append(characters(char_ids))
     vectors = channels[0]
@@ -155,7 +163,11 @@ def classifier(
 
 
 def register_classifier(
-    paper: str, count: Callable[..., int], *options: Callable[..., Any], channels: int = 1
+    paper: str,
+    count: Callable[..., int],
+    *options: Callable[..., Any],
+    channels: int = 1,
+    before: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a decorator that registers a classifier's factory.
 
@@ -165,13 +177,18 @@ def register_classifier(
             of what the encoder reads.
         *options: Functions with more options of the model, before those of ``classifier``.
         channels: How many vectors of a word the encoder reads.
+        before: As for ``registry.register``.
     """
 
     def encoder_parameters(**arguments: Any) -> int:
         return count(input_dim=channels * arguments["embedding_dim"] + arguments["char_filters"], **arguments)
 
     return register(
-        task="classification", paper=paper, options=(*options, classifier), encoder_parameters=encoder_parameters
+        task="classification",
+        paper=paper,
+        options=(*options, classifier),
+        encoder_parameters=encoder_parameters,
+        before=before,
     )
 
 

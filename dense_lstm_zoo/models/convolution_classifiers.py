@@ -42,17 +42,34 @@ def _count_blstm_2dcnn(*, input_dim: int, units: int, filters: int, kernel_size:
     return lstm_count(input_dim, units, biases) + filters * (kernel_size**2 + biases)
 
 
-@register_classifier("Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639", _count_blstm_2dcnn)
-def blstm_2dcnn(*, units: int = 300, filters: int = 100, kernel_size: int = 3, **options: Any) -> keras.Model:
-    """Bi-LSTM whose states, both directions summed, are convolved as a picture and pooled over all of it.
+@register_classifier("Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639", _count_blstm_2dcnn, before={"pool_size": None})
+def blstm_2dcnn(
+    *,
+    units: int = 300,
+    filters: int = 100,
+    kernel_size: int = 3,
+    pool_size: int | None = 2,
+    max_length: int = 64,
+    **options: Any,
+) -> keras.Model:
+    """Bi-LSTM whose states, both directions summed, are convolved as a picture and pooled in blocks of it.
+
+    The softmax reads the largest values of all blocks. The paper pads all sentences to one length for that; here the
+    blocks are those of the first ``max_length`` words, and what a batch is padded to changes nothing. The LSTM reads
+    all words. See ``layers.MapConvolutionPooling``.
 
     Args:
         units: Width of one direction.
         filters: Number of filters.
         kernel_size: Their height and width.
+        pool_size: Height and width of a block; None keeps one value of each filter, over the whole map.
+        max_length: Words of a sentence whose states are pooled; with ``pool_size`` only.
         **options: See ``classifier``.
     """
     checks.integer("units", units)
+    if pool_size is not None:
+        checks.integer("pool_size", pool_size)
+    checks.integer("max_length", max_length)
 
     def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
         from dense_lstm_zoo import layers
@@ -63,6 +80,9 @@ def blstm_2dcnn(*, units: int = 300, filters: int = 100, kernel_size: int = 3, *
     def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
         from dense_lstm_zoo import layers
 
-        return layers.MapConvolutionPooling(filters, kernel_size, dtype=dtype, name="pooling")(states, lengths=lengths)
+        pooling = layers.MapConvolutionPooling(
+            filters, kernel_size, pool_size=pool_size, max_length=max_length, dtype=dtype, name="pooling"
+        )
+        return pooling(states, lengths=lengths)
 
     return classifier(encode, pool, **options)

@@ -91,6 +91,7 @@ def tagger(
     import keras
 
     from dense_lstm_zoo import layers
+    from dense_lstm_zoo.layers.initializers import scaled_normal
     from dense_lstm_zoo.models.adam import FusedAdam
     from dense_lstm_zoo.models.tagger import CRFTagger, SentenceLoss, TokenAccuracy
 
@@ -122,7 +123,8 @@ def tagger(
     read = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
     states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(read, lengths=lengths)
     # In float32 under every policy: summed in bfloat16, its bias' gradient would lose the small probabilities.
-    logits = keras.layers.Dense(num_tags, dtype="float32", name="logits")(states)
+    softmax = keras.layers.Dense(num_tags, kernel_initializer=scaled_normal(), dtype="float32", name="logits")
+    logits = softmax(states)
     model = keras.Model(inputs, logits)
     if crf:
         model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
