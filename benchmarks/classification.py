@@ -24,11 +24,11 @@ from dense_lstm_zoo.training.recipe import Recipe
 KEY = ["dataset", "model", "recipe", "settings", "vectors", "protocol"]
 # What Ding et al. 2018, Table 1, and Xie et al. 2019, Table 2, give for models that no recipe's `expected` is of.
 PAPER = {
-    "blstm_2dcnn": {"mr": 82.3, "sst1": 52.4, "sst2": 89.5, "subj": 94.0, "trec": 96.1},
-    "cnn_mc": {"cr": 85.0, "mr": 81.1, "sst1": 47.4, "sst2": 88.1, "subj": 93.2, "trec": 92.2},
-    "di_bilstm": {"cr": 87.5, "mr": 83.1, "sst1": 51.0, "sst2": 89.9, "subj": 95.2, "trec": 96.5},
-    "bilstm": {"mr": 81.8, "sst1": 49.1, "sst2": 87.5, "subj": 93.0, "trec": 93.6},
-    "stacked_bilstm": {"sst1": 30.0},  # section 4.4: "deep stacked Bi-LSTM ... only about 30% accuracy"
+    "blstm_2dcnn": {"mr": 82.3, "sst1_phrases": 52.4, "sst2_phrases": 89.5, "subj": 94.0, "trec": 96.1},
+    "cnn_mc": {"cr": 85.0, "mr": 81.1, "sst1_phrases": 47.4, "sst2_phrases": 88.1, "subj": 93.2, "trec": 92.2},
+    "di_bilstm": {"cr": 87.5, "mr": 83.1, "sst1_phrases": 51.0, "sst2_phrases": 89.9, "subj": 95.2, "trec": 96.5},
+    "bilstm": {"mr": 81.8, "sst1_phrases": 49.1, "sst2_phrases": 87.5, "subj": 93.0, "trec": 93.6},
+    "stacked_bilstm": {"sst1_phrases": 30.0},  # section 4.4: "deep stacked Bi-LSTM ... only about 30% accuracy"
 }
 
 
@@ -72,7 +72,6 @@ def main() -> None:
 
 def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) -> dict[str, Any]:
     runs, recipe = result.runs, zoo.get_recipe(options.recipe)
-    dataset = options.dataset.removesuffix("_phrases")
     folds = f"folds {' '.join(map(str, options.only_folds))} of {options.folds}" if options.only_folds else ""
     folds = folds or (f"{options.folds} folds" if options.folds else "")
     command = f"python -m benchmarks.classification --dataset {options.dataset} --models {model}"
@@ -89,7 +88,7 @@ def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) ->
         "accuracy_std": "" if result.std is None else round(100 * result.std, 2),
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in runs["test_accuracy"]),
         "dev_accuracy_mean": round(100 * runs["dev_accuracy"].mean(), 2),
-        "paper": _paper(model, recipe).get(dataset, ""),
+        "paper": protocols.published(_paper(model, recipe), options.dataset),
         "encoder_parameters": runs["encoder_parameters"][0],
         **protocols.how_it_ran(result, options, f"{command} --recipe {options.recipe}"),
     }

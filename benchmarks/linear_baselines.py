@@ -33,8 +33,8 @@ MODELS = {
 }
 # Socher et al. 2013, as Ding et al. 2018 quote them.
 PAPER = {
-    "unigram_naive_bayes": {"sst1": 41.0, "sst2": 81.8},
-    "unigram_linear_svm": {"sst1": 40.7, "sst2": 79.4},
+    "unigram_naive_bayes": {"sst1_phrases": 41.0, "sst2_phrases": 81.8},
+    "unigram_linear_svm": {"sst1_phrases": 40.7, "sst2_phrases": 79.4},
 }
 
 
@@ -75,7 +75,7 @@ def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[st
         "accuracy_std": round(100 * test.std(ddof=1), 2) if folds else "",
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in test),
         "dev_accuracy_mean": round(100 * dev.mean(), 2),
-        "paper": PAPER[model].get(corpus.name, ""),
+        "paper": protocols.published(PAPER[model], corpus.name),
         "encoder_parameters": 0,
         **{"epochs": "", "patience": ""},
         "seconds_median": round(float(np.median(seconds)), 1),

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,15 @@ def read_config(result: zoo.ProtocolResult) -> dict[str, Any]:
 def read_versions(config: dict[str, Any]) -> str:
     """Return the versions that a bundle was made with, for a row."""
     return " ".join(f"{name}={version}" for name, version in config["versions"].items())
+
+
+def published(figures: Mapping[str, float], corpus: str) -> float | str:
+    """Return the published score on a corpus, empty where there is none.
+
+    The papers' scores on the Stanford Sentiment Treebank are of training on its phrases; runs on its sentences alone
+    are set beside them, and the tables say so.
+    """
+    return figures.get(corpus, figures.get(f"{corpus}_phrases", ""))
 
 
 def seeds(number: int) -> str:

@@ -58,7 +58,7 @@ def classification() -> str:
                 f"{int(row.encoder_parameters):,}",
             ),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
-            *(f"{row.epochs} (patience {row.patience})" if row.epochs else "-", row.paper),
+            *(f"{row.epochs} (patience {row.patience})" if row.epochs else "-", _paper(row)),
         ),
     )
 
@@ -74,7 +74,7 @@ def language_model() -> str:
             *(row.dataset, code(row.model), _named(row.recipe, row.settings), f"{int(row.parameters):,}"),
             _with_spread(row.test_perplexity_mean, row.test_perplexity_std),
             *(row.dev_perplexity_mean, row.protocol),
-            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
+            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", _paper(row)),
         ),
     )
 
@@ -158,7 +158,7 @@ def paper_table(path: Path) -> str:
         lambda row: (
             *(row.dataset, _named(row.recipe, row.settings), row.depth, row.width, f"{int(row.encoder_parameters):,}"),
             *(_with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
-            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", row.paper),
+            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", _paper(row)),
         ),
     )
 
@@ -213,6 +213,11 @@ def _named(name: str, settings: str) -> Markdown:
 def _read(path: Path) -> pd.DataFrame:
     """Return a CSV file's cells as they are written."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _paper(row: Any) -> str:
+    """Return a paper's figure; of SST they are of training on its phrases, which is said of a run on sentences."""
+    return f"{row.paper} (phrases)" if row.paper and row.dataset in ("sst1", "sst2") else str(row.paper)
 
 
 def _with_spread(mean: str, std: str) -> str:

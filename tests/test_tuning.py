@@ -198,7 +198,7 @@ def test_the_report_has_every_trial_and_the_front_of_accuracy_by_parameters(fake
 def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(fake, tmp_path):
     options = {"tuner": "grid", "data": {}, "budget": None, "arguments": {}, "seeds": (1,), "folds": None, "seed": 1}
     space = {"num_dense_layers": [15, 10]}
-    ours = Sweep("dc_bilstm", "sst2", space=space, epochs=1, **options)
+    ours = Sweep("dc_bilstm", "sst2_phrases", space=space, epochs=1, **options)
     rows = {"num_dense_layers": [15, 10], "dense_units": [13, 20], "score": [0.9, 0.875], "status": ["completed"] * 2}
     trials_made = pd.DataFrame({"trial": ["0001", "0000"], **rows})
     found = published(trials_made, ours).set_index("recipe")

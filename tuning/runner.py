@@ -129,7 +129,7 @@ def train(table: Table, recipe: str, options: argparse.Namespace, run_dir: Path)
         "score_std": "" if result.std is None else round(scores.std(), digits),
         "scores": " ".join(f"{score:.2f}" for score in scores),
         "dev_mean": round(scale * runs[result.measure.replace("test", "dev")].mean(), digits),
-        "paper": zoo.get_recipe(recipe).expected.get(options.dataset, ""),
+        "paper": protocols.published(zoo.get_recipe(recipe).expected, options.dataset),
         "best_epochs": " ".join(map(str, runs["best_epoch"])),
         **protocols.how_it_ran(result, options, command),
     }
