@@ -13,6 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo.data.text_ids import pad_features
 from dense_lstm_zoo.explaining import explainer
+from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.scoring import log_probabilities
 from dense_lstm_zoo.tagging import tag
 
@@ -28,6 +29,7 @@ Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by nam
 TEXT_OPS = ("CaseFoldUTF8", "NormalizeUTF8")
 
 
+@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
 def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a classifier as a SavedModel, whole or not at all; return its path.
 
@@ -85,6 +87,7 @@ def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwri
     return _write(path, overwrite, text_to_ids, endpoints)
 
 
+@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
 def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a language model as a SavedModel, whole or not at all; return its path.
 
@@ -133,6 +136,7 @@ def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, over
     return _write(path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)
 
 
+@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
 def export_tagger(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a tagger as a SavedModel, whole or not at all; return its path.
 

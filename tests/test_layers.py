@@ -257,11 +257,6 @@ def test_masks_of_an_embedding_reach_the_layers_by_themselves():
     np.testing.assert_allclose(by_mask, by_lengths, atol=1e-6)
 
 
-def test_a_mask_with_padding_on_the_left_is_refused():
-    with pytest.raises(ValueError, match=r"right-padded.*row 1 is \[0, 1, 1\]"):
-        layers.BiLSTM(2)(harness.inputs(batch=2, time=3), mask=np.array([[1, 1, 0], [0, 1, 1]]))
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -48,7 +48,8 @@ class LSTM(KernelLayer):
 
     Raises:
         ValueError: ``units`` is no positive integer; the kernel is unknown or cannot run here; the input is not
-            three-dimensional; the mask has padding before a real step (where its values are known).
+            three-dimensional; the mask has padding before a real step. In ``fit``, ``evaluate`` and ``predict`` that is
+            TensorFlow's ``InvalidArgumentError``; with ``jit_compile=True`` and in exports masks are not checked.
 
     Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras' order).
 

@@ -172,7 +172,8 @@ class CharacterCNN(keras.layers.Layer):
         (batch, time, filters). What lies past a word's own characters never counts.
 
     Raises:
-        ValueError: A number below 1, no width, or fewer ``filters`` than ``kernel_sizes``.
+        ValueError: A number below 1, no width, or fewer ``filters`` than ``kernel_sizes``; a word with padding before a
+            character, which in a graph is ``InvalidArgumentError`` (see ``recurrence/padding.py``).
 
     Reference: Xie et al. 2019, sections 3.1 ("multi-filters") and 4.2 ("1D convolution of 2-layer").
 
@@ -221,7 +222,7 @@ class CharacterCNN(keras.layers.Layer):
         ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
         # Few words of a batch differ, and padding is one of them: each is read once, to the end of the longest.
         ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
-        lengths = ops.sum(ops.cast(ops.not_equal(ids, 0), "int32"), axis=1)
+        lengths = recurrence.lengths_from_mask(ops.not_equal(ids, 0))
         ids = ops.pad(
             ids[:, : ops.maximum(ops.max(lengths), 1)], [[0, 0], [0, self.num_layers * (max(self.kernel_sizes) - 1)]]
         )

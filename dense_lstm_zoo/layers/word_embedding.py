@@ -9,12 +9,17 @@ import numpy as np
 from keras import ops
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.ids import checked_ids
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class SequenceLengths(keras.layers.Layer):
     """Count the real tokens of each row of right-padded ids: (batch, time) to (batch,); id 0 is padding.
+
+    Raises:
+        ValueError: A row has padding before a real token. In ``fit``, ``evaluate`` and ``predict`` it is TensorFlow's
+            ``InvalidArgumentError``; with ``jit_compile=True`` and in exports nothing is checked.
 
     Example:
         >>> import numpy as np
@@ -24,7 +29,7 @@ class SequenceLengths(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         """Count the ids that are not 0."""
-        return ops.sum(ops.cast(ops.not_equal(inputs, 0), "int32"), axis=1)
+        return recurrence.lengths_from_mask(ops.not_equal(inputs, 0))
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Return the spec of the lengths: (batch,), int32."""

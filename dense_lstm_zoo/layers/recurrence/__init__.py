@@ -5,9 +5,10 @@ this folder knows how the loop over time runs. ``lstm`` is what the layers call.
 """
 
 from dense_lstm_zoo.layers.recurrence.kernels import over_time
-from dense_lstm_zoo.layers.recurrence.lengths import lengths_from_mask, resolve_lengths, sequence_mask
+from dense_lstm_zoo.layers.recurrence.lengths import resolve_lengths, sequence_mask
 from dense_lstm_zoo.layers.recurrence.loop import run_steps, wide
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
+from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask, unchecked
 
 __all__ = [
     "LSTMWeights",
@@ -17,5 +18,6 @@ __all__ = [
     "resolve_lengths",
     "run_steps",
     "sequence_mask",
+    "unchecked",
     "wide",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask
 
 
 def sequence_mask(lengths: Any, num_steps: Any) -> Any:
@@ -20,24 +21,6 @@ def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
     if mask is not None:
         return lengths_from_mask(mask)
     return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
-
-
-def lengths_from_mask(mask: Any) -> Any:
-    """Return lengths [B] (int32) of a right-padded mask [B, T].
-
-    Raises:
-        ValueError: A row has padding before a real step. It is checked where the mask's values are at hand (an array,
-            or a tensor outside of a graph); inside a graph right-padding is the caller's promise.
-    """
-    mask = ops.cast(mask, "int32")
-    try:
-        values = np.asarray(mask)
-    except (NotImplementedError, TypeError, ValueError):  # symbolic: there are no values to look at yet
-        values = None
-    if values is not None and values.ndim == 2 and np.any(values[:, 1:] > values[:, :-1]):
-        row = int(np.argmax(np.any(values[:, 1:] > values[:, :-1], axis=1)))
-        raise ValueError(f"mask must be right-padded (real steps first); row {row} is {values[row].tolist()}.")
-    return ops.sum(mask, axis=1)
 
 
 def reverse_sequence(inputs: Any, lengths: Any) -> Any:

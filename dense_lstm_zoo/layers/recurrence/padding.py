@@ -1,0 +1,92 @@
+"""Padding stands at the end of a row: a mask with a real step behind a padded one is refused, in graphs as well.
+
+A mask is counted, so that padding elsewhere would not fail: a model would read the wrong steps and learn worse. The
+check is made where a mask becomes lengths. Outside of graphs it raises ``ValueError``. In a TensorFlow graph, such as
+those of ``fit``, ``evaluate`` and ``predict``, it is an assertion that stands before everything that reads the lengths,
+and so before a weight is changed; its ``InvalidArgumentError`` has the same words. XLA drops assertions: a model
+compiled with ``jit_compile=True`` is not checked in a graph, nor is one traced within ``unchecked``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+BEGINS = "begins with padding: use padding='post', so that real steps come first; received the mask"
+HOLE = "has padding between real steps: close the gap, for padding may stand only at the end; received the mask"
+_SHOWN = 8  # steps at either end of the row that an error shows
+_checked = contextvars.ContextVar("dense_lstm_zoo_checked", default=True)
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """Trace graphs without the assertion, such as those of an export."""
+    token = _checked.set(False)
+    try:
+        yield
+    finally:
+        _checked.reset(token)
+
+
+def lengths_from_mask(mask: Any) -> Any:
+    """Return lengths [B] (int32) of a right-padded mask [B, T].
+
+    Raises:
+        ValueError: A row has padding before a real step. In a graph TensorFlow raises ``InvalidArgumentError`` when it
+            runs; see the module for where it does not.
+    """
+    numbers = ops.cast(mask, "int32")
+    try:
+        values = np.asarray(numbers)
+    except (NotImplementedError, TypeError, ValueError):  # symbolic: there are no values to look at yet
+        return _in_graph(mask, numbers)
+    _refuse(values)
+    return ops.sum(numbers, axis=1)
+
+
+def _refuse(mask: np.ndarray) -> None:
+    wrong = np.any(mask[:, 1:] > mask[:, :-1], axis=1)
+    for rows, words in ((wrong & (mask[:, :1] == 0).all(axis=1), BEGINS), (wrong, HOLE)):
+        if rows.any():
+            row = int(np.argmax(rows))
+            raise ValueError(f"row {row} {words} {np.array2string(mask[row], threshold=2 * _SHOWN, edgeitems=_SHOWN)}")
+
+
+def _in_graph(mask: Any, numbers: Any) -> Any:
+    lengths = ops.sum(numbers, axis=1)
+    if keras.config.backend() != "tensorflow" or not _checked.get():
+        return lengths
+    import tensorflow as tf
+
+    # Layers over one another share a mask. One that was counted in this graph is not checked again.
+    graph = tf.compat.v1.get_default_graph()
+    counted_in, counted = getattr(mask, "_dense_lstm_zoo_lengths", (None, None))
+    if counted_in is graph:
+        return counted
+    # What tells the row is run only where one is wrong.
+    wrong = tf.reduce_any(numbers[:, 1:] > numbers[:, :-1])
+    with tf.control_dependencies([tf.cond(wrong, lambda: _assertion(numbers), lambda: True)]):
+        lengths = tf.identity(lengths)
+    mask._dense_lstm_zoo_lengths = graph, lengths
+    return lengths
+
+
+def _assertion(mask: Any) -> Any:
+    """Fail, in words that XLA can leave out: it has no ops to put a number into a sentence."""
+    import tensorflow as tf
+
+    wrong = tf.reduce_any(mask[:, 1:] > mask[:, :-1], axis=1)
+    assertions: list[Any] = []
+    for rows, words in ((wrong & (mask[:, 0] == 0), BEGINS), (wrong, HOLE)):
+        row = tf.argmax(rows)
+        shown = ["row", row, words, tf.gather(mask, row)]
+        with tf.control_dependencies(assertions):
+            assertions.append(tf.raw_ops.Assert(condition=~tf.reduce_any(rows), data=shown, summarize=2 * _SHOWN))
+    with tf.control_dependencies(assertions):
+        return tf.constant(True)
