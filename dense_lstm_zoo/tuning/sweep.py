@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.tuning import trial
-from dense_lstm_zoo.tuning.access import own_token
 from dense_lstm_zoo.tuning.plan import Sweep, plan
 from dense_lstm_zoo.tuning.settings import claim
 from dense_lstm_zoo.tuning.space import Space
@@ -177,10 +176,10 @@ def _search(
         oracle.on_end = progress.tell
         runner.search()
         return
-    from dense_lstm_zoo.tuning import chief, fleet
+    from dense_lstm_zoo.tuning import access, chief, fleet
 
     address = address or fleet.free_address()
-    token = own_token(run_dir)
+    token = access.own_token(run_dir)
     with fleet.local_workers(run_dir, address, workers, token, say) as supervise:
 
         def every_second() -> None:

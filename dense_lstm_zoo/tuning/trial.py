@@ -38,7 +38,11 @@ _RESULT |= {"seconds": (int, float)}
 
 def read_spec(folder: Path) -> dict[str, Any]:
     """Return what a trial has to train."""
-    return read_object(folder / SPEC, _SPEC, advice=f"Delete {folder} to have the trial run again.")
+    path, advice = folder / SPEC, f"Delete {folder} to have the trial run again."
+    try:
+        return read_object(path, _SPEC, advice=advice)
+    except FileNotFoundError:
+        raise damaged(path, "it is missing", advice) from None
 
 
 def read_result(folder: Path, score: str) -> dict[str, Any]:
