@@ -187,10 +187,9 @@ def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
 def not_text(what: str, number: int, item: Any) -> str:
     """Return the message for an item that is not a string: None and NaN are how tables have a missing one."""
     missing = item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
-    advice = ' Leave it out (dropna), or make it an empty text (fillna("")).' if missing else ""
-    kind = "is missing" if missing else "is not a string"
+    advice = ' It is missing: leave it out (dropna), or make it an empty text (fillna("")).' if missing else ""
     received = f"{item!r:.80} ({type(item).__name__})"
-    return f"{what} must hold strings; item {number}, counted from 0, {kind}: {received}.{advice}"
+    return f"{what} must hold strings; received {received} as item {number}, counted from 0.{advice}"
 
 
 def difference(found: Any, asked: Any, name: str = "") -> str:

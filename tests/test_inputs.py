@@ -25,12 +25,15 @@ TABLE = pd.DataFrame({"text": ["a fine film", "a dull film"], "label": ["up", "d
         (None, r"received None"),
         (
             ["a", None],
-            r"item 1, counted from 0, is missing: None \(NoneType\)\. Leave it out \(dropna\), or make it an",
+            r"received None \(NoneType\) as item 1, counted from 0\. It is missing: leave it out \(dropna\)",
         ),
-        (pd.Series(["a", float("nan")], index=[7, 8]), "item 1, counted from 0, is missing: nan"),
-        (pd.Series(["a", pd.NA], dtype=object), "item 1, counted from 0, is missing: <NA>"),
-        (["a", 5], r"item 1, counted from 0, is not a string: 5 \(int\)\.$"),
-        (["a"] * 5000 + [None], "item 5000, counted from 0, is missing"),
+        (
+            pd.Series(["a", float("nan")], index=[7, 8]),
+            r"received nan \(float\) as item 1, counted from 0\. It is missing",
+        ),
+        (pd.Series(["a", pd.NA], dtype=object), r"received <NA> \(NAType\) as item 1, counted from 0\. It is missing"),
+        (["a", 5], r"received 5 \(int\) as item 1, counted from 0\.$"),
+        (["a"] * 5000 + [None], r"as item 5000, counted from 0\. It is missing"),
     ],
 )
 def test_what_is_not_a_sequence_of_strings_is_refused(run, items, message):
