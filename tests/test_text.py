@@ -3,7 +3,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo.data.text import Tokenizer
+from dense_lstm_zoo.data.text import Tokenizer, fold
 
 tokenizer = Tokenizer()
 
@@ -59,6 +59,75 @@ def test_nothing_gives_no_tokens_and_invalid_utf8_is_replaced():
 
 def test_case_is_kept():
     assert tokens("Der NASA iPhone") == [["Der", "NASA", "iPhone"]]
+
+
+# Text, its tokens and its tokens in lower case (Unicode's NFKC_Casefold), written down from Unicode's tables and not
+# from a library: ICU, RE2 and Python each bring a version of their own. Spaces stand between tokens.
+ODD_TEXTS = [
+    # Characters without a width: some separate words; others stay, and are left out where words are looked up.
+    ("a\u200bb a\u2060b a\ufeffb", "a b a b a b", "a b a b a b"),
+    ("a\u200cb a\u200db a\u00adb a\u200eb", "a\u200cb a\u200db a\u00adb a\u200eb", "ab ab ab ab"),
+    # Spaces and separators of every kind; the Mongolian separator has been no space since Unicode 6.3.
+    ("a\u00a0b\u1680c\u2003d\u2028e\u2029f\u202fg\u205fh\u3000i", "a b c d e f g h i", "a b c d e f g h i"),
+    ("a\u180eb", "a\u180eb", "ab"),
+    # Control characters are spaces, NUL and NEL among them.
+    ("\x00a\x00b\x1bc\x7fd\u0085e", "a b c d e", "a b c d e"),
+    # Combining marks: composed where there is a composed letter, in canonical order where not; also without a letter.
+    ("Cafe\u0301", "Caf\u00e9", "caf\u00e9"),
+    ("q\u0307\u0323", "q\u0323\u0307", "q\u0323\u0307"),
+    ("\u0301 a \u0301b", "\u0301 a \u0301b", "\u0301 a \u0301b"),
+    ("\u1e9b\u0323", "\u1e69", "\u1e69"),
+    ("\u0345", "\u0345", "\u03b9"),
+    # Full width and half width are made plain before the rules look: "HI!", "$5", "1,0", "it's".
+    ("\uff28\uff29\uff01 \uff04\uff15 \uff11\uff0c\uff10", "HI ! $ 5 1,0", "hi ! $ 5 1,0"),
+    ("it\uff07s \uff02a\uff02", 'it \'s " a "', 'it \'s " a "'),
+    ("\uff76\uff9e \u30ab\u3099", "\u30ac \u30ac", "\u30ac \u30ac"),
+    # From right to left: the order is that of reading; presentation forms become letters; an Arabic mark is a letter.
+    ("\u05e9\u05dc\u05d5\u05dd, \u05e2!", "\u05e9\u05dc\u05d5\u05dd , \u05e2 !", "\u05e9\u05dc\u05d5\u05dd , \u05e2 !"),
+    ("\ufe8e \u0645\u061f", "\u0627 \u0645\u061f", "\u0627 \u0645\u061f"),
+    # Emoji of several characters stay one token; joiners and variation selectors are ignored in lower case.
+    ("\U0001f469\u200d\U0001f467 ok", "\U0001f469\u200d\U0001f467 ok", "\U0001f469\U0001f467 ok"),
+    ("\u2764\ufe0f!", "\u2764\ufe0f !", "\u2764 !"),
+    ("\U0001f1e9\U0001f1ea \U0001f44d\U0001f3fd", "\U0001f1e9\U0001f1ea \U0001f44d\U0001f3fd", None),
+    # Ligatures, digraphs and compatible characters.
+    ("\ufb01ne o\ufb03ce \u0133", "fine office ij", "fine office ij"),
+    ("\u00bd \u00b2 \u2122 \u2126 \u212b", "1\u20442 2 TM \u03a9 \u00c5", "1\u20442 2 tm \u03c9 \u00e5"),
+    ("\u01c5 \u0149", "D\u017e \u02bcn", "d\u017e \u02bcn"),
+    ("wait\u2026 \ufe52", "wait ... .", "wait ... ."),
+    ("\u00b4", "\u0301", "\u0301"),
+    # Case: a dotted capital i keeps its dot, a final sigma becomes any sigma, a sharp s becomes two.
+    ("\u0130stanbul I\u0131", "\u0130stanbul I\u0131", "i\u0307stanbul i\u0131"),
+    (
+        "\u039f\u0394\u039f\u03a3 \u03bf\u03b4\u03bf\u03c2",
+        "\u039f\u0394\u039f\u03a3 \u03bf\u03b4\u03bf\u03c2",
+        "\u03bf\u03b4\u03bf\u03c3 \u03bf\u03b4\u03bf\u03c3",
+    ),
+    ("Stra\u00dfe \u1e9e", "Stra\u00dfe \u1e9e", "strasse ss"),
+    ("\u13a0\uab70 \u1c90\u10d0", "\u13a0\uab70 \u1c90\u10d0", "\u13a0\u13a0 \u10d0\u10d0"),
+    # Without spaces between words, text is one token; so are syllables, written together or apart.
+    ("\u4f60\u597d\u3002\u4e16\u754c", "\u4f60\u597d\u3002\u4e16\u754c", None),
+    ("\ud55c\uad6d \u1112\u1161\u11ab", "\ud55c\uad6d \ud55c", None),
+    # Letters and emoji of Unicode 14 to 16, which Python 3.11 does not know in part.
+    (
+        "\U00010570 \U0001fae9 \U0001faf8\U0001f6dc",
+        "\U00010570 \U0001fae9 \U0001faf8\U0001f6dc",
+        "\U00010597 \U0001fae9 \U0001faf8\U0001f6dc",
+    ),
+    ("\u1c89 \ua7dc \U00010d50", "\u1c89 \ua7dc \U00010d50", "\u1c8a \u019b \U00010d70"),
+    # No characters, private ones (those that the rules use are replaced), and bytes that are not UTF-8.
+    ("\ufffea \U0010ffff", "\ufffea \U0010ffff", None),
+    ("\ue000a \uf8ff", "\ufffda \uf8ff", None),
+    (b"a\xe2\x82 b\xc0\x80", "a\ufffd b\ufffd\ufffd", None),
+    (b"\xed\xa0\x80 \xf4\x90\x80\x80", "\ufffd\ufffd\ufffd \ufffd\ufffd\ufffd\ufffd", None),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "folded"), ODD_TEXTS, ids=range(len(ODD_TEXTS)))
+def test_odd_texts_give_the_tokens_that_unicode_and_the_rules_say(text, expected, folded):
+    found = tokenizer(tf.constant([text]))
+    assert [token.decode() for token in found.to_list()[0]] == expected.split(" ")
+    in_lower_case = [token.decode() for token in fold(found).to_list()[0]]
+    assert in_lower_case == (expected if folded is None else folded).split(" ")
 
 
 characters = st.text(alphabet=st.sampled_from("aA.b,:'\"`1$%-* ()!nt…’–´½é\u0301\u00a0\ufffd\\/sS£#&"), max_size=14)
