@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1024  # texts held at a time by score_stream
 _BATCH = 16  # texts scored at once
-_STREAMS = 10  # of a text that is evaluated (G13)
+_STREAMS = 10  # of a text that is evaluated
 _BANDS = (10, 100, 1_000, 10_000)  # ranks of words by which a report divides them
 
 
@@ -198,7 +198,7 @@ class LanguageModelBundle(Bundle):
         return _log_softmax(logits), states
 
     def evaluate(self, text: TextSource) -> dict[str, float]:
-        """Score running text as papers do: read on over line ends, every token but the first predicted once (G9, G13).
+        """Score running text as papers do: read on over line ends, every token but the first predicted once.
 
         Args:
             text: Lines, or a ``TextFile``, such as ``load_corpus("ptb").test``.

@@ -142,7 +142,7 @@ print("same:", len(expected.files))
 
 
 def test_the_papers_sizes():
-    # X6, X12: 14 layers of 13 and one of 100 over words of 350 features; 281,400 in the interaction of 14 layers
+    # 14 layers of 13 and one of 100 over words of 350 features, directions coupled; the interaction has 281,400
     dense = {"embedding_dim": 350, "num_dense_layers": 14}
     assert zoo.count_encoder_parameters("dc_bilstm", **dense) == 1_428_048
     assert zoo.count_encoder_parameters("dc_bilstm", couple_directions=False, **dense) == 1_159_416

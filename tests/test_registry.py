@@ -48,7 +48,7 @@ def test_built_models_give_the_papers_counts_for_every_row():
 
 def test_the_baselines_and_the_encoder_of_xie_count_as_published():
     assert zoo.count_encoder_parameters("bilstm", recipe="ding2018") == 1_442_400
-    # Xie et al. read 350-wide words: a vector of 300 and 50 features of the characters (spec, X12).
+    # Xie et al. read 350-wide words: a vector of 300 and 50 features of the characters.
     assert zoo.count_encoder_parameters("dc_bilstm", recipe="xie2019") == 1_428_048
     assert zoo.count_encoder_parameters("di_bilstm", recipe="xie2019") == 1_428_048 + 281_400
     model = zoo.build("di_bilstm", recipe="xie2019", vocab_size=10, num_classes=2, num_chars=9)

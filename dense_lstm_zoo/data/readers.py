@@ -88,7 +88,7 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
         name: The corpus' name.
         paths: train, dev and test, a bracketed tree a line.
         binary: Two labels in place of five: neutral sentences and phrases are left out (SST-2).
-        phrases: Train on every labelled phrase, each text once; dev and test are whole sentences always (D11).
+        phrases: Train on every labelled phrase, each text once; dev and test are whole sentences always.
     """
     splits = {}
     for part, path, expected in zip(("train", "dev", "test"), paths, _SST_TREES, strict=True):

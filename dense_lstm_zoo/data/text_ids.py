@@ -24,7 +24,7 @@ class TextToIds(StringLayer):
 
     Args:
         words: The words, folded to lower case.
-        oov: What becomes of other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out (D9).
+        oov: What becomes of other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
         chars: The characters of words, folded too, for models that read them; empty for others.
 
     Call arguments:

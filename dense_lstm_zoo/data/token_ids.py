@@ -41,7 +41,7 @@ class TokensToIds(keras.layers.Layer):
     """Tokens, case kept, to ids; the input pipeline and exported models share it.
 
     Words are looked up in lower case with every digit as 9. Characters and capitals are the original's: the first five
-    characters, padded on the right, with the last five, padded on the left (W10); the whole word where asked for;
+    characters, padded on the right, with the last five, padded on the left; the whole word where asked for;
     whether the first letter is a capital, or which of four kinds the word is of (no capital, the first, all, another).
 
     Args:

@@ -140,7 +140,7 @@ def build_vocabulary(
 ) -> BuiltVocabulary:
     """Make the vocabulary of training texts and, with a vector file, of its most frequent words.
 
-    Without vectors every training word is in. With vectors a training word needs a vector (D9): the trained rows
+    Without vectors every training word is in. With vectors a training word needs a vector: the trained rows
     come first, most frequent in training first, then the file's first ``vector_words`` words that are not among them.
 
     Args:

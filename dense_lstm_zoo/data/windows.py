@@ -118,7 +118,7 @@ class TrainingWindows(TokenWindows):
 def evaluation_windows(
     ids: np.ndarray, batch_size: int = 10, num_steps: int = 35, *, vocab_size: int | None = None
 ) -> TokenWindows:
-    """Return windows that predict every token but the first exactly once, from the token before it (G13).
+    """Return windows that predict every token but the first exactly once, from the token before it.
 
     The streams are contiguous and differ by at most one token in length; the last window is shorter, and padded (ids 0,
     targets -1). With few tokens to spare a row of the last window may be padding altogether.

@@ -28,7 +28,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
 
     then w_j = (1/n) sum_t v_t x_t, and the output is [w_1; ...; w_{L-1}]. That is ``mode="position"``, a weight a word.
     In ``"vector"``, d_c being d_j, s = (1/n) sum_t c_t u_t, v = sigmoid(s) in R^{d_c}, b_t += <v, x_t> and
-    w_j = v * (1/n) sum_t x_t; in ``"projected_vector"`` a matrix P_j maps u_t to d_c features first (X1).
+    w_j = v * (1/n) sum_t x_t; in ``"projected_vector"`` a matrix P_j maps u_t to d_c features first.
 
     All layers are computed together. Be warned that v hardly leaves 1/2: c_t sums to 1 over the words, so v lies in
     (0.269, 0.731) where states lie in (-1, 1), and ``weights="constant"`` is the comparison that tells what v is worth.
@@ -38,7 +38,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         mode: ``position``, ``vector`` or ``projected_vector``.
         weights: ``routed``, as above, or ``constant``: v = 1/2, without any routing.
         units: d_c; None is half the top layer's width (``vector`` has no choice).
-        stop_gradient: Whether c is taken as a constant in the backward pass (X5).
+        stop_gradient: Whether c is taken as a constant in the backward pass.
         negative_slope: Of the LeakyReLU.
         kernel_initializer: Initialiser of each W_j and P_j.
         kernel_regularizer: Regulariser of all W_j together.

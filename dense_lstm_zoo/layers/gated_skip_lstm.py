@@ -38,8 +38,8 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         input_dim: Features of x. An input that is not ``input_dim`` wide, and with a skip ``units`` wider, is refused.
         forget_bias: What the forget gate's bias starts at.
         gate_bias: What the bias of g starts at.
-        kernel_initializer: Initialiser of the input kernels; None is N(0, 0.1 / sqrt(fan_in)) (W6).
-        recurrent_initializer: Initialiser of the recurrent kernel; None is an orthogonal matrix a gate (W7).
+        kernel_initializer: Initialiser of the input kernels; None is N(0, 0.1 / sqrt(fan_in)).
+        recurrent_initializer: Initialiser of the recurrent kernel; None is an orthogonal matrix a gate.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:

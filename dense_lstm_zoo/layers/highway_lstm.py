@@ -81,7 +81,7 @@ class HighwayBiLSTM(BidirectionalEncoder):
     Args:
         num_layers: Depth L.
         units: Width n of a layer, one direction.
-        dropout: Rate on what the first and the last layer pass up (W9).
+        dropout: Rate on what the first and the last layer pass up.
         kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed of the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.

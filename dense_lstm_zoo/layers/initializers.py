@@ -11,7 +11,7 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class OrthogonalBlocks(keras.initializers.Initializer):
-    """One orthogonal n x n matrix for each gate of a recurrent kernel [n, G n] (W7).
+    """One orthogonal n x n matrix for each gate of a recurrent kernel [n, G n].
 
     ``keras.initializers.Orthogonal`` on [n, G n] makes its rows orthonormal instead: each gate's block is then only a
     part of an orthogonal matrix, and shrinks what it multiplies.
@@ -76,5 +76,5 @@ class Blocks(keras.initializers.Initializer):
 
 
 def scaled_normal() -> keras.initializers.Initializer:
-    """Return N(0, 0.1 / sqrt(fan_in)), the input kernels' of Wu et al. 2016 (W6)."""
+    """Return N(0, 0.1 / sqrt(fan_in)), the input kernels' of Wu et al. 2016."""
     return keras.initializers.VarianceScaling(scale=0.01, mode="fan_in", distribution="untruncated_normal")

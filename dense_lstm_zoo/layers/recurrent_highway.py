@@ -24,7 +24,7 @@ class RecurrentHighwayCell(keras.layers.Layer):
     Args:
         units: Width n.
         depth: Micro-layers a step.
-        couple_gates: c = 1 - t, which keeps s between -1 and 1 (W13).
+        couple_gates: c = 1 - t, which keeps s between -1 and 1.
         transform_bias: What the biases of t start at: below 0 a state is carried on at first.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -99,7 +99,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
     Args:
         units: Width n of one direction.
         depth: Micro-layers a step (L).
-        couple_gates: c = 1 - t (W13).
+        couple_gates: c = 1 - t.
         dropout: Rate on what the layer passes up.
         kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed of the dropout masks.

@@ -39,14 +39,14 @@ class RecurrentStack(KernelLayer):
         units: Width h of every layer.
         wiring: ``"dense"``, ``"stacked"``, ``"skip"`` or ``"residual"``.
         cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``; the LSTM runs on the project's kernels, the others on Keras'.
-        dropout: Rate on the input and on every layer's output, on the way up only: a new mask each step (G11).
-        variational_dropout: One mask for all steps of a call in its place (G7).
+        dropout: Rate on the input and on every layer's output, on the way up only: a new mask each step.
+        variational_dropout: One mask for all steps of a call in its place.
         input_dropout: Another rate on the input; None is ``dropout``.
         output_dropout: Another rate on what the layer returns, which then has masks of its own; None is ``dropout``.
-        recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call (G7). The LSTM's loop is then
+        recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call. The LSTM's loop is then
             the portable one in training.
         weight_dropout: Rate on the LSTM's recurrent kernels, one mask for a call (DropConnect; Merity et al. 2018).
-        dropout_sharing: ``"per_output"``, one mask an output that all its readers share, or ``"per_reader"`` (G2).
+        dropout_sharing: ``"per_output"``, one mask an output that all its readers share, or ``"per_reader"``.
         return_state: Return the final states as well.
         return_all_layers: Return the outputs of every layer in a list, without dropout, in place of the top.
         kernel_initializer: Initialiser of the input kernels.

@@ -27,11 +27,11 @@ class SkipBiLSTM(BidirectionalEncoder):
         units: Width n of a layer, one direction.
         skip: How k enters; see ``GatedSkipLSTMCell``. ``"none"`` is the deep Bi-LSTM.
         gate_inputs: What the skip's gate reads; see ``GatedSkipLSTMCell``.
-        skip_distance: From how many layers below k comes (W3).
-        project_input: Let the layers that have too few below them skip in the input, projected to ``units`` (W2).
-        interleave: Let every layer read both directions of the one below (W4).
-        dropout: Rate on what the first and the last layer pass up, to skips too; never on the recurrence (W9).
-        forget_bias: What the forget gates' biases start at (W5).
+        skip_distance: From how many layers below k comes.
+        project_input: Let the layers that have too few below them skip in the input, projected to ``units``.
+        interleave: Let every layer read both directions of the one below.
+        dropout: Rate on what the first and the last layer pass up, to skips too; never on the recurrence.
+        forget_bias: What the forget gates' biases start at.
         gate_bias: What the biases of the skips' gates start at.
         kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed of the dropout masks.

@@ -27,7 +27,7 @@ class GatedContextWindow(keras.layers.Layer):
     Args:
         size: Words in the window, odd.
         gated: Whether there are gates; else the vectors are taken as they are.
-        dropout: Rate of whole words of a window, each window for itself (W9).
+        dropout: Rate of whole words of a window, each window for itself.
         seed: Seed of the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -43,7 +43,7 @@ class GatedContextWindow(keras.layers.Layer):
     Raises:
         ValueError: A size that is even or below 1, a rate out of range.
 
-    Reference: Wu et al. 2016, section 4.1; spec, section W.
+    Reference: Wu et al. 2016, section 4.1.
 
     Example:
         >>> import numpy as np
@@ -116,8 +116,8 @@ class AffixEmbedding(keras.layers.Layer):
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: Character ids (batch, time, characters): a prefix padded on its right and a suffix padded on its left
-            (W10), such as 5 + 5.
+        inputs: Character ids (batch, time, characters): a prefix padded on its right and a suffix padded on its left,
+            such as 5 + 5.
 
     Returns:
         (batch, time, characters * char_dim).

@@ -62,21 +62,21 @@ def classifier(
         embedding_dim: Length of a word vector (e).
         embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
         num_frozen_words: How many of the last ids are never trained: words that no training text holds.
-        trainable_embeddings: Whether word vectors are trained (D8).
+        trainable_embeddings: Whether word vectors are trained.
         embedding_learning_rate: Adam's for the word vectors; None is that of the other weights.
         num_chars: Number of character ids, padding and unknown included; only with ``char_filters``.
-        char_filters: Features made of a word's characters (X8); 0 leaves characters out.
+        char_filters: Features made of a word's characters; 0 leaves characters out.
         char_dim: Length of a character's vector.
         char_kernel_sizes: Widths of the convolutions over characters, which share the filters.
         char_layers: Convolutions over characters in sequence.
-        embedding_dropout: Dropout rate on the embedded words (D7).
-        dropout: Dropout rate on the pooled state (D7).
-        l2: L2 penalty of the softmax kernel (D7).
-        softmax_max_norm: Largest norm of a class's weights; None is no limit (D7).
-        recurrent_initializer: Initialiser of the recurrent kernels (D14).
-        unit_forget_bias: Whether forget gates start with a bias of 1 (D14).
+        embedding_dropout: Dropout rate on the embedded words.
+        dropout: Dropout rate on the pooled state.
+        l2: L2 penalty of the softmax kernel.
+        softmax_max_norm: Largest norm of a class's weights; None is no limit.
+        recurrent_initializer: Initialiser of the recurrent kernels.
+        unit_forget_bias: Whether forget gates start with a bias of 1.
         kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
-        learning_rate: Adam's (D15).
+        learning_rate: Adam's.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
     Raises:
@@ -198,7 +198,7 @@ def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "me
     Args:
         encode: The encoder; see ``classifier``.
         num_directions: How many directions lie side by side in the encoder's states.
-        pooling: ``mean`` (the paper's), ``max``, ``last`` or ``attention`` (D6).
+        pooling: ``mean`` (the paper's), ``max``, ``last`` or ``attention``.
         **options: See ``classifier``.
     """
     checks.one_of("pooling", pooling, ("mean", "max", "last", "attention"))

@@ -168,7 +168,7 @@ def dc_bilstm(
         num_dense_layers: Narrow layers below the top (dl); 0 is a Bi-LSTM of ``top_units``.
         dense_units: Width of one direction of a narrow layer (dh); 0 makes no narrow layer either.
         top_units: Width of one direction of the top layer (th).
-        couple_directions: Let each layer read both directions below; else each direction its own (X12).
+        couple_directions: Let each layer read both directions below; else each direction its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
         **options: See ``classifier``.
     """

@@ -28,11 +28,11 @@ def interaction_classifier(
 
     Args:
         encode: The encoder, which returns the states of every layer.
-        iterations: Rounds of the routing (X3).
-        mode: What is weighed, ``position``, ``vector`` or ``projected_vector`` (X1).
+        iterations: Rounds of the routing.
+        mode: What is weighed, ``position``, ``vector`` or ``projected_vector``.
         weights: ``routed``, or ``constant``: halves, without any routing.
-        stop_gradient: Whether the routing's shares count as constants in the backward pass (X5).
-        pooling_l2: L2 penalty of the pooling's kernel (X9).
+        stop_gradient: Whether the routing's shares count as constants in the backward pass.
+        pooling_l2: L2 penalty of the pooling's kernel.
         **options: See ``classifier``.
     """
     checks.positive("pooling_l2", pooling_l2, zero=True)
@@ -145,7 +145,7 @@ def di_bilstm(
         num_dense_layers: Narrow layers below the top, at least 1.
         dense_units: Width of one direction of a narrow layer, at least 1.
         top_units: Width of one direction of the top layer.
-        couple_directions: Let each layer read both directions below; else each direction its own (X12).
+        couple_directions: Let each layer read both directions below; else each direction its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
         **options: See ``interaction_classifier`` and ``classifier``.
     """
@@ -217,7 +217,7 @@ def dsa_dc_bilstm(
         num_dense_layers: Narrow layers below the top; 0 is a Bi-LSTM of ``top_units``.
         dense_units: Width of one direction of a narrow layer.
         top_units: Width of one direction of the top layer.
-        couple_directions: Let each layer read both directions below; else each direction its own (X12).
+        couple_directions: Let each layer read both directions below; else each direction its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
         **options: See ``attention_classifier`` and ``classifier``.
     """

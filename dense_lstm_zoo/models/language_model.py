@@ -13,7 +13,7 @@ from dense_lstm_zoo.models.log_likelihood import negative_log_likelihood
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class WindowLoss(keras.losses.Loss):
-    """Cross-entropy on logits, summed over a window's steps and averaged over the batch (G3).
+    """Cross-entropy on logits, summed over a window's steps and averaged over the batch.
 
     A learning rate of 1 and a clipping norm of 3 belong to this scale. Targets of -1 do not count.
     """
@@ -25,7 +25,7 @@ class WindowLoss(keras.losses.Loss):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class Perplexity(keras.metrics.Metric):
-    """exp(total negative log likelihood / predicted tokens), over all batches since the last reset (G9).
+    """exp(total negative log likelihood / predicted tokens), over all batches since the last reset.
 
     Targets of -1 do not count.
 
@@ -56,7 +56,7 @@ class Perplexity(keras.metrics.Metric):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class LanguageModel(keras.Model):
-    """Logits of the next word at every step, with the state carried from one window to the next (G10).
+    """Logits of the next word at every step, with the state carried from one window to the next.
 
     Training and evaluation each carry a state of their own, so that neither leaks into the other, and a row starts
     from zeros where ``is_first`` says so. ``core`` is the same network without a memory: state in, state out.

@@ -46,8 +46,8 @@ def language_model(
     """Assemble and compile a language model: ids [B, T] to logits of the next word [B, T, vocab_size].
 
     e = E[w]; h_l = layer l of the stack; logits = W [what the stack returns] + b (Eqs 1-10). The loss is the negative
-    log likelihood summed over a window's steps and averaged over the batch (G3), the optimiser SGD with one clipping
-    norm over all gradients (G8); everything starts from U[-init_range, init_range], biases too (G5).
+    log likelihood summed over a window's steps and averaged over the batch, the optimiser SGD with one clipping
+    norm over all gradients; everything starts from U[-init_range, init_range], biases too.
 
     What the field learned since is there to be asked for; the defaults are Godin et al. 2017.
 
@@ -56,27 +56,27 @@ def language_model(
         num_layers: Depth L.
         units: Width h of a layer.
         vocab_size: Number of words V; every id is a word.
-        embedding_dim: Length of a word vector (e); None is 200 for a dense model, else ``units`` (G1).
+        embedding_dim: Length of a word vector (e); None is 200 for a dense model, else ``units``.
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
         softmax: ``full``, a matrix W of its own; or ``tied``, logits = E P [what the stack returns] + b with the word
             vectors E themselves and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al.
             2017). There is no P where the stack returns as many features as a word vector has, which is never so in a
             dense model.
-        dropout: Rate on the word vectors and every layer's output (G11).
-        variational_dropout: One mask a window in place of one a step (G7).
+        dropout: Rate on the word vectors and every layer's output.
+        variational_dropout: One mask a window in place of one a step.
         input_dropout: Another rate on the word vectors; None is ``dropout``.
         output_dropout: Another rate on what the softmax reads, which then has masks of its own; None is ``dropout``.
         embedding_dropout: Rate of whole words, left out wherever a window has them (Gal & Ghahramani 2016).
-        recurrent_dropout: Rate on the recurrent state, one mask a window (G7).
+        recurrent_dropout: Rate on the recurrent state, one mask a window.
         weight_dropout: Rate on the LSTM's recurrent kernels, one mask a window (DropConnect; the AWD-LSTM of Merity et
             al. 2018). It costs little: every kernel runs it.
-        dropout_sharing: Whether all readers of an output share its mask, ``per_output``, or not, ``per_reader`` (G2).
-        init_range: Largest absolute value that a weight starts with (G5).
+        dropout_sharing: Whether all readers of an output share its mask, ``per_output``, or not, ``per_reader``.
+        init_range: Largest absolute value that a weight starts with.
         kernel: Which loop over time runs; see ``layers.LSTM``.
         optimizer: ``sgd`` or ``adam``.
         learning_rate: The optimiser's; 1 is SGD's, Adam takes 0.1 at most and works at 0.001 to 0.003.
         weight_decay: What share of every weight a step takes away, times the learning rate (Loshchilov & Hutter 2019).
-        clip_norm: Largest norm of all gradients together; None is no limit (G8).
+        clip_norm: Largest norm of all gradients together; None is no limit.
         average: Momentum of an exponential moving average of the weights, such as 0.999, which the model has after
             ``fit`` (Polyak & Juditsky 1992; Merity et al. 2018 average too). ``training.averaging.EvaluateAverage``
             among the callbacks scores it each epoch. None is none.
@@ -184,7 +184,7 @@ def _optimizer(
 
 
 def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
-    """Return the length of a word vector where none is given, else check it (G1)."""
+    """Return the length of a word vector where none is given, else check it."""
     if embedding_dim is None:
         return 200 if wiring == "dense" else units
     return checks.integer("embedding_dim", embedding_dim)

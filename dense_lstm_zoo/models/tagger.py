@@ -13,7 +13,7 @@ from dense_lstm_zoo.layers.crf import CRF
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class SentenceLoss(keras.losses.Loss):
-    """Cross-entropy on logits, averaged over the tokens of each sentence, then over sentences (W8).
+    """Cross-entropy on logits, averaged over the tokens of each sentence, then over sentences.
 
     Tags of -1 are padding, and those of -2 tokens whose tag no model can know; neither counts. A sentence without any
     other counts as 0.

@@ -42,7 +42,7 @@ def tagger(
     x_t = [gated words of a window around t; characters at either end of word t; its capitals]; H = encoder(x);
     logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and with
     ``char_filters``, which adds what a convolution makes of all characters, ``char_ids`` [B, T, 24]; 0 is padding;
-    tags of -1 are padding, of -2 unknown. The loss is the mean over the tokens of a sentence, then over sentences (W8).
+    tags of -1 are padding, of -2 unknown. The loss is the mean over the tokens of a sentence, then over sentences.
     SGD follows the sum of the sentences' gradients, so that a batch moves the weights as far as its sentences would one
     by one (Wu et al. 2016, section 6.1.2); Adam, whose steps have the same length either way, follows their mean.
 
@@ -56,12 +56,12 @@ def tagger(
         num_frozen_words: How many of the last ids are never trained.
         trainable_embeddings: Whether word vectors are trained.
         window: Words in the context window, odd; 1 is the word alone, without a gate.
-        window_dropout: Rate of whole words of a window (W9).
+        window_dropout: Rate of whole words of a window.
         char_dim: Length of the vector of a character at either end of a word; 0 leaves them out.
-        char_filters: Features that a convolution makes of a word's characters (X8); 0 is no convolution.
+        char_filters: Features that a convolution makes of a word's characters; 0 is no convolution.
         case: ``binary``, ``four_way`` or None for no capitals.
         case_dim: Length of a capitalisation's vector.
-        dropout: Rate on what the first and the last layer pass up (W9).
+        dropout: Rate on what the first and the last layer pass up.
         crf: A conditional random field in place of the softmax.
         optimizer: ``sgd``, the paper's, or ``adam``.
         learning_rate: The optimiser's; SGD's is that of a single sentence.
@@ -191,8 +191,8 @@ def bilstm_tagger(
     Args:
         num_layers: Depth.
         units: Width of a layer, one direction.
-        interleave: Let every layer read both directions of the one below (W4).
-        forget_bias: What the forget gates' biases start at (W5).
+        interleave: Let every layer read both directions of the one below.
+        forget_bias: What the forget gates' biases start at.
         **options: See ``tagger``.
     """
     return gated_skip_tagger(
@@ -220,11 +220,11 @@ def gated_skip_tagger(
         num_layers: Depth.
         units: Width of a layer, one direction.
         skip: How the output of the layer two below enters; see ``layers.GatedSkipLSTMCell``.
-        gate_inputs: What the skip's gate reads, ``below`` or ``skip`` (W1).
-        skip_distance: From how many layers below a skip comes (W3).
-        project_input: Let layers with too few below them skip in the input, projected (W2).
-        interleave: Let every layer read both directions of the one below (W4).
-        forget_bias: What the forget gates' biases start at (W5).
+        gate_inputs: What the skip's gate reads, ``below`` or ``skip``.
+        skip_distance: From how many layers below a skip comes.
+        project_input: Let layers with too few below them skip in the input, projected.
+        interleave: Let every layer read both directions of the one below.
+        forget_bias: What the forget gates' biases start at.
         gate_bias: What the biases of the skips' gates start at.
         **options: See ``tagger``.
     """
@@ -267,7 +267,7 @@ def rhn_tagger(*, units: int = 512, depth: int = 3, couple_gates: bool = False, 
     Args:
         units: Width of one direction.
         depth: Micro-layers a step.
-        couple_gates: Whether the carry gate is 1 minus the transform gate (W13).
+        couple_gates: Whether the carry gate is 1 minus the transform gate.
         **options: See ``tagger``.
     """
 

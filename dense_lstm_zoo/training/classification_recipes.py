@@ -27,7 +27,7 @@ _DING: dict[str, dict[str, Any]] = {
     "stacked_bilstm": {"num_layers": 8, "units": 100},
     "residual_bilstm": {"num_layers": 8, "units": 100},
 }
-# The word representation and the initialisation that all its models share (X8, X10).
+# The word representation and the initialisation that all its models share.
 _XIE_SHARED = {"char_filters": 50, "recurrent_initializer": "glorot_uniform", "unit_forget_bias": False}
 _XIE: dict[str, dict[str, Any]] = {
     model: {**arguments, **_XIE_SHARED}

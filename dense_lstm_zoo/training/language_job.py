@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LanguageModelJob(Job):
-    """A language model: the epoch with the lowest dev perplexity is kept (G6).
+    """A language model: the epoch with the lowest dev perplexity is kept.
 
     A text file is never held in memory: its ids are written to the run's folder and mapped.
     """

@@ -11,7 +11,7 @@ from dense_lstm_zoo.training.recipe import Recipe
 def _language_model(
     name: str, source: str, model: str, expected: float, arguments: Mapping[str, Any], **protocol: Any
 ) -> Recipe:
-    """Return a language model's recipe: Godin's protocol (G3-G8) where nothing else is said."""
+    """Return a language model's recipe: Godin's protocol where nothing else is said."""
     settings: dict[str, Any] = {"batch_size": 20, "num_steps": 35, "epochs": 100, "patience": 100}
     settings |= {"learning_rate_decay": 0.95, "decay_after": 6}
     return Recipe(name, source, {model: arguments}, expected={"ptb": expected}, **{**settings, **protocol})
@@ -29,7 +29,7 @@ def _godin_row(wiring: str, units: int, layers: int, perplexity: float, variant:
     )
 
 
-# Zaremba et al. 2014 (G12).
+# Zaremba et al. 2014.
 _MEDIUM = {"learning_rate_decay": 1 / 1.2, "decay_after": 6, "epochs": 39}
 _SHORT = {"learning_rate_decay": 0.85, "decay_after": 6, "epochs": 30, "patience": 30}
 _LARGE = {"learning_rate_decay": 1 / 1.15, "decay_after": 14, "epochs": 55}

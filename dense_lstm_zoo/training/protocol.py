@@ -84,7 +84,7 @@ def run_protocol(
     Every run is a bundle in ``run_dir``: ``seed1``, or ``fold01_seed1`` with folds. A
     repeated call keeps the runs that are finished and goes on within the one that was interrupted; asking for more
     seeds or folds adds to them. The folds are stratified and the same for every model and seed; each keeps 10 % of its
-    training texts for dev (D12). The epoch is chosen on dev, and test texts are scored once a run.
+    training texts for dev. The epoch is chosen on dev, and test texts are scored once a run.
 
     Args:
         name: A registered model.

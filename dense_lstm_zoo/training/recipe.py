@@ -61,5 +61,5 @@ class Recipe:
 
 
 def learning_rate_factor(epoch: int, *, decay: float, after: int) -> float:
-    """Return what the learning rate of an epoch, counted from 1, is multiplied by (G4)."""
+    """Return what the learning rate of an epoch, counted from 1, is multiplied by."""
     return decay ** max(0, epoch - after)

@@ -8,7 +8,7 @@ from dense_lstm_zoo.training.recipe import Recipe
 
 
 def _row(variant: str, source: str, expected: float, model: str = "gated_skip_tagger", **arguments: Any) -> Recipe:
-    """Return the paper's protocol: SGD, one sentence at a time, the epoch with the best dev accuracy (W12)."""
+    """Return the paper's protocol: SGD, one sentence at a time, the epoch with the best dev accuracy."""
     corpus = "wsj" if variant.startswith("wsj") else "ccgbank"
     return Recipe(
         f"wu2016_{variant}",
