@@ -67,7 +67,9 @@ class TiedEmbedding(keras.layers.Embedding):
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
         ids = checked_ids(self, inputs, self.input_dim)
-        vectors = ops.cast(_look_up(table, ids), self.compute_dtype)
+        # TensorFlow's gradient of a variable's rows lists each occurrence of a word: a clipping norm, or an optimiser
+        # that squares gradients, would square each by itself. Through a reshape it is a table, in which they add up.
+        vectors = ops.cast(ops.take(ops.reshape(table, table.shape), ids, axis=0), self.compute_dtype)
         if not (training and self.dropout):
             return vectors
         words = drop(ops.ones((self.input_dim, 1), self.compute_dtype), self.dropout, self.seed_generator)
@@ -85,24 +87,6 @@ class TiedEmbedding(keras.layers.Embedding):
         """Return the arguments that rebuild the layer."""
         own = {name: getattr(self, name) for name in ("dropout", "seed")}
         return {**super().get_config(), **own}
-
-
-def _look_up(table: Any, ids: Any) -> Any:
-    """Return the rows of a table, whose gradient is then a table as well, in which a word's occurrences are added up.
-
-    TensorFlow's own lists them: a clipping norm, or an optimiser that squares gradients, would square each by itself.
-    """
-
-    @ops.custom_gradient
-    def take(table: Any) -> Any:
-        def gradient(*args: Any, upstream: Any = None) -> Any:
-            upstream = args[0] if upstream is None else upstream
-            rows = ops.reshape(upstream, (-1, table.shape[1]))
-            return ops.segment_sum(rows, ops.reshape(ids, (-1,)), num_segments=table.shape[0])
-
-        return ops.take(table, ids, axis=0), gradient
-
-    return take(ops.reshape(table, table.shape))  # a tensor: a gradient of one's own takes no variable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
