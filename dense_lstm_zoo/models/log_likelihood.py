@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 
 def negative_log_likelihood(targets: Any, logits: Any) -> Any:
@@ -19,7 +20,7 @@ def negative_log_likelihood(targets: Any, logits: Any) -> Any:
     targets, logits = ops.cast(targets, "int32"), ops.convert_to_tensor(logits)
     one_shape = not tf.executing_eagerly() and targets.shape.is_fully_defined()
     if one_shape and not kernels.problem("compiled"):
-        return _compiled(targets, logits)
+        return with_own_gradient(_compiled, (), targets, logits)
     counts = targets >= 0
     # The raw op: the assertions of the public one keep a graph from running it once for loss and perplexity.
     losses, _ = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
@@ -29,13 +30,9 @@ def negative_log_likelihood(targets: Any, logits: Any) -> Any:
 
 
 def _compiled(targets: Any, logits: Any) -> Any:
-    @tf.custom_gradient
-    def run(logits: Any) -> Any:
-        logits = tf.stop_gradient(logits)  # hidden from tapes: the gradient is written by hand
-        losses, log_sums = _losses(targets, logits)
-        return losses, lambda d_losses: _gradient(targets, logits, log_sums, d_losses)
-
-    return run(logits)
+    logits = tf.stop_gradient(logits)  # hidden from tapes: the gradient is written by hand
+    losses, log_sums = _losses(targets, logits)
+    return losses, lambda d_losses: (None, _gradient(targets, logits, log_sums, d_losses))
 
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)

@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.native import native_lstm
+from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 
 # A program is compiled for each (time, batch) of this kind: two lengths an octave, batches in steps of 4, then of 8.
@@ -45,17 +46,19 @@ def compiled_lstm(
     projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
 ) -> list[Any]:
     """Run one direction; arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
-    direction = tf.constant(int(reverse))
-
-    @tf.custom_gradient
-    def run(z: Any, r: Any, h0: Any, c0: Any) -> Any:
-        z, r, h0, c0 = unwatched(z, r, h0, c0)
-        states, held, gates, h, c = _forward(z, lengths, r, h0, c0, direction)
-        saved = (states, held, gates, lengths, r, h0, c0, reverse)
-        return (states, h, c), lambda d_states, d_h, d_c: _gradient(*saved, d_states, d_h, d_c)
-
-    results = run(projected, recurrent, *start_or_zeros(projected, hidden, cell))
+    start = start_or_zeros(projected, hidden, cell)
+    results = with_own_gradient(_trained, (reverse,), projected, lengths, recurrent, *start)
     return list(results if final_state else results[:1])
+
+
+def _trained(reverse: bool, z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> Any:
+    z, r, h0, c0 = unwatched(z, r, h0, c0)
+    states, held, gates, h, c = _forward(z, lengths, r, h0, c0, tf.constant(int(reverse)))
+
+    def gradient(d_states: Any, d_h: Any, d_c: Any) -> Any:
+        return _gradient(states, held, gates, lengths, r, h0, c0, reverse, d_states, d_h, d_c)
+
+    return (states, h, c), gradient
 
 
 def compiled_if_small_lstm(
@@ -65,30 +68,30 @@ def compiled_if_small_lstm(
 
     Nothing is kept for a backward pass; should one be asked for, it runs the compiled forward pass first.
     """
+    start = () if hidden is None else (hidden, cell)
+    return list(with_own_gradient(_predicted, (reverse, final_state), projected, lengths, recurrent, *start))
+
+
+def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *start: Any) -> Any:
+    z, r, *start = unwatched(z, r, *start)  # type: ignore[assignment]
+    h0, c0 = start or (None, None)
     direction = tf.constant(int(reverse))
     # At one text a prediction each op of a graph counts, also those that would make a state of zeros.
-    start, compiled = ([], _states_from_zeros) if hidden is None else ([hidden, cell], _states)
+    compiled = _states if start else _states_from_zeros
+    results = tf.cond(
+        tf.shape(z)[1] < SMALL_BATCH,
+        lambda: list(compiled(z, lengths, r, direction, *start)[: 3 if final_state else 1]),
+        lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state),
+    )
 
-    @tf.custom_gradient
-    def run(z: Any, r: Any, *start: Any) -> Any:
-        z, r, *start = unwatched(z, r, *start)  # type: ignore[assignment]
-        h0, c0 = start or (None, None)
-        results = tf.cond(
-            tf.shape(z)[1] < SMALL_BATCH,
-            lambda: list(compiled(z, lengths, r, direction, *start)[: 3 if final_state else 1]),
-            lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state),
-        )
+    def gradient(d_states: Any, *d_final: Any) -> Any:
+        from_h, from_c = start_or_zeros(z, *start)
+        states, held, gates, _, _ = _forward(z, lengths, r, from_h, from_c, direction)
+        d_h, d_c = d_final or (tf.zeros_like(from_h), tf.zeros_like(from_c))
+        gradients = _gradient(states, held, gates, lengths, r, from_h, from_c, reverse, d_states, d_h, d_c)
+        return gradients[: 3 + len(start)]
 
-        def gradient(d_states: Any, *d_final: Any) -> Any:
-            from_h, from_c = start_or_zeros(z, *start)
-            states, held, gates, _, _ = _forward(z, lengths, r, from_h, from_c, direction)
-            d_h, d_c = d_final or (tf.zeros_like(from_h), tf.zeros_like(from_c))
-            gradients = _gradient(states, held, gates, lengths, r, from_h, from_c, reverse, d_states, d_h, d_c)
-            return gradients[: 2 + len(start)]
-
-        return results, gradient
-
-    return list(run(projected, recurrent, *start))
+    return results, gradient
 
 
 def unwatched(*tensors: Any) -> list[Any]:
@@ -108,12 +111,12 @@ def _gradient(
     d_states: Any,
     d_h: Any,
     d_c: Any,
-) -> tuple[Any, Any, Any, Any]:
-    """Return the gradients of projections, recurrent kernel, h0 and c0."""
+) -> tuple[Any, None, Any, Any, Any]:
+    """Return the gradients of projections, lengths (none), recurrent kernel, h0 and c0."""
     dz, d_h0, d_c0 = _backward(gates, held, c0, lengths, r, d_states, d_h, d_c, tf.constant(int(reverse)))
     previous = tf.reshape(previous_states(states, h0, lengths, reverse), (-1, r.shape[0]))
     d_r = tf.matmul(previous, tf.reshape(dz, (-1, r.shape[1])), transpose_a=True)
-    return dz, d_r, d_h0, d_c0
+    return dz, None, d_r, d_h0, d_c0
 
 
 def previous_states(states: Any, h0: Any, lengths: Any, reverse: bool) -> Any:

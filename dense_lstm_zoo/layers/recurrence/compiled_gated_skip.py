@@ -10,26 +10,26 @@ from typing import Any
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.compiled import array_of, previous_states, times_transposed, unwatched
+from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 
 def compiled_gated_outputs(projected: Any, skips: Any, lengths: Any, recurrent: Any, reverse: bool) -> Any:
     """Return the states [T, B, n]; arguments are those of ``gated_skip.skip_lstm``."""
+    return with_own_gradient(_gated_outputs, (reverse,), projected, skips, lengths, recurrent)
+
+
+def _gated_outputs(reverse: bool, z: Any, k: Any, lengths: Any, r: Any) -> Any:
+    z, k, r = unwatched(z, k, r)
     direction = tf.constant(int(reverse))
+    states, held, gates = _forward(z, k, lengths, r, direction)
 
-    @tf.custom_gradient
-    def run(z: Any, k: Any, r: Any) -> Any:
-        z, k, r = unwatched(z, k, r)
-        states, held, gates = _forward(z, k, lengths, r, direction)
+    def gradient(upstream: Any) -> tuple[Any, Any, None, Any]:
+        dz, dk = _backward(gates, held, k, lengths, r, upstream, direction)
+        previous = previous_states(states, tf.zeros_like(held[0]), lengths, reverse)
+        d_r = tf.matmul(tf.reshape(previous, (-1, r.shape[0])), tf.reshape(dz, (-1, r.shape[1])), transpose_a=True)
+        return dz, dk, None, d_r
 
-        def gradient(upstream: Any) -> tuple[Any, Any, Any]:
-            dz, dk = _backward(gates, held, k, lengths, r, upstream, direction)
-            previous = previous_states(states, tf.zeros_like(held[0]), lengths, reverse)
-            d_r = tf.matmul(tf.reshape(previous, (-1, r.shape[0])), tf.reshape(dz, (-1, r.shape[1])), transpose_a=True)
-            return dz, dk, d_r
-
-        return states, gradient
-
-    return run(projected, skips, recurrent)
+    return states, gradient
 
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)

@@ -13,24 +13,30 @@ from typing import Any
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.compiled import array_of, unwatched
+from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 
 def run_compiled_steps(
     step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, reverse: bool
 ) -> Any:
     """Return the carries [T, B, width]; arguments are those of ``loop.run_steps``."""
+    shapes = tuple(tuple(w.shape) for w in weights)
+    return with_own_gradient(_steps, (step, width, reverse, shapes), inputs, lengths, *weights)
+
+
+def _steps(
+    step: Callable[..., Any], width: int, reverse: bool, shapes: Any, inputs: Any, lengths: Any, *weights: Any
+) -> Any:
+    inputs, *weights = unwatched(inputs, *weights)  # type: ignore[assignment]
     direction = tf.constant(int(reverse))
-    forward, backward = _programs(
-        step, width, inputs.shape[-1], tuple(tuple(w.shape) for w in weights), tf.as_dtype(inputs.dtype)
-    )
+    forward, backward = _programs(step, width, inputs.shape[-1], shapes, tf.as_dtype(inputs.dtype))
+    carries = forward(inputs, lengths, direction, *weights)
 
-    @tf.custom_gradient
-    def run(inputs: Any, *weights: Any) -> Any:
-        inputs, *weights = unwatched(inputs, *weights)  # type: ignore[assignment]
-        carries = forward(inputs, lengths, direction, *weights)
-        return carries, lambda upstream: backward(inputs, lengths, direction, carries, upstream, *weights)
+    def gradient(upstream: Any) -> Any:
+        d_inputs, *d_weights = backward(inputs, lengths, direction, carries, upstream, *weights)
+        return d_inputs, None, *d_weights
 
-    return run(inputs, *weights)
+    return carries, gradient
 
 
 @functools.cache

@@ -34,25 +34,28 @@ def _two_products(first: Any, others: Any, kernel: Any) -> Any:
     TensorFlow's own would pad the gradient of each of the kernel's two parts with zeros and add them up: for a few
     texts at a time that takes longer than the products.
     """
+    from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
+
+    product = with_own_gradient(_product_of_two, (), first, others, kernel)
+    product.set_shape((*first.shape[:2], kernel.shape[1]))
+    return product
+
+
+def _product_of_two(first: Any, others: Any, kernel: Any) -> Any:
     import tensorflow as tf
 
     width, units = first.shape[-1], kernel.shape[1]
+    rows, other_rows = _rows(first, width), _rows(others, tf.shape(others)[-1])
+    product = tf.matmul(rows, kernel[:width]) + tf.matmul(other_rows, kernel[width:])
 
-    @tf.custom_gradient
-    def run(first: Any, others: Any, kernel: Any) -> Any:
-        rows, other_rows = _rows(first, width), _rows(others, tf.shape(others)[-1])
-        product = tf.matmul(rows, kernel[:width]) + tf.matmul(other_rows, kernel[width:])
+    def gradient(upstream: Any) -> tuple[Any, Any, Any]:
+        d = _rows(upstream, units)
+        d_first = tf.matmul(d, kernel[:width], transpose_b=True)
+        d_others = tf.matmul(d, kernel[width:], transpose_b=True)
+        d_kernel = [tf.matmul(part, d, transpose_a=True) for part in (rows, other_rows)]
+        return tf.reshape(d_first, tf.shape(first)), tf.reshape(d_others, tf.shape(others)), tf.concat(d_kernel, 0)
 
-        def gradient(upstream: Any) -> tuple[Any, Any, Any]:
-            d = _rows(upstream, units)
-            d_first = tf.matmul(d, kernel[:width], transpose_b=True)
-            d_others = tf.matmul(d, kernel[width:], transpose_b=True)
-            d_kernel = [tf.matmul(part, d, transpose_a=True) for part in (rows, other_rows)]
-            return tf.reshape(d_first, tf.shape(first)), tf.reshape(d_others, tf.shape(others)), tf.concat(d_kernel, 0)
-
-        return tf.reshape(product, [tf.shape(first)[0], tf.shape(first)[1], units]), gradient
-
-    return run(first, others, kernel)
+    return tf.reshape(product, [tf.shape(first)[0], tf.shape(first)[1], units]), gradient
 
 
 def _rows(x: Any, width: Any) -> Any:

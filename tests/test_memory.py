@@ -1,0 +1,54 @@
+"""What a model leaves in the process that trained it: nothing that the next one would add to."""
+
+import collections
+import gc
+
+import keras
+import pytest
+import tensorflow as tf
+
+from dense_lstm_zoo.bundle import Bundle
+from tests import model_harness, tagging_harness, training_harness
+
+
+def alive():
+    """How many objects of the large kinds live, by kind."""
+    gc.collect()
+    kinds = (Bundle, keras.Model, keras.Variable, keras.optimizers.Optimizer, tf.Graph)
+    found = collections.Counter()
+    for thing in gc.get_objects():
+        found.update(kind.__name__ for kind in kinds if issubclass(type(thing), kind))
+    return found
+
+
+def differentiate(name):
+    """Make a model, run it forward and backward in a graph, and drop it."""
+    is_tagger = name.endswith("tagger")
+    model = tagging_harness.tiny(name) if is_tagger else model_harness.tiny(name)
+    inputs = tagging_harness.batch()[0] if is_tagger else model_harness.ids()
+
+    @tf.function
+    def gradients(inputs):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(inputs, training=True)) + tf.reduce_sum(model(inputs, training=False))
+        return tape.gradient(loss, [v.value for v in model.trainable_variables])
+
+    assert all(gradient is not None for gradient in gradients(inputs))
+
+
+@pytest.mark.parametrize("name", ["dc_bilstm", "gated_skip_tagger", "highway_tagger"])
+def test_a_model_that_was_differentiated_is_freed(name):
+    differentiate(name)  # the first one makes the programs that all share
+    before = alive()
+    for _ in range(2):
+        differentiate(name)
+    assert alive() == before
+
+
+@pytest.mark.slow
+def test_a_training_leaves_nothing_that_the_next_one_adds_to(tmp_path):
+    training_harness.train(tmp_path / "first", epochs=1)
+    before = alive()
+    for i in range(3):
+        training_harness.train(tmp_path / str(i), epochs=1)
+    assert alive() == before
