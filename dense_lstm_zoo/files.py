@@ -18,6 +18,9 @@ from typing import IO, Any, Literal
 
 from dense_lstm_zoo import in_place, leftovers, output_files
 
+# Some libraries (HDF5, TensorFlow) tell of these in words only.
+_DISK = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)}
+
 
 def sha256(path: Path) -> str:
     """Return the hexadecimal sha256 of a file."""
@@ -189,6 +192,10 @@ def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
             _sync(real.parent)
     except OSError as error:
         raise _named(error, path) from error
+    except Exception as error:
+        if code := next((code for words, code in _DISK.items() if words in str(error)), None):
+            raise _named(OSError(code, os.strerror(code)), path) from error
+        raise
     finally:
         leftovers.remove(work)
         os.close(handle)

@@ -250,6 +250,8 @@ DESCRIBED = {
 @pytest.fixture
 def ran(monkeypatch):
     """The kernels that run, in the order in which they are entered."""
+    # A traced program is entered no more, and tracing enters both sides of a choice.
+    tf.config.run_functions_eagerly(True)
     entered = []
 
     def spy(module, function, name):
@@ -269,7 +271,8 @@ def ran(monkeypatch):
     spy(compiled_steps, "run_compiled_steps", "compiled")
     spy(compiled_gated_skip, "compiled_gated_outputs", "compiled")
     spy(keras.ops, "scan", "portable")
-    return entered
+    yield entered
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.mark.parametrize("gpu", [False, True])

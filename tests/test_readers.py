@@ -154,7 +154,8 @@ def archive(tmp_path, monkeypatch):
         url = f"http://127.0.0.1:{server.server_port}/trees.zip"
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         source = corpora.SOURCES["sst1"]
-        files = tuple(dataclasses.replace(file, url=url, sha256=sha256) for file in source.files)
+        size = len(content.encode())
+        files = tuple(dataclasses.replace(file, url=url, sha256=sha256, size=size) for file in source.files)
         monkeypatch.setitem(corpora.SOURCES, "sst1", dataclasses.replace(source, files=files))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -184,7 +185,8 @@ def test_a_corpus_in_an_archive_is_downloaded_once_and_unpacked_into_its_own_fol
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        ({"contents": "(2 other)\n"}, r"trees/train\.txt has the sha256 .*, expected"),
+        ({"contents": "(2 other)\n"}, r"trees/train\.txt has 10 bytes, expected"),
+        ({"contents": ("\n".join(TREES) + "\n")[::-1]}, r"trees/train\.txt has the sha256 .*, expected"),
         ({"names": ("other.txt",)}, "no item named 'trees/train.txt'"),
         ({"cut": 60}, "not a zip file"),
     ],

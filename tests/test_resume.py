@@ -173,7 +173,7 @@ def test_a_full_disk_leaves_the_previous_bundle_and_checkpoint_whole(tmp_path):
         bundle = train(disk / "run", epochs=1)
         expected = bundle.predict(["The soup was bland."])
         free = shutil.disk_usage(disk).free
-        (disk / "filler").write_bytes(bytes(free - (100 << 10)))
+        (disk / "filler").write_bytes(bytes(free - (30 << 10)))
         with pytest.raises(OSError, match=r"(?i)no space left"):
             bundle.save(disk / "run", overwrite=True)
         assert zoo.load(disk / "run").predict(["The soup was bland."]) == expected

@@ -67,7 +67,7 @@ def test_every_model_has_a_default_space_that_builds(name):
     assert set(hp.values) == set(space) >= {"dropout", "learning_rate"}
     assert all(space[key].low <= value <= space[key].high for key, value in hp.values.items())
     # Values of a trial, the sizes far smaller than any that are searched: each has to reach the model.
-    chosen = {"units": 3, "dense_units": 2, "num_layers": 2, "num_dense_layers": 2, "learning_rate": 0.0123}
+    chosen = {"units": 4, "dense_units": 2, "num_layers": 2, "num_dense_layers": 2, "learning_rate": 0.0123}
     chosen |= {"dropout": 0.45, "embedding_dropout": 0.35}
     hp.values.update({key: value for key, value in chosen.items() if key in space})
     assert set(chosen) >= set(space)
