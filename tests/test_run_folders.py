@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, leftovers
+from dense_lstm_zoo.bundle import FOR_PEOPLE
 from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.test_files import mounted, names
@@ -329,4 +330,6 @@ def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
             process.communicate()
             files.check_new_folder(path, overwrite=True)
             assert zoo.load(path).predict(["The soup was bland."]) == expected
-            assert names(path) == names(folder)
+            found = {name for name in names(path) if not leftovers.is_ours(name)}
+            # The card, the report and the pictures come last: a kill may leave the bundle without them.
+            assert set(names(folder)) - FOR_PEOPLE <= found <= set(names(folder))
