@@ -36,7 +36,10 @@ def differentiate(name):
     assert all(gradient is not None for gradient in gradients(inputs))
 
 
-@pytest.mark.parametrize("name", ["dc_bilstm", "gated_skip_tagger", "highway_tagger"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("gated_skip_tagger", "highway_tagger")]
+
+
+@pytest.mark.parametrize("name", ["dc_bilstm", *SLOW])
 def test_a_model_that_was_differentiated_is_freed(name):
     differentiate(name)  # the first one makes the programs that all share
     before = alive()
