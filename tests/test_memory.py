@@ -4,9 +4,11 @@ import collections
 import gc
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from dense_lstm_zoo import layers
 from dense_lstm_zoo.bundle import Bundle
 from tests import model_harness, tagging_harness, training_harness
 
@@ -55,3 +57,12 @@ def test_a_training_leaves_nothing_that_the_next_one_adds_to(tmp_path):
     for i in range(3):
         training_harness.train(tmp_path / str(i), epochs=1)
     assert alive() == before
+
+
+def test_layers_of_many_widths_do_not_make_tensorflow_warn_of_retracing(caplog):
+    for wiring in ("dense", "stacked"):
+        stack = layers.RecurrentStack(8, 5, wiring=wiring)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(stack(np.ones((2, 3, 4), np.float32), training=True))
+        assert tape.gradient(loss, stack.trainable_variables[0].value) is not None
+    assert "retracing" not in caplog.text

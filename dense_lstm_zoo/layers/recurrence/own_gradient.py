@@ -27,7 +27,7 @@ def with_own_gradient(function: Callable[..., Any], options: tuple[Hashable, ...
 
 @functools.cache
 def _shared(function: Callable[..., Any], options: tuple[Hashable, ...], widths: tuple[int | None, ...]) -> Any:
-    def run(*tensors: Any) -> Any:
-        return function(*options, *tensors)
-
+    # A partial function: of a named one TensorFlow would count the graphs of all widths, and warn of retracing.
+    run = functools.partial(function, *options)
+    run.__name__ = function.__name__  # type: ignore[attr-defined]  # TensorFlow reads it
     return tf.function(tf.custom_gradient(run), autograph=False, reduce_retracing=True)
