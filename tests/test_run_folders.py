@@ -17,6 +17,7 @@ from dense_lstm_zoo.bundle import FOR_PEOPLE
 from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.test_files import mounted, names
+from tests.test_resume import SAVE
 from tests.training_harness import interrupt, train
 
 
@@ -301,16 +302,6 @@ def test_a_run_with_a_name_that_no_folder_can_have_is_refused_before_any_work(tm
     with pytest.raises(ValueError, match="folder"):
         zoo.run_protocol("bilstm", "demo", name)
     assert not names(tmp_path)
-
-
-SAVE = """
-import sys
-import dense_lstm_zoo as zoo
-bundle = zoo.load(sys.argv[1])
-print("ready", flush=True)
-while True:
-    bundle.save(sys.argv[2], overwrite=True)
-"""
 
 
 @pytest.mark.slow
