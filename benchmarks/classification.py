@@ -19,7 +19,7 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo.training.recipe import Recipe
+from dense_lstm_zoo.recipe import Recipe
 
 KEY = ["dataset", "model", "recipe", "settings", "vectors", "protocol"]
 # What Ding et al. 2018, Table 1, and Xie et al. 2019, Table 2, give for models that no recipe's `expected` is of.

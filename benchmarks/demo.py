@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.corpus import Corpus
+from dense_lstm_zoo.classification.corpus import Corpus
 
 # A small DC-Bi-LSTM, and the Bi-LSTM whose encoder has as many parameters, within one unit's worth.
 SHARED = {"embedding_dim": 64, "embedding_dropout": 0.2, "dropout": 0.3}

@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from benchmarks.classification import KEY
-from dense_lstm_zoo.data.corpus import Corpus, cross_validation_fold, split_dev
+from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold, split_dev
 
 # Names, what is chosen on dev and how a model is made of it.
 MODELS = {
@@ -87,7 +87,7 @@ def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[st
 
 def _run(model: str, corpus: Corpus) -> tuple[float, float, float]:
     """Return dev and test accuracy and the seconds of training."""
-    from dense_lstm_zoo.data.vocabulary import tokenize_folded
+    from dense_lstm_zoo.classification.vocabulary import tokenize_folded
 
     assert corpus.dev is not None
     assert corpus.test is not None

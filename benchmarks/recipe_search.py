@@ -18,7 +18,7 @@ from pathlib import Path
 import dense_lstm_zoo as zoo
 from benchmarks import tables
 from benchmarks.protocols import parse_settings, plain_errors, read_versions, vector_file
-from dense_lstm_zoo.data.corpus import cross_validation_fold
+from dense_lstm_zoo.classification.corpus import cross_validation_fold
 
 RESULTS = tables.ROOT / "results" / "recipe_search.csv"
 KEY = ["dataset", "model", "recipe", "settings", "vectors"]

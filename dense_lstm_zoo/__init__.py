@@ -6,14 +6,14 @@ registers the classes.
 """
 
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
-from dense_lstm_zoo.data.corpus import Corpus, Split
+from dense_lstm_zoo.recipes import get_recipe, list_recipes
 from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
+from dense_lstm_zoo.search import Range
+from dense_lstm_zoo.search.sweep import TuneResult, tune
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
-from dense_lstm_zoo.training.recipes import get_recipe, list_recipes
-from dense_lstm_zoo.tuning import Range
-from dense_lstm_zoo.tuning.sweep import TuneResult, tune
 
 __version__ = "0.1.0"
 __all__ = [

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import keras
     import pandas as pd
 
-    from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
-    from dense_lstm_zoo.data.tagging_vocabulary import TaggingVocabulary
-    from dense_lstm_zoo.data.vocabulary import Vocabulary
+    from dense_lstm_zoo.classification.vocabulary import Vocabulary
+    from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+    from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 
 FORMAT = 2
 DEV_CURVE = "dev_curve.csv"
@@ -33,9 +33,9 @@ FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
 _CHANGED = "the weights are not those that the training ended with"
 _TASKS = {
-    "classification": ("dense_lstm_zoo.classification", "ClassificationBundle"),
-    "language_model": ("dense_lstm_zoo.language_modelling", "LanguageModelBundle"),
-    "tagging": ("dense_lstm_zoo.tagging", "TaggingBundle"),
+    "classification": ("dense_lstm_zoo.classification.bundle", "ClassificationBundle"),
+    "language_model": ("dense_lstm_zoo.language.bundle", "LanguageModelBundle"),
+    "tagging": ("dense_lstm_zoo.tagging.bundle", "TaggingBundle"),
 }
 
 

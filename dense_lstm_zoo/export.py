@@ -11,18 +11,18 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.data.text_ids import pad_features
-from dense_lstm_zoo.explaining import explainer
+from dense_lstm_zoo.classification.explain import explainer
+from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.scoring import log_probabilities
-from dense_lstm_zoo.tagging import tag
+from dense_lstm_zoo.tagging.bundle import tag
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
-    from dense_lstm_zoo.classification import ClassificationBundle
-    from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
-    from dense_lstm_zoo.language_modelling import LanguageModelBundle
-    from dense_lstm_zoo.tagging import TaggingBundle
+    from dense_lstm_zoo.classification.bundle import ClassificationBundle
+    from dense_lstm_zoo.language.bundle import LanguageModelBundle
+    from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+    from dense_lstm_zoo.tagging.bundle import TaggingBundle
 
 Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by name: function, specs of its inputs
 # Ops of the exported graphs that tensorflow_text brings; everything else is TensorFlow's own.

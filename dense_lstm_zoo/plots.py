@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from dense_lstm_zoo.explaining import Explanation
-    from dense_lstm_zoo.tagging import GateActivations
+    from dense_lstm_zoo.classification.explain import Explanation
+    from dense_lstm_zoo.tagging.bundle import GateActivations
 
 
 _MOST_LABELS = 30  # of a confusion matrix that can be read
@@ -70,7 +70,7 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     """
     import numpy as np
 
-    from dense_lstm_zoo.training.analysis import confusion_cells
+    from dense_lstm_zoo.classification.analysis import confusion_cells
 
     cells, names = confusion_cells(evaluation), evaluation["labels"]
     chosen = _most_confused(cells, len(names))

@@ -22,6 +22,13 @@ FROM_DATA = ("vocab_size", "num_classes", "num_tags", "num_chars", "embedding_ma
 _NOT_ENCODER = ("embedding", "static_embedding", "characters", "window", "affixes", "case", "softmax", "logits")
 _entries: dict[str, ModelEntry] = {}
 
+# Where models are registered; imported when a name is first looked up.
+_FACTORIES = (
+    *("classification.models", "classification.interaction", "classification.convolution"),
+    "language.models",
+    "tagging.models",
+)
+
 
 @dataclass(frozen=True)
 class ModelEntry:
@@ -77,7 +84,8 @@ def register(
 
 @functools.cache
 def _load() -> None:
-    importlib.import_module("dense_lstm_zoo.models")
+    for module in _FACTORIES:
+        importlib.import_module(f"dense_lstm_zoo.{module}")
 
 
 def entry(name: str) -> ModelEntry:
@@ -122,7 +130,7 @@ def resolve(
     Raises:
         ValueError: An unknown model, recipe or argument, or a required one that is missing.
     """
-    from dense_lstm_zoo.training.recipes import get_recipe
+    from dense_lstm_zoo.recipes import get_recipe
 
     known = entry(name).arguments
     for argument in arguments:
@@ -255,7 +263,7 @@ def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
         >>> describe("dc_bilstm").encoder_parameters
         1406560
     """
-    from dense_lstm_zoo.training.recipes import list_recipes
+    from dense_lstm_zoo.recipes import list_recipes
 
     if not isinstance(name, str):
         from dense_lstm_zoo.layers.kernel_layer import KernelLayer

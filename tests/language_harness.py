@@ -3,8 +3,8 @@
 import functools
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.demo_language import demo_language_splits
-from dense_lstm_zoo.data.language import LanguageCorpus
+from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.language.demo import demo_language_splits
 
 TINY = {"num_layers": 2, "units": 6, "embedding_dim": 5, "dropout": 0.2}
 

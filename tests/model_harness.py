@@ -9,8 +9,8 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.classification import ClassificationBundle
-from dense_lstm_zoo.data.vocabulary import Vocabulary
+from dense_lstm_zoo.classification.bundle import ClassificationBundle
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
 
 VOCABULARY, CLASSES, FROZEN = 20, 3, 4
 # Small values for whatever a model's factory takes; a new model's new arguments find their place here.

@@ -2,7 +2,7 @@
 
 import json
 
-from dense_lstm_zoo.tuning import trial as trials
+from dense_lstm_zoo.search import trial as trials
 
 
 class FakeProcess:
@@ -28,9 +28,9 @@ class FakeProcess:
 
 def make_quick(monkeypatch):
     """Leave out what takes time and is tested elsewhere: models of every value, the corpus, pictures."""
-    monkeypatch.setattr("dense_lstm_zoo.tuning.hypermodel.check_values", lambda *_: None)
-    monkeypatch.setattr("dense_lstm_zoo.tuning.sweep._has_test", lambda _: True)
-    monkeypatch.setattr("dense_lstm_zoo.tuning.report._pictures", lambda *_: [])
+    monkeypatch.setattr("dense_lstm_zoo.search.hypermodel.check_values", lambda *_: None)
+    monkeypatch.setattr("dense_lstm_zoo.search.sweep._has_test", lambda _: True)
+    monkeypatch.setattr("dense_lstm_zoo.search.report._pictures", lambda *_: [])
 
 
 def score_of(arguments):

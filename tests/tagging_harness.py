@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 
 WORDS, TAGS, CHARS = 20, 4, 9
 LENGTHS = np.array([6, 3, 1, 0])

@@ -9,7 +9,7 @@ from dense_lstm_zoo.data.batching import (
     plan_batches,
     predict_logits,
 )
-from dense_lstm_zoo.data.windows import TokenWindows
+from dense_lstm_zoo.language.batches import TokenWindows
 from tests import model_harness as harness
 
 LENGTHS = np.random.default_rng(0).integers(1, 40, 997)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.corpus import Split
+from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.layers.recurrence import kernels
 from tests.training_harness import small_demo
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dense_lstm_zoo.data.columns import ColumnFile, sentence_lines
-from dense_lstm_zoo.data.tagging import TaggedSplit
-from dense_lstm_zoo.data.tagging_files import read_columns
+from dense_lstm_zoo.tagging.corpora import read_columns
+from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
 
 

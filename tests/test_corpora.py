@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo.data import corpora, readers
+from dense_lstm_zoo.classification import corpora as readers
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.data import corpora
 from dense_lstm_zoo.data import download as download_module
 from dense_lstm_zoo.data.corpora import fetch, find_file, list_corpora, load_corpus
-from dense_lstm_zoo.data.corpus import Corpus, Split
 from dense_lstm_zoo.data.download import DownloadError
 
 TRAIN_LINES = [

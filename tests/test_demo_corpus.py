@@ -11,14 +11,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from dense_lstm_zoo.data.demo import LABEL_NAMES, demo_splits, generate
+from dense_lstm_zoo.classification.demo import LABEL_NAMES, demo_splits, generate
 
 # Every published number on the demo corpus is about these sentences: a new digest means measuring them all again.
 PINNED_SHA256 = "35bc5bf71b3c3bfc88d4e8558bef1b45168dcff3fe4310d1857f695c6ad5dd19"
 
 DIGEST_PROGRAM = """
 import hashlib, json
-from dense_lstm_zoo.data.demo import demo_splits
+from dense_lstm_zoo.classification.demo import demo_splits
 print(hashlib.sha256(json.dumps(demo_splits(), sort_keys=True).encode()).hexdigest())
 """
 

@@ -18,13 +18,13 @@ from keras_tuner.src import protos
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.tuning import access, chief, fleet
-from dense_lstm_zoo.tuning import trial as trials
-from dense_lstm_zoo.tuning.oracles import UnknownTrialError
-from dense_lstm_zoo.tuning.plan import Sweep, plan
-from dense_lstm_zoo.tuning.settings import claim
-from dense_lstm_zoo.tuning.sweep import make_oracle_of
-from dense_lstm_zoo.tuning.worker import TrialRunner
+from dense_lstm_zoo.search import access, chief, fleet
+from dense_lstm_zoo.search import trial as trials
+from dense_lstm_zoo.search.oracles import UnknownTrialError
+from dense_lstm_zoo.search.plan import Sweep, plan
+from dense_lstm_zoo.search.settings import claim
+from dense_lstm_zoo.search.sweep import make_oracle_of
+from dense_lstm_zoo.search.worker import TrialRunner
 from tests.sweep_harness import leave_result, make_quick
 
 TOKEN = "a token of a test, not a secret"

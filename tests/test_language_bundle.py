@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary, SentenceToIds
-from dense_lstm_zoo.data.windows import evaluation_windows
 from dense_lstm_zoo.export import graph_ops
+from dense_lstm_zoo.language.batches import evaluation_windows
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
 from tests.language_harness import small_corpus, train
 from tests.model_harness import written_sizes
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo.data import language, language_vocabulary
-from dense_lstm_zoo.data.language import LanguageCorpus, TextFile, num_tokens, read_ptb, read_text_files
-from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
-from dense_lstm_zoo.data.windows import TrainingWindows, evaluation_windows
+from dense_lstm_zoo.language import corpus as language
+from dense_lstm_zoo.language import vocabulary as language_vocabulary
+from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
+from dense_lstm_zoo.language.corpus import LanguageCorpus, TextFile, num_tokens, read_ptb, read_text_files
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 
 WORDS = LanguageVocabulary(("the", "<eos>", "cat", "<unk>", "sat"))
 
@@ -38,7 +39,7 @@ def ptb_paths(folder):
 
 
 def test_importing_the_reader_of_text_loads_no_tensorflow():
-    code = "import sys, dense_lstm_zoo.data.language; sys.exit('tensorflow' in sys.modules)"
+    code = "import sys, dense_lstm_zoo.language.corpus; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -6,10 +6,10 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.demo_language import demo_language_splits
-from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
-from dense_lstm_zoo.data.windows import TrainingWindows, evaluation_windows
-from dense_lstm_zoo.models.language_model import Perplexity, WindowLoss
+from dense_lstm_zoo.language.assembly import Perplexity, WindowLoss
+from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
+from dense_lstm_zoo.language.demo import demo_language_splits
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from tests import kneser_ney
 
 MODELS = zoo.list_models(task="language_model")

@@ -12,7 +12,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.data.language import LanguageCorpus
+from dense_lstm_zoo.language.corpus import LanguageCorpus
 from tests.language_harness import TINY, small_corpus, train
 from tests.training_harness import interrupt
 

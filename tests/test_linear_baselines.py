@@ -5,7 +5,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks import linear_baselines, tables
-from dense_lstm_zoo.data.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 
 GOOD, BAD = [f"it is good {i}" for i in range(20)], [f"it is bad {i}" for i in range(20)]
 EASY = Split(GOOD + BAD, [1] * 20 + [0] * 20)

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from dense_lstm_zoo import plots
-from dense_lstm_zoo.explaining import Explanation
-from dense_lstm_zoo.tagging import GateActivations
-from dense_lstm_zoo.training.analysis import analyse
+from dense_lstm_zoo.classification.analysis import analyse
+from dense_lstm_zoo.classification.explain import Explanation
+from dense_lstm_zoo.search import report
+from dense_lstm_zoo.search.plan import Sweep
+from dense_lstm_zoo.tagging.bundle import GateActivations
 from dense_lstm_zoo.training.report import evaluation_report, write_evaluation
-from dense_lstm_zoo.tuning import report
-from dense_lstm_zoo.tuning.plan import Sweep
 
 pytest.importorskip("matplotlib")
 

@@ -9,10 +9,11 @@ import zipfile
 
 import pytest
 
-from dense_lstm_zoo.data import corpora, readers
+from dense_lstm_zoo.classification import corpora as readers
+from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold
+from dense_lstm_zoo.classification.trees import parse_tree
+from dense_lstm_zoo.data import corpora
 from dense_lstm_zoo.data.corpora import fetch, load_corpus
-from dense_lstm_zoo.data.corpus import Corpus, Split, cross_validation_fold
-from dense_lstm_zoo.data.trees import parse_tree
 
 TREES = [
     "(3 (2 A) (4 (4 fine) (2 film)))",

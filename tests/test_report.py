@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from dense_lstm_zoo.training.analysis import analyse
+from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.training.report import evaluation_report, write_evaluation
 
 

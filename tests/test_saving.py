@@ -15,11 +15,11 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import plots
-from dense_lstm_zoo.classification import ClassificationBundle
-from dense_lstm_zoo.data.corpus import Split
-from dense_lstm_zoo.data.vocabulary import Vocabulary
+from dense_lstm_zoo.classification.analysis import analyse
+from dense_lstm_zoo.classification.bundle import ClassificationBundle
+from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.training import report
-from dense_lstm_zoo.training.analysis import analyse
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.model_harness import WORDS
 

@@ -5,8 +5,8 @@ import dataclasses
 
 import pytest
 
+from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
 from dense_lstm_zoo.data.corpora import load_corpus
-from dense_lstm_zoo.data.corpus import Corpus, Split, split_dev
 
 
 def made_corpus(counts):

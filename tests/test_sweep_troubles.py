@@ -14,9 +14,9 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files
 from dense_lstm_zoo.json_files import DamagedFileError
-from dense_lstm_zoo.tuning import process, trouble
-from dense_lstm_zoo.tuning import trial as trials
-from dense_lstm_zoo.tuning.progress import Progress
+from dense_lstm_zoo.search import process, trouble
+from dense_lstm_zoo.search import trial as trials
+from dense_lstm_zoo.search.progress import Progress
 from tests.sweep_harness import FakeProcess, leave_result, leave_test, make_quick
 
 SPACE = {"units": [4, 6, 8], "dropout": [0.1]}
@@ -188,7 +188,7 @@ def test_a_trials_process_tells_whose_fault_it_is(error, status, words, tmp_path
 def test_a_child_can_say_why_it_ends_with_its_log_on_a_full_disk(tmp_path):
     (tmp_path / "full.log").symlink_to("/dev/full")
     (tmp_path / "child.py").write_text(
-        "import sys\nfrom dense_lstm_zoo.tuning import process\nprocess.say_last('no room')\nsys.exit(process.PAUSED)\n"
+        "import sys\nfrom dense_lstm_zoo.search import process\nprocess.say_last('no room')\nsys.exit(process.PAUSED)\n"
     )
     path = os.pathsep.join([str(tmp_path), str(Path(zoo.__file__).parents[1])])
     child = process.Child("child", log=tmp_path / "full.log", environment={"PYTHONPATH": path})
@@ -339,10 +339,10 @@ def test_a_result_that_shows_late_is_waited_for_and_one_that_never_does_is_told(
     sweep(tmp_path / "s")
     aside = late.with_name("not yet visible")
     late.rename(aside)
-    monkeypatch.setattr("dense_lstm_zoo.tuning.progress.time", clock)
-    from dense_lstm_zoo.tuning.settings import read_settings
-    from dense_lstm_zoo.tuning.sweep import Sweep, make_oracle_of
-    from dense_lstm_zoo.tuning.worker import TrialRunner
+    monkeypatch.setattr("dense_lstm_zoo.search.progress.time", clock)
+    from dense_lstm_zoo.search.settings import read_settings
+    from dense_lstm_zoo.search.sweep import Sweep, make_oracle_of
+    from dense_lstm_zoo.search.worker import TrialRunner
 
     planned = Sweep.from_json(read_settings(tmp_path / "s"))
     oracle = make_oracle_of(planned, None)

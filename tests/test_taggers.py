@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.models.tagger import SentenceLoss, TokenAccuracy
+from dense_lstm_zoo.tagging.assembly import SentenceLoss, TokenAccuracy
 from tests.tagging_harness import LENGTHS, TAGS, TINY, batch, tiny
 
 MODELS = zoo.list_models(task="tagging")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus
-from dense_lstm_zoo.data.tagging_vocabulary import build_tagging_vocabulary
-from dense_lstm_zoo.training.tagging_analysis import analyse, span_scores, spans
+from dense_lstm_zoo.tagging.analysis import analyse, span_scores, spans
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
+from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary
 from tests.model_harness import written_sizes
 from tests.tagging_harness import small_demo, train
 from tests.training_harness import interrupt

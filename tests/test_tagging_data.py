@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from dense_lstm_zoo.data import tagging_files
-from dense_lstm_zoo.data.tagging import TaggedSplit, TaggingCorpus, is_right, merge_rare_tags
-from dense_lstm_zoo.data.tagging_files import read_column_files, read_columns, read_conll2000, read_ud_ewt
+from dense_lstm_zoo.tagging import corpora as tagging_files
+from dense_lstm_zoo.tagging.corpora import read_column_files, read_columns, read_conll2000, read_ud_ewt
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus, is_right, merge_rare_tags
 from tests.tagged_files import CHUNKS, COLUMNS, CONLLU, DOGS, PENN, UNIVERSAL, WORDS, written
 
 

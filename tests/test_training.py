@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.vocabulary import count_words
+from dense_lstm_zoo.classification.vocabulary import count_words
 from tests.training_harness import TINY, small_demo, train
 
 

@@ -13,13 +13,13 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.tuning import process, report
-from dense_lstm_zoo.tuning import trial as trials
-from dense_lstm_zoo.tuning.budget import fit_width, parse_count
-from dense_lstm_zoo.tuning.hypermodel import ZooHyperModel
-from dense_lstm_zoo.tuning.plan import Sweep
-from dense_lstm_zoo.tuning.published import published
-from dense_lstm_zoo.tuning.space import default_space, describe_space, parse_space, space_from
+from dense_lstm_zoo.search import process, report
+from dense_lstm_zoo.search import trial as trials
+from dense_lstm_zoo.search.budget import fit_width, parse_count
+from dense_lstm_zoo.search.hypermodel import ZooHyperModel
+from dense_lstm_zoo.search.plan import Sweep
+from dense_lstm_zoo.search.published import published
+from dense_lstm_zoo.search.space import default_space, describe_space, parse_space, space_from
 from tests.sweep_harness import FakeProcess, leave_result, leave_test, make_quick
 
 SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}

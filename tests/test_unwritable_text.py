@@ -5,12 +5,12 @@ import json
 import pytest
 
 from dense_lstm_zoo import files
-from dense_lstm_zoo.data.corpus import Corpus, Split
-from dense_lstm_zoo.data.language_vocabulary import LanguageVocabulary
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.tables import read_table, read_table_corpus
-from dense_lstm_zoo.data.tagging import TaggedSplit
-from dense_lstm_zoo.data.tagging_files import read_columns
-from dense_lstm_zoo.data.tagging_vocabulary import TaggingVocabulary, build_tagging_vocabulary
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from dense_lstm_zoo.tagging.corpora import read_columns
+from dense_lstm_zoo.tagging.corpus import TaggedSplit
+from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary, build_tagging_vocabulary
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.data.text_ids import TextToIds
-from dense_lstm_zoo.data.vocabulary import Vocabulary, build_vocabulary
+from dense_lstm_zoo.classification.text_ids import TextToIds
+from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo.data.windows import TrainingWindows, evaluation_windows
+from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 
 
 def test_windows_of_training_by_hand():

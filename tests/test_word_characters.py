@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.text_ids import TextToIds
-from dense_lstm_zoo.data.vocabulary import build_vocabulary
+from dense_lstm_zoo.classification.text_ids import TextToIds
+from dense_lstm_zoo.classification.vocabulary import build_vocabulary
 from tests import model_harness as harness
 from tests import tagging_harness, training_harness
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data.corpus import Corpus, Split
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.training.callbacks import EpochSeconds
 from tests import model_harness as harness
 

@@ -15,8 +15,8 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from dense_lstm_zoo import checks, files, registry
-from dense_lstm_zoo.data.corpus import Split
-from dense_lstm_zoo.data.tagging import TaggedSplit
+from dense_lstm_zoo.classification.corpus import Split
+from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _WIDTHS = ("units", "dense_units", "top_units")
 _QUICK = {"train": 400, "dev": 100, "test": 100}  # texts of a corpus

@@ -16,10 +16,10 @@ import tensorflow as tf
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.benchmark.measure import seconds_a_step
 from dense_lstm_zoo.benchmark.peers import SEED, stock_encoder
-from dense_lstm_zoo.classification import ClassificationBundle
+from dense_lstm_zoo.classification.bundle import ClassificationBundle
+from dense_lstm_zoo.classification.vocabulary import build_vocabulary
 from dense_lstm_zoo.data.batching import TrainingBatches
 from dense_lstm_zoo.data.corpora import load_corpus
-from dense_lstm_zoo.data.vocabulary import build_vocabulary
 
 BATCH = 200
 PREDICT_BATCH = 256  # what the bundle uses

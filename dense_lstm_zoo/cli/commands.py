@@ -63,7 +63,7 @@ def tune(
     model: str, dataset: str | None, search: list[str] | None, role: str | None, worker_id: str | None, **options: Any
 ) -> None:
     """Run a sweep, or be the chief or a worker of one."""
-    from dense_lstm_zoo.tuning.space import parse_space
+    from dense_lstm_zoo.search.space import parse_space
 
     if role and not options["oracle"]:
         raise ValueError(f"--role {role} needs the chief's address: --oracle HOST:PORT.")
@@ -77,7 +77,7 @@ def tune(
         options["space"] = parse_space(search)
     import_tensorflow()
     if role == "worker":
-        from dense_lstm_zoo.tuning import fleet
+        from dense_lstm_zoo.search import fleet
 
         fleet.join(model, dataset, worker_id=worker_id, data=data, **options)
         return

@@ -11,7 +11,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, registry
 from dense_lstm_zoo.cli import commands, texts, writing
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.tuning import TUNERS
+from dense_lstm_zoo.search import TUNERS
 
 
 def _literal(text: str) -> Any:

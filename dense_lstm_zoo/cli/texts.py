@@ -19,9 +19,9 @@ from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.output_files import check_output
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.classification import ClassificationBundle, Prediction
-    from dense_lstm_zoo.language_modelling import LanguageModelBundle, Score
-    from dense_lstm_zoo.tagging import TaggedSentence, TaggingBundle
+    from dense_lstm_zoo.classification.bundle import ClassificationBundle, Prediction
+    from dense_lstm_zoo.language.bundle import LanguageModelBundle, Score
+    from dense_lstm_zoo.tagging.bundle import TaggedSentence, TaggingBundle
 
 
 @dataclass(frozen=True)

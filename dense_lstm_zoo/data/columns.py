@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import language
-from dense_lstm_zoo.data.language import TextFile
+from dense_lstm_zoo.language import corpus as language
+from dense_lstm_zoo.language.corpus import TextFile
 
 CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: how many columns, and that of the tokens
 _CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import language, own_files, readers, tagging_files
-from dense_lstm_zoo.data.corpus import Corpus
+from dense_lstm_zoo.classification import corpora as readers
+from dense_lstm_zoo.classification.corpus import Corpus
+from dense_lstm_zoo.data import own_files
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
-from dense_lstm_zoo.data.language import LanguageCorpus
 from dense_lstm_zoo.data.own_files import OWN_FILES
-from dense_lstm_zoo.data.tagging import TaggingCorpus
+from dense_lstm_zoo.language import corpus as language
+from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.tagging import corpora as tagging_files
+from dense_lstm_zoo.tagging.corpus import TaggingCorpus
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data import language, tables, tagging_files
+from dense_lstm_zoo.data import tables
+from dense_lstm_zoo.language import corpus as language
+from dense_lstm_zoo.tagging import corpora as tagging_files
 
 # Formats to train on and to be scored on, by task.
 OWN_FILES = {"classification": tables.FORMATS, "language_model": ("text",), "tagging": ("columns",)}

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.data.corpus import Corpus, Split
-from dense_lstm_zoo.data.language import unpacked
+from dense_lstm_zoo.language.corpus import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_LABEL = 1000  # characters; what is longer is a text, or damage

@@ -1,1 +1,1 @@
-"""Training: recipes of published results, the loop around ``fit``, what a run reports."""
+"""Training: the loop around ``fit``, checkpoints, protocols, what a run reports."""

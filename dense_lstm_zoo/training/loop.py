@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.bundle import read_dev_curve
+from dense_lstm_zoo.recipes import get_recipe
 from dense_lstm_zoo.training import run_folder
-from dense_lstm_zoo.training.recipes import get_recipe
 
 if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.bundle import Bundle
-    from dense_lstm_zoo.data.corpus import Corpus
-    from dense_lstm_zoo.data.language import LanguageCorpus
-    from dense_lstm_zoo.data.tagging import TaggingCorpus
+    from dense_lstm_zoo.classification.corpus import Corpus
+    from dense_lstm_zoo.job import Job
+    from dense_lstm_zoo.language.corpus import LanguageCorpus
+    from dense_lstm_zoo.tagging.corpus import TaggingCorpus
     from dense_lstm_zoo.training.checkpoint import Checkpoint
-    from dense_lstm_zoo.training.job import Job
 
 # Imported when a task is trained: they load TensorFlow.
 _JOBS = {
-    "classification": ("dense_lstm_zoo.training.classification_job", "ClassificationJob"),
-    "language_model": ("dense_lstm_zoo.training.language_job", "LanguageModelJob"),
-    "tagging": ("dense_lstm_zoo.training.tagging_job", "TaggingJob"),
+    "classification": ("dense_lstm_zoo.classification.job", "ClassificationJob"),
+    "language_model": ("dense_lstm_zoo.language.job", "LanguageModelJob"),
+    "tagging": ("dense_lstm_zoo.tagging.job", "TaggingJob"),
 }
 
 
@@ -149,8 +149,8 @@ def train(
     check_settings({**settings, "dev_every": dev_every, "pause_after": pause_after})
 
     from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.job import check_options
     from dense_lstm_zoo.training.allocator import keep_freed_memory
-    from dense_lstm_zoo.training.job import check_options
 
     if vectors is None and resolved.get("trainable_embeddings") is False:
         warnings.warn("Without vectors=... the word vectors that are not trained are random.", stacklevel=2)
@@ -301,7 +301,7 @@ def _fit(
 def _schedule(rate: float, training: dict[str, Any]) -> keras.callbacks.Callback:
     import keras
 
-    from dense_lstm_zoo.training.recipe import learning_rate_factor
+    from dense_lstm_zoo.recipe import learning_rate_factor
 
     decay, after = training["learning_rate_decay"], training["decay_after"]
     return keras.callbacks.LearningRateScheduler(

@@ -18,8 +18,8 @@ from dense_lstm_zoo.training.loop import job_for, train
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dense_lstm_zoo.data.corpus import Corpus
-    from dense_lstm_zoo.data.language import LanguageCorpus
+    from dense_lstm_zoo.classification.corpus import Corpus
+    from dense_lstm_zoo.language.corpus import LanguageCorpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +104,8 @@ def run_protocol(
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
+    from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold
     from dense_lstm_zoo.data.corpora import load_corpus
-    from dense_lstm_zoo.data.corpus import Corpus, cross_validation_fold
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)

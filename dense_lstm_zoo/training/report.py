@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, plots
+from dense_lstm_zoo.classification.analysis import confusion_cells
 from dense_lstm_zoo.display import code, escape, fenced, one_line, table
-from dense_lstm_zoo.training.analysis import confusion_cells
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle

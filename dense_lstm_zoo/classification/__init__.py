@@ -1,0 +1,1 @@
+"""Sentence classification: factories, recipes, corpora, training runs, trained models."""

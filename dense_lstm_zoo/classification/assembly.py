@@ -1,0 +1,212 @@
+"""How a classifier is assembled: word vectors, an encoder, a pooling, a softmax (Ding et al. 2018, Figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.registry import register
+
+if TYPE_CHECKING:
+    import keras
+
+# (embedded words, lengths, keyword arguments of every LSTM layer) -> states, of one layer or of all
+Encode = Callable[[Any, Any, dict[str, Any]], Any]
+# (states, lengths, dtype policy) -> (batch, features)
+Pool = Callable[[Any, Any, str | None], Any]
+
+
+def classifier(
+    encode: Encode,
+    pool: Pool,
+    static_channel: bool = False,
+    *,
+    vocab_size: int,
+    num_classes: int,
+    embedding_dim: int = 300,
+    embedding_matrix: Any = None,
+    num_frozen_words: int = 0,
+    trainable_embeddings: bool = True,
+    embedding_learning_rate: float | None = None,
+    num_chars: int = 0,
+    char_filters: int = 0,
+    char_dim: int = 50,
+    char_kernel_sizes: Sequence[int] = (5,),
+    char_layers: int = 1,
+    embedding_dropout: float = 0.5,
+    dropout: float = 0.5,
+    l2: float = 1e-3,
+    softmax_max_norm: float | None = None,
+    recurrent_initializer: str = "orthogonal",
+    unit_forget_bias: bool = True,
+    kernel: str = "auto",
+    learning_rate: float = 0.005,
+    dtype: str | None = None,
+) -> keras.Model:
+    """Assemble and compile a classifier: ids [B, T] (0 is padding, 1 unknown) to logits [B, classes].
+
+    M_0 = Dropout(E[x]); H = encode(M_0); h* = pool(H) over the real steps; logits = W Dropout(h*) + b.
+    The loss is cross-entropy on logits plus the softmax kernel's L2, the optimiser Adam.
+
+    With ``char_filters`` the inputs are a dictionary, ``token_ids`` [B, T] and ``char_ids`` [B, T, C] (0 is padding),
+    and what a convolution makes of a word's characters stands beside its vector: M_0 = Dropout([E[x]; CNN(chars)]).
+
+    Args:
+        encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
+        pool: What makes one vector of the states, called with states, lengths and the dtype policy.
+        static_channel: Whether the encoder reads, behind the word vectors, the same ones as they began, never trained.
+        vocab_size: Number of ids, padding and unknown included.
+        num_classes: Number of labels, at least 2.
+        embedding_dim: Length of a word vector (e).
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
+        num_frozen_words: How many of the last ids are never trained: words that no training text holds.
+        trainable_embeddings: Whether word vectors are trained.
+        embedding_learning_rate: Adam's for the word vectors; None is that of the other weights.
+        num_chars: Number of character ids, padding and unknown included; only with ``char_filters``.
+        char_filters: Features made of a word's characters; 0 leaves characters out.
+        char_dim: Length of a character's vector.
+        char_kernel_sizes: Widths of the convolutions over characters, which share the filters.
+        char_layers: Convolutions over characters in sequence.
+        embedding_dropout: Dropout rate on the embedded words.
+        dropout: Dropout rate on the pooled state.
+        l2: L2 penalty of the softmax kernel.
+        softmax_max_norm: Largest norm of a class's weights; None is no limit.
+        recurrent_initializer: Initialiser of the recurrent kernels.
+        unit_forget_bias: Whether forget gates start with a bias of 1.
+        kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
+        learning_rate: Adam's.
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
+
+    Raises:
+        ValueError: A value out of range.
+    """
+    checks.integer("vocab_size", vocab_size, minimum=2)
+    checks.integer("num_classes", num_classes, minimum=2)
+    checks.integer("embedding_dim", embedding_dim)
+    if checks.integer("char_filters", char_filters, minimum=0):
+        checks.integer("num_chars", num_chars, minimum=2)
+    checks.fraction("embedding_dropout", embedding_dropout)
+    checks.fraction("dropout", dropout)
+    checks.positive("l2", l2, zero=True)
+    checks.positive("learning_rate", learning_rate)
+    if embedding_learning_rate is not None:
+        checks.positive("embedding_learning_rate", embedding_learning_rate)
+    if softmax_max_norm is not None:
+        checks.positive("softmax_max_norm", softmax_max_norm)
+
+    import keras
+
+    from dense_lstm_zoo import layers
+    from dense_lstm_zoo.data.token_ids import MAX_CHARS
+
+    token_ids = keras.Input((None,), dtype="int32", name="token_ids")
+    inputs: Any = token_ids
+    lengths = layers.SequenceLengths(name="lengths")(token_ids)
+    embedding = layers.WordEmbedding(
+        vocab_size,
+        embedding_dim,
+        num_frozen_words=num_frozen_words,
+        trainable=trainable_embeddings,
+        update_scale=(embedding_learning_rate or learning_rate) / learning_rate,
+        dtype=dtype,
+        name="embedding",
+    )
+    if embedding_matrix is not None:
+        embedding.set_matrix(embedding_matrix)
+    channels = [embedding(token_ids)]
+    if static_channel:
+        static = layers.WordEmbedding.from_config(
+            {**embedding.get_config(), "trainable": False, "name": "static_embedding"}
+        )
+        static.set_weights(embedding.get_weights())
+        channels.append(static(token_ids))
+    if char_filters:
+        char_ids = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
+        inputs = {"token_ids": token_ids, "char_ids": char_ids}
+        characters = layers.CharacterCNN(
+            num_chars,
+            char_dim,
+            char_filters,
+            kernel_sizes=char_kernel_sizes,
+            num_layers=char_layers,
+            dtype=dtype,
+            name="characters",
+        )
+        channels.append(characters(char_ids))
+    vectors = channels[0]
+    if len(channels) > 1:
+        vectors = keras.layers.Concatenate(dtype=dtype, name="channels")(channels)
+    words = keras.layers.Dropout(embedding_dropout, dtype=dtype, name="embedding_dropout")(vectors)
+    lstm_options = {
+        "recurrent_initializer": recurrent_initializer,
+        "unit_forget_bias": unit_forget_bias,
+        "kernel": kernel,
+        "dtype": dtype,
+    }
+    states = encode(words, lengths, lstm_options)
+    pooled = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")(pool(states, lengths, dtype))
+    logits = keras.layers.Dense(
+        num_classes,
+        kernel_regularizer=keras.regularizers.L2(l2) if l2 else None,
+        kernel_constraint=keras.constraints.MaxNorm(softmax_max_norm) if softmax_max_norm else None,
+        dtype="float32",
+        name="logits",
+    )(pooled)
+    return compile_model(
+        keras.Model(inputs, logits),
+        keras.optimizers.Adam(learning_rate),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        keras.metrics.SparseCategoricalAccuracy(name="accuracy"),
+    )
+
+
+def register_classifier(
+    paper: str,
+    count: Callable[..., int],
+    *options: Callable[..., Any],
+    channels: int = 1,
+    before: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a decorator that registers a classifier's factory.
+
+    Args:
+        paper: The source, with the equations.
+        count: The closed formula of the encoder's weights: resolved arguments, ``biases`` and ``input_dim``, the width
+            of what the encoder reads.
+        *options: Functions with more options of the model, before those of ``classifier``.
+        channels: How many vectors of a word the encoder reads.
+        before: As for ``registry.register``.
+    """
+
+    def encoder_parameters(**arguments: Any) -> int:
+        return count(input_dim=channels * arguments["embedding_dim"] + arguments["char_filters"], **arguments)
+
+    return register(
+        task="classification",
+        paper=paper,
+        options=(*options, classifier),
+        encoder_parameters=encoder_parameters,
+        before=before,
+    )
+
+
+def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "mean", **options: Any) -> keras.Model:
+    """Assemble a classifier over the pooled states of one layer.
+
+    Args:
+        encode: The encoder; see ``classifier``.
+        num_directions: How many directions lie side by side in the encoder's states.
+        pooling: ``mean`` (the paper's), ``max``, ``last`` or ``attention``.
+        **options: See ``classifier``.
+    """
+    checks.one_of("pooling", pooling, ("mean", "max", "last", "attention"))
+
+    def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
+        from dense_lstm_zoo import layers
+
+        layer = layers.MaskedPooling(pooling, num_directions=num_directions, dtype=dtype, name="pooling")
+        return layer(states, lengths=lengths)
+
+    return classifier(encode, pool, **options)

@@ -1,0 +1,141 @@
+"""What a corpus is: texts with labels in splits, and how dev sets and folds are held out."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from dense_lstm_zoo import checks
+
+
+@dataclass(frozen=True)
+class Split:
+    """Texts and, for each, the index of its label in ``Corpus.label_names``."""
+
+    texts: list[str]
+    labels: list[int]
+
+    def __post_init__(self) -> None:
+        checks.sequence(self.texts)
+        if len(self.texts) != len(self.labels):
+            raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A labelled corpus; ``dev`` and ``test`` are None where it comes without them.
+
+    ``columns`` are the options that say where a file of one's own has its texts and labels: bundles remember them.
+
+    Raises:
+        ValueError: A label that no file can hold.
+    """
+
+    name: str
+    label_names: tuple[str, ...]
+    train: Split
+    dev: Split | None
+    test: Split | None
+    columns: Any = field(default_factory=dict, kw_only=True, compare=False)
+
+    def __post_init__(self) -> None:
+        checks.writable("The label", self.label_names)
+
+    def __str__(self) -> str:
+        splits = {"train": self.train, "dev": self.dev, "test": self.test}
+        sizes = ", ".join(f"{len(split):,} {name}" for name, split in splits.items() if split is not None)
+        labels = ", ".join(self.label_names[:8]) + (", ..." if len(self.label_names) > 8 else "")
+        return f"{self.name}: {sizes}; {len(self.label_names)} labels: {labels}"
+
+
+def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
+    """Hold out a part of the training examples as ``dev``, each label in its proportion.
+
+    A corpus that has a ``dev`` is returned as it is. Every label keeps at least one training example.
+
+    Args:
+        corpus: What to split.
+        fraction: The share of the training examples to hold out, between 0 and 1.
+        seed: The same seed holds out the same examples.
+
+    Raises:
+        ValueError: If the fraction is out of range, or so small or the corpus so poor that nothing could be held out.
+
+    Example:
+        >>> from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
+        >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
+        >>> print(split_dev(Corpus("mine", ("a", "b"), train, None, None)))
+        mine: 18 train, 2 dev; 2 labels: a, b
+    """
+    if checks.fraction("fraction", fraction) == 0:
+        raise ValueError(f"fraction must be above 0 for there to be a dev set; received {fraction!r}.")
+    checks.integer("seed", seed, minimum=0)
+    if corpus.dev is not None:
+        return corpus
+    import numpy as np
+
+    labels = np.asarray(corpus.train.labels)
+    members = [np.flatnonzero(labels == label) for label in range(len(corpus.label_names))]
+    quotas = np.array([len(indices) * fraction for indices in members])
+    sizes = np.floor(quotas).astype(int)
+    # Rounding each label by itself would let many rare labels shrink or swell the whole: the largest remainders get
+    # what is missing of it.
+    missing = round(len(labels) * fraction) - int(sizes.sum())
+    spare = [i for i in np.argsort(sizes - quotas, kind="stable") if sizes[i] < len(members[i]) - 1]
+    sizes[spare[: max(missing, 0)]] += 1
+    if not sizes.sum():
+        raise ValueError(
+            f"fraction={fraction!r} of {len(labels)} training examples leaves none for dev, "
+            f"as each of {len(members)} labels keeps at least one for training."
+        )
+    generator = np.random.Generator(np.random.PCG64(seed))
+    held_out = {int(i) for indices, k in zip(members, sizes, strict=True) for i in generator.permutation(indices)[:k]}
+    kept = [i for i in range(len(labels)) if i not in held_out]
+    return dataclasses.replace(corpus, train=_select(corpus.train, kept), dev=_select(corpus.train, sorted(held_out)))
+
+
+def cross_validation_fold(corpus: Corpus, fold: int, folds: int = 10) -> Corpus:
+    """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
+
+    Every label is spread evenly over the folds, which are the same for every model, seed and machine. A dev or test
+    set that the corpus has of its own takes no part.
+
+    Args:
+        corpus: What to divide.
+        fold: Which fold to test on, from 1 to ``folds``.
+        folds: How many folds, at least 2.
+
+    Raises:
+        ValueError: A fold that does not exist, or a label with fewer examples than there are folds.
+
+    Example:
+        >>> from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold
+        >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
+        >>> print(cross_validation_fold(Corpus("mine", ("a", "b"), train, None, None), 3))
+        mine: 18 train, 2 test; 2 labels: a, b
+    """
+    checks.integer("folds", folds, minimum=2)
+    if not 1 <= checks.integer("fold", fold) <= folds:
+        raise ValueError(f"fold must be from 1 to {folds}; received {fold}.")
+    import numpy as np
+
+    labels = np.asarray(corpus.train.labels)
+    generator = np.random.Generator(np.random.PCG64(0))
+    assigned = np.empty(len(labels), int)
+    dealt = 0  # label after label is dealt out like cards, each going on where the last ended: even folds
+    for label, name in enumerate(corpus.label_names):
+        members = generator.permutation(np.flatnonzero(labels == label))
+        if len(members) < folds:
+            raise ValueError(f"{folds} folds need as many examples of each label; {name!r} has {len(members)}.")
+        assigned[members] = (np.arange(len(members)) + dealt) % folds
+        dealt += len(members)
+    test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
+    return dataclasses.replace(corpus, train=_select(corpus.train, train), dev=None, test=_select(corpus.train, test))
+
+
+def _select(split: Split, indices: list[int]) -> Split:
+    return Split([split.texts[i] for i in indices], [split.labels[i] for i in indices])

@@ -1,0 +1,179 @@
+"""Vocabulary: which words a model knows, in which order, and with which vectors they begin."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification.text_ids import TextToIds
+from dense_lstm_zoo.data.text import Tokenizer, fold, to_bytes
+from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
+from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
+
+_CHUNK = 4096  # texts tokenised in one call
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of the training texts the word vectors cover."""
+
+    types: int
+    types_with_vector: int
+    tokens: int
+    tokens_with_vector: int
+
+    def __str__(self) -> str:
+        return (
+            f"vectors cover {self.types_with_vector:,} of {self.types:,} word types "
+            f"({self.types_with_vector / max(self.types, 1):.1%}) and {self.tokens_with_vector:,} of {self.tokens:,} "
+            f"tokens ({self.tokens_with_vector / max(self.tokens, 1):.1%}) of the training texts"
+        )
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of a model: first those of the training texts, then frozen ones that only the vectors know.
+
+    Args:
+        words: Words in the order of their ids; ``words[i]`` has id i + 2.
+        num_frozen_words: How many of the last words are frozen.
+        oov: Policy for other words, as in ``TextToIds``.
+        chars: Characters, most frequent first; empty for models that read none.
+    """
+
+    words: tuple[str, ...]
+    num_frozen_words: int = 0
+    oov: str = "unk"
+    chars: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of ids, padding and unknown included."""
+        return len(self.words) + 2
+
+    @property
+    def num_chars(self) -> int:
+        """Number of character ids, padding and unknown included."""
+        return len(self.chars) + 2
+
+    def text_to_ids(self) -> TextToIds:
+        """Return the layer that turns texts into ids."""
+        return TextToIds(self.words, self.oov, self.chars)
+
+    def write(self, path: Path) -> None:
+        """Write one word a line; tokens hold no white space. The rest belongs to the config."""
+        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def read(cls, path: Path, **config: Any) -> Vocabulary:
+        """Read what ``write`` wrote; ``config`` is all but the words."""
+        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), **config)
+
+
+@dataclass(frozen=True)
+class BuiltVocabulary:
+    """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report.
+
+    ``vocabulary`` is for models that read words alone; ``with_chars`` is for those that read their characters too.
+    """
+
+    vocabulary: Vocabulary
+    chars: str
+    matrix: np.ndarray | None = None
+    coverage: Coverage | None = None
+    report: VectorReport | None = None
+
+    @property
+    def with_chars(self) -> Vocabulary:
+        """The vocabulary with the characters of the training texts."""
+        return dataclasses.replace(self.vocabulary, chars=self.chars)
+
+
+def tokenize_folded(texts: Iterable[str]) -> list[list[str]]:
+    """Return the tokens of each text, folded to lower case, as models look words up.
+
+    Example:
+        >>> tokenize_folded(["It DOESN'T."])
+        [['it', 'does', "n't", '.']]
+    """
+    return [[token.decode() for token in row] for tokens in _folded(texts) for row in tokens.to_list()]
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """Count the tokens of ``texts``, folded to lower case, with the models' own tokeniser."""
+    counts = Counter[bytes]()
+    for tokens in _folded(texts):
+        counts.update(tokens.flat_values.numpy().tolist())
+    return Counter({word.decode(): count for word, count in counts.items() if word})
+
+
+def alphabet(counts: Mapping[str, int]) -> str:
+    """Return the characters of counted words in one string, most frequent first.
+
+    Example:
+        >>> alphabet({"no": 2, "film": 1})
+        'nofilm'
+    """
+    chars = Counter[str]()
+    for word, count in counts.items():
+        for char in word:
+            chars[char] += count
+    return "".join(char for char, _ in sorted(chars.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _folded(texts: Iterable[str]) -> Iterator[tf.RaggedTensor]:
+    tokenizer, encoded = Tokenizer(), to_bytes(texts)
+    for start in range(0, len(encoded), _CHUNK):
+        yield fold(tokenizer(tf.constant(encoded[start : start + _CHUNK])))
+
+
+def build_vocabulary(
+    texts: Iterable[str], *, vectors: str | Path | None = None, vector_words: int = 50_000, oov: str | None = None
+) -> BuiltVocabulary:
+    """Make the vocabulary of training texts and, with a vector file, of its most frequent words.
+
+    Without vectors every training word is in. With vectors a training word needs a vector: the trained rows
+    come first, most frequent in training first, then the file's first ``vector_words`` words that are not among them.
+
+    Args:
+        texts: The training texts, nothing else.
+        vectors: A file that ``read_vectors`` takes.
+        vector_words: How many of the file's first words to know beside the training words.
+        oov: ``"drop"`` (default with vectors) or ``"unk"`` (default without).
+
+    Raises:
+        ValueError: An unknown policy, ``"drop"`` without vectors, vectors that cover no training word.
+        FileNotFoundError: No such vector file.
+
+    Example:
+        >>> build_vocabulary(["a good film", "a bad film"]).vocabulary.words
+        ('a', 'film', 'good', 'bad')
+    """
+    oov = checks.one_of("oov", oov or ("drop" if vectors else "unk"), ("drop", "unk"))
+    if vectors is None and oov == "drop":
+        raise ValueError("oov='drop' needs word vectors: without them no training word is out of vocabulary.")
+    counts = count_words(texts)
+    chars = alphabet(counts)
+    if vectors is None:
+        return BuiltVocabulary(Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov), chars)
+    read = read_vectors(vectors, wanted=counts.keys(), most_frequent=checks.integer("vector_words", vector_words, 0))
+    row = read.index()
+    trained = [word for word, _ in counts.most_common() if word in row]
+    if not trained:
+        raise ValueError(f"{vectors} has a vector for none of the {len(counts):,} words of the training texts.")
+    frozen = [word for word in read.words if word not in counts and not any(map(str.isspace, word))]
+    matrix = np.empty((len(trained) + len(frozen) + 2, read.matrix.shape[1]), np.float32)
+    matrix[PADDING] = 0
+    matrix[UNKNOWN] = read.matrix.mean(axis=0)
+    matrix[2:] = read.matrix[[row[word] for word in (*trained, *frozen)]]
+    coverage = Coverage(len(counts), len(trained), counts.total(), sum(counts[word] for word in trained))
+    vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov)
+    return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report)

@@ -1,0 +1,1 @@
+"""Language models: factories, recipes, corpora, training runs, trained models."""

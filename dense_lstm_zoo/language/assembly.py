@@ -1,0 +1,127 @@
+"""A language model over windows of running text: state carried from window to window, perplexity over an epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from dense_lstm_zoo.language.log_likelihood import negative_log_likelihood
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class WindowLoss(keras.losses.Loss):
+    """Cross-entropy on logits, summed over a window's steps and averaged over the batch.
+
+    A learning rate of 1 and a clipping norm of 3 belong to this scale. Targets of -1 do not count.
+    """
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the loss of each row: (batch,)."""
+        return ops.sum(negative_log_likelihood(y_true, y_pred), axis=1)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class Perplexity(keras.metrics.Metric):
+    """exp(total negative log likelihood / predicted tokens), over all batches since the last reset.
+
+    Targets of -1 do not count.
+
+    Example:
+        >>> import numpy as np
+        >>> metric = Perplexity()
+        >>> metric.update_state(np.array([[1, -1]]), np.zeros((1, 2, 8), "float32"))
+        >>> round(float(metric.result()), 4)
+        8.0
+    """
+
+    def __init__(self, name: str = "perplexity", **kwargs: Any) -> None:
+        super().__init__(name=name, **kwargs)
+        self.total = self.add_variable((), "zeros", name="total")
+        self.count = self.add_variable((), "zeros", name="count")
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Add a batch: targets (batch, time), logits (batch, time, words)."""
+        # Converted as a loss converts it: the same ops, which a graph then runs once for both.
+        y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
+        self.total.assign_add(ops.sum(negative_log_likelihood(y_true, y_pred)))
+        self.count.assign_add(ops.sum(ops.cast(y_true >= 0, self.count.dtype)))
+
+    def result(self) -> Any:
+        """Return the perplexity; 1 before any token."""
+        return ops.exp(self.total / ops.maximum(self.count, 1))
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class LanguageModel(keras.Model):
+    """Logits of the next word at every step, with the state carried from one window to the next.
+
+    Training and evaluation each carry a state of their own, so that neither leaks into the other, and a row starts
+    from zeros where ``is_first`` says so. ``core`` is the same network without a memory: state in, state out.
+
+    Args:
+        core: A model from [token_ids, state, state, ...] to [logits, state, state, ...].
+        **kwargs: Arguments of ``keras.Model``.
+
+    Call arguments:
+        inputs: Ids (batch, time), which start from zeros; or a dictionary with ``token_ids`` (batch, time) and
+            ``is_first`` (batch,), true where a row does not go on from the last call. A carried state needs a batch
+            size that is known when the call is traced.
+        training: Whether to drop out, and which of the two states to carry.
+
+    Returns:
+        Logits (batch, time, words).
+    """
+
+    def __init__(self, core: keras.Model, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.core = core
+        self._carried = _Untracked()
+        self.built = True  # the core has all the weights
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        """Run a window; see the class for the arguments."""
+        if not isinstance(inputs, dict):
+            return self.core([inputs, *self.zero_states(ops.shape(inputs)[0])], training=training)[0]
+        token_ids, is_first = inputs["token_ids"], ops.cast(inputs["is_first"], "bool")
+        if token_ids.shape[0] is None:
+            raise ValueError(
+                "A state can be carried only for a batch size that is known: use tf.data's batch(..., "
+                "drop_remainder=True); received token_ids of shape (None, ...)."
+            )
+        variables = self.carried_states(bool(training), token_ids.shape[0])
+        start = [ops.where(is_first[:, None], 0.0, variable) for variable in variables]
+        logits, *states = self.core([token_ids, *start], training=training)
+        for variable, state in zip(variables, states, strict=True):
+            variable.assign(tf.stop_gradient(tf.cast(state, variable.dtype)))
+        return logits
+
+    def carried_states(self, training: bool, batch_size: int) -> list[tf.Variable]:
+        """Return the variables that carry the state of training or of evaluation: (batch, units) each."""
+        key = training, batch_size
+        if key not in self._carried.states:
+            with tf.init_scope():
+                self._carried.states[key] = [tf.Variable(zeros) for zeros in self.zero_states(batch_size)]
+        return self._carried.states[key]
+
+    def zero_states(self, batch_size: Any) -> list[Any]:
+        """Return the states that a text starts with."""
+        return [ops.zeros((batch_size, state.shape[-1]), state.dtype) for state in self.core.inputs[1:]]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the model."""
+        return {"core": keras.saving.serialize_keras_object(self.core)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LanguageModel:
+        """Rebuild a saved model."""
+        return cls(keras.saving.deserialize_keras_object(config["core"]))
+
+
+class _Untracked:
+    """Holds what Keras must not take for weights: states of a run do not belong into a model's file."""
+
+    def __init__(self) -> None:
+        self.states: dict[tuple[bool, int], list[tf.Variable]] = {}

@@ -1,0 +1,267 @@
+"""What a trained language model does: score texts, continue them, say what comes next, become a SavedModel."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from dense_lstm_zoo.language.corpus import TextSource
+
+_CHUNK = 1024  # texts held at a time by score_stream
+_BATCH = 16  # texts scored at once
+_STREAMS = 10  # of a text that is evaluated
+_BANDS = (10, 100, 1_000, 10_000)  # ranks of words by which a report divides them
+
+
+@dataclass(frozen=True)
+class Score:
+    """A text, its log probability (natural logarithm), its perplexity, its tokens and how many are unknown words."""
+
+    text: str
+    log_probability: float
+    perplexity: float
+    tokens: int
+    unknown_words: int
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """A prompt, the text that goes on from it, and the log probability that the model gives that text."""
+
+    prompt: str
+    text: str
+    log_probability: float
+
+
+@dataclass(eq=False, repr=False)
+class LanguageModelBundle(Bundle):
+    """A trained language model. Words are what white space separates, as in the text that it was trained on."""
+
+    vocabulary: LanguageVocabulary
+
+    read_vocabulary: ClassVar[Callable[..., LanguageVocabulary]] = LanguageVocabulary.read
+    measure: ClassVar[str] = "perplexity"
+    higher_is_better: ClassVar[bool] = False
+
+    @functools.cached_property
+    def sentence_to_ids(self) -> SentenceToIds:
+        """The layer that turns sentences into the model's ids."""
+        return self.vocabulary.sentence_to_ids()
+
+    @functools.cached_property
+    def _log_probabilities_of(self) -> Callable[..., tf.Tensor]:
+        import tensorflow as tf
+
+        from dense_lstm_zoo.scoring import log_probabilities
+
+        signature = [tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)]
+        return tf.function(lambda ids, n: log_probabilities(self.network, ids, n), input_signature=signature)
+
+    @functools.cached_property
+    def _step(self) -> Callable[..., list[tf.Tensor]]:
+        """The network on (batch, time) ids and states, as one graph for any shape."""
+        import tensorflow as tf
+
+        network = self.network
+        states = [tf.TensorSpec(state.shape, tf.float32) for state in network.inputs[1:]]
+
+        def step(token_ids: Any, *states: Any) -> Any:
+            logits, *states = network([token_ids, *states], training=False)
+            return logits[:, -1], *states
+
+        return tf.function(step, input_signature=[tf.TensorSpec((None, None), tf.int32), *states])
+
+    def score(self, texts: Sequence[str]) -> list[Score]:
+        """Give each text its log probability and perplexity.
+
+        A text is a sentence by itself: it is read behind a line end, and all its words and the line end after it are
+        predicted. An empty text is its line end alone.
+
+        Args:
+            texts: A sequence of strings.
+
+        Raises:
+            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
+                such as None; the message names its place.
+        """
+        return list(self.score_stream(texts))
+
+    def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
+        """Score texts as they come, in constant memory: one ``Score`` a text, in order."""
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            rows = self._encode(chunk)
+            for text, ids, total in zip(chunk, rows, self._totals(rows), strict=True):
+                tokens = len(ids) - 1
+                unknown = int((ids == self.vocabulary.unknown).sum())
+                yield Score(text, total, _exp(-total / tokens), tokens, unknown)
+
+    def _encode(self, texts: Sequence[str]) -> list[np.ndarray]:
+        from dense_lstm_zoo.data.text import to_bytes
+
+        ids = self.sentence_to_ids(to_bytes(texts))
+        return np.split(ids.flat_values.numpy(), ids.row_splits.numpy()[1:-1])
+
+    def _totals(self, rows: list[np.ndarray]) -> list[float]:
+        from dense_lstm_zoo.data.batching import pad, plan_batches
+
+        totals = np.empty(len(rows))
+        for indices in plan_batches([len(row) for row in rows], _BATCH):
+            lengths = np.array([len(rows[i]) - 1 for i in indices], np.int32)
+            found = self._log_probabilities_of(pad([rows[i] for i in indices]), lengths)
+            totals[indices] = found.numpy().sum(axis=1, dtype=np.float64)
+        return totals.tolist()
+
+    def generate(
+        self,
+        prompt: str = "",
+        max_tokens: int = 50,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        seed: int | None = None,
+        stop_at_line_end: bool = True,
+        allow_unknown: bool = False,
+    ) -> Continuation:
+        """Go on from a prompt, word by word, with the state carried along.
+
+        Args:
+            prompt: How the text begins; read behind a line end.
+            max_tokens: Most words to add, line ends included.
+            temperature: What the logits are divided by: below 1 is safer, above 1 wilder; 0 takes the most likely word.
+            top_k: Draw from so many of the most likely words only; None: from all.
+            seed: The same seed gives the same text; None: another text each time.
+            stop_at_line_end: End with the line; else go on, each ``<eos>`` becoming a line feed.
+            allow_unknown: Whether ``<unk>`` may be drawn.
+
+        Raises:
+            ValueError: A value out of range.
+
+        Example:
+            ``zoo.load("runs/ptb").generate("the market", temperature=0.8, seed=1).text``
+        """
+        checks.integer("max_tokens", max_tokens)
+        checks.positive("temperature", temperature, zero=True)
+        top_k = len(self.vocabulary) if top_k is None else checks.integer("top_k", top_k)
+        generator = np.random.default_rng(None if seed is None else checks.integer("seed", seed, minimum=0))
+        eos, unknown = self.vocabulary.eos, self.vocabulary.unknown
+        drawn: list[int] = []
+        total = 0.0
+        log_p, states = self._read(prompt)
+        for _ in range(max_tokens):
+            weights = log_p.copy()
+            if not allow_unknown:
+                weights[unknown] = -np.inf
+            best = np.argsort(-weights, kind="stable")[: 1 if temperature == 0 else top_k]
+            shares = np.exp((weights[best] - weights[best[0]]) / (temperature or 1.0))
+            drawn.append(int(generator.choice(best, p=shares / shares.sum())))
+            total += float(log_p[drawn[-1]])
+            if drawn[-1] == eos and stop_at_line_end:
+                break
+            logits, *states = self._step(np.array([[drawn[-1]]], np.int32), *states)
+            log_p = _log_softmax(logits)
+        words = ["\n" if i == eos else self.vocabulary.words[i] for i in drawn]
+        return Continuation(prompt, " ".join(words).replace(" \n ", "\n").removesuffix("\n").rstrip(" "), total)
+
+    def next_words(self, prefix: str, k: int = 10) -> list[tuple[str, float]]:
+        """Return the ``k`` most likely words after a prefix, each with its probability, the likeliest first.
+
+        Raises:
+            ValueError: ``k`` is no positive integer.
+        """
+        checks.integer("k", k)
+        log_p, _ = self._read(prefix)
+        best = np.argsort(-log_p, kind="stable")[:k]
+        return [(self.vocabulary.words[i], float(np.exp(log_p[i]))) for i in best]
+
+    def _read(self, text: str) -> tuple[np.ndarray, list[Any]]:
+        """Return the log probabilities of the word after a text, (words,), and the states there."""
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"The text must be a string; received {text!r} ({type(text).__name__}).")
+        (ids,) = self._encode([text])
+        states: list[Any] = self.model.zero_states(1)
+        for start in range(0, len(ids) - 1, 32):
+            logits, *states = self._step(ids[None, start : min(start + 32, len(ids) - 1)], *states)
+        return _log_softmax(logits), states
+
+    def evaluate(self, text: TextSource) -> dict[str, float]:
+        """Score running text as papers do: read on over line ends, every token but the first predicted once.
+
+        Args:
+            text: Lines, or a ``TextFile``, such as ``load_corpus("ptb").test``.
+
+        Returns:
+            ``perplexity``, ``tokens`` (how many were predicted) and ``unknown_words`` (how many of them are unknown).
+
+        Raises:
+            ValueError: Fewer than two tokens.
+        """
+        return self.assess(text)[0]
+
+    def assess(self, text: TextSource) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return what ``evaluate`` does, and the same by the words' frequency in training."""
+        from dense_lstm_zoo.language.batches import evaluation_windows
+
+        ids = self.vocabulary.encode(text)
+        if len(ids) < 2:
+            raise ValueError(f"evaluate needs at least two tokens, line ends counted; received {len(ids)}.")
+        streams = evaluation_windows(ids, min(_STREAMS, len(ids) - 1))
+        rows = [ids[start : start + n + 1] for start, n in zip(streams.starts, streams.lengths, strict=True)]
+        log_p = self._log_probabilities_of(_side_by_side(rows), np.array([len(row) - 1 for row in rows], np.int32))
+        found = np.concatenate([p[: len(row) - 1] for p, row in zip(log_p.numpy(), rows, strict=True)])
+        targets = np.concatenate([row[1:] for row in rows])
+        scores = {
+            "perplexity": _exp(-float(found.mean(dtype=np.float64))),
+            "tokens": len(found),
+            "unknown_words": int((targets == self.vocabulary.unknown).sum()),
+        }
+        return scores, {**scores, "by_rank": _by_rank(targets, found, len(self.vocabulary))}
+
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a SavedModel with the signatures ``score`` and ``step``; see ``export.export_language_model``."""
+        from dense_lstm_zoo.export import export_language_model
+
+        return export_language_model(self, path, overwrite=overwrite)
+
+
+def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:
+    padded = np.zeros((len(rows), max(map(len, rows))), np.int32)
+    for row, ids in zip(padded, rows, strict=True):
+        row[: len(ids)] = ids
+    return padded
+
+
+def _by_rank(targets: np.ndarray, log_p: np.ndarray, size: int) -> list[dict[str, Any]]:
+    """Return perplexity and tokens of words by their rank in the training text: ids are ranks."""
+    edges = [0, *(band for band in _BANDS if band < size), size]
+    rows = []
+    for start, end in itertools.pairwise(edges):
+        inside = (targets >= start) & (targets < end)
+        if inside.any():
+            perplexity = _exp(-float(log_p[inside].mean(dtype=np.float64)))
+            rows.append({"from": start + 1, "to": end, "tokens": int(inside.sum()), "perplexity": perplexity})
+    return rows
+
+
+def _log_softmax(logits: Any) -> np.ndarray:
+    row = logits.numpy()[0].astype(np.float64)
+    row -= row.max()
+    return row - np.log(np.exp(row).sum())
+
+
+def _exp(value: float) -> float:
+    """Return e to the value; a perplexity too large for a float is infinite, not an error."""
+    return math.exp(value) if value < 700 else math.inf

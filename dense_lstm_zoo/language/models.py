@@ -1,0 +1,264 @@
+"""Language models: a recurrent stack between word embeddings and a softmax over the vocabulary (Godin et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.registry import register
+
+if TYPE_CHECKING:
+    import keras
+
+    from dense_lstm_zoo.language.assembly import LanguageModel
+
+_GATES = {"lstm": 4, "gru": 3, "simple_rnn": 1}
+
+
+def language_model(
+    wiring: str,
+    num_layers: int,
+    units: int,
+    *,
+    vocab_size: int,
+    embedding_dim: int | None = None,
+    cell: str = "lstm",
+    softmax: str = "full",
+    dropout: float = 0.6,
+    variational_dropout: bool = False,
+    input_dropout: float | None = None,
+    output_dropout: float | None = None,
+    embedding_dropout: float = 0.0,
+    recurrent_dropout: float = 0.0,
+    weight_dropout: float = 0.0,
+    dropout_sharing: str = "per_output",
+    init_range: float = 0.05,
+    kernel: str = "auto",
+    optimizer: str = "sgd",
+    learning_rate: float = 1.0,
+    weight_decay: float = 0.0,
+    clip_norm: float | None = 3.0,
+    average: float | None = None,
+    dtype: str | None = None,
+) -> LanguageModel:
+    """Assemble and compile a language model: ids [B, T] to logits of the next word [B, T, vocab_size].
+
+    e = E[w]; h_l = layer l of the stack; logits = W [what the stack returns] + b (Eqs 1-10). The loss is the negative
+    log likelihood summed over a window's steps and averaged over the batch, the optimiser SGD with one clipping
+    norm over all gradients; everything starts from U[-init_range, init_range], biases too.
+
+    What the field learned since is there to be asked for; the defaults are Godin et al. 2017.
+
+    Args:
+        wiring: How the layers are connected; see ``layers.RecurrentStack``.
+        num_layers: Depth L.
+        units: Width h of a layer.
+        vocab_size: Number of words V; every id is a word.
+        embedding_dim: Length of a word vector (e); None is 200 for a dense model, else ``units``.
+        cell: ``lstm``, ``gru`` or ``simple_rnn``.
+        softmax: ``full``, a matrix W of its own; or ``tied``, logits = E P [what the stack returns] + b with the word
+            vectors E themselves and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al.
+            2017). There is no P where the stack returns as many features as a word vector has, which is never so in a
+            dense model.
+        dropout: Rate on the word vectors and every layer's output.
+        variational_dropout: One mask a window in place of one a step.
+        input_dropout: Another rate on the word vectors; None is ``dropout``.
+        output_dropout: Another rate on what the softmax reads, which then has masks of its own; None is ``dropout``.
+        embedding_dropout: Rate of whole words, left out wherever a window has them (Gal & Ghahramani 2016).
+        recurrent_dropout: Rate on the recurrent state, one mask a window.
+        weight_dropout: Rate on the LSTM's recurrent kernels, one mask a window (DropConnect; the AWD-LSTM of Merity et
+            al. 2018). It costs little: every kernel runs it.
+        dropout_sharing: Whether all readers of an output share its mask, ``per_output``, or not, ``per_reader``.
+        init_range: Largest absolute value that a weight starts with.
+        kernel: Which loop over time runs; see ``layers.LSTM``.
+        optimizer: ``sgd`` or ``adam``.
+        learning_rate: The optimiser's; 1 is SGD's, Adam takes 0.1 at most and works at 0.001 to 0.003.
+        weight_decay: What share of every weight a step takes away, times the learning rate (Loshchilov & Hutter 2019).
+        clip_norm: Largest norm of all gradients together; None is no limit.
+        average: Momentum of an exponential moving average of the weights, such as 0.999, which the model has after
+            ``fit`` (Polyak & Juditsky 1992; Merity et al. 2018 average too). ``training.averaging.EvaluateAverage``
+            among the callbacks scores it each epoch. None is none.
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; logits and carried states stay in float32.
+
+    Raises:
+        ValueError: A value out of range; ``weight_dropout`` for another cell than the LSTM.
+    """
+    checks.integer("vocab_size", vocab_size, minimum=2)
+    embedding_dim = embedding_width(wiring, units, embedding_dim)
+    checks.one_of("cell", cell, _GATES)
+    checks.one_of("softmax", softmax, ("full", "tied"))
+    checks.fraction("dropout", dropout)
+    checks.fraction("embedding_dropout", embedding_dropout)
+    checks.fraction("recurrent_dropout", recurrent_dropout)
+    checks.positive("init_range", init_range)
+    step = _optimizer(optimizer, learning_rate, weight_decay, clip_norm, average)
+
+    import keras
+
+    from dense_lstm_zoo import layers
+    from dense_lstm_zoo.language.assembly import LanguageModel, Perplexity, WindowLoss
+
+    uniform = keras.initializers.RandomUniform(-init_range, init_range)
+    token_ids = keras.Input((None,), dtype="int32", name="token_ids")
+    embedding = layers.TiedEmbedding(
+        vocab_size,
+        embedding_dim,
+        dropout=embedding_dropout,
+        embeddings_initializer=uniform.clone(),
+        dtype=dtype,
+        name="embedding",
+    )
+    stack = layers.RecurrentStack(
+        num_layers,
+        units,
+        wiring=wiring,
+        cell=cell,
+        dropout=dropout,
+        variational_dropout=variational_dropout,
+        input_dropout=input_dropout,
+        output_dropout=output_dropout,
+        recurrent_dropout=recurrent_dropout,
+        weight_dropout=weight_dropout,
+        dropout_sharing=dropout_sharing,
+        return_state=True,
+        kernel_initializer=uniform.clone(),
+        recurrent_initializer=uniform.clone(),
+        bias_initializer=uniform.clone(),
+        unit_forget_bias=False,
+        kernel=kernel,
+        dtype=dtype,
+        name="stack",
+    )
+    start = [
+        keras.Input((units,), name=f"state_{layer}_{part}")
+        for layer in range(1, num_layers + 1)
+        for part in "hc"[: stack.states_per_layer]
+    ]
+    read, *states = stack(embedding(token_ids), initial_state=start)
+    if softmax == "tied":
+        if read.shape[-1] != embedding_dim:
+            read = keras.layers.Dense(
+                embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
+            )(read)
+        scores = embedding(read, reverse=True)
+    else:
+        scores = keras.layers.Dense(
+            vocab_size, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="softmax"
+        )(read)
+    # In float32 under every policy: a bias' gradient is a word's small probabilities everywhere, less its count. Summed
+    # in bfloat16 the small ones are lost, and a frequent word's bias grows without end.
+    logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")(scores)
+    to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
+    model = LanguageModel(keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)]))
+    return compile_model(model, step, WindowLoss(), Perplexity())
+
+
+def _optimizer(
+    name: str, learning_rate: float, weight_decay: float, clip_norm: float | None, average: float | None
+) -> keras.optimizers.Optimizer:
+    checks.one_of("optimizer", name, ("sgd", "adam"))
+    checks.positive("learning_rate", learning_rate)
+    if name == "adam" and learning_rate > 0.1:
+        raise ValueError(
+            f"learning_rate must be at most 0.1 with optimizer='adam', whose steps are as long as it; received "
+            f"{learning_rate!r}. Try 0.002."
+        )
+    checks.positive("weight_decay", weight_decay, zero=True)
+    if clip_norm is not None:
+        checks.positive("clip_norm", clip_norm)
+    options: dict[str, Any] = {"global_clipnorm": clip_norm}
+    if average is not None:
+        options |= {"use_ema": True, "ema_momentum": checks.fraction("average", average)}
+    if weight_decay:
+        options["weight_decay"] = weight_decay
+
+    import keras
+
+    from dense_lstm_zoo.adam import FusedAdam
+
+    if name == "sgd":
+        return keras.optimizers.SGD(learning_rate, **options)
+    return FusedAdam(learning_rate, **options)
+
+
+def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
+    """Return the length of a word vector where none is given, else check it."""
+    if embedding_dim is None:
+        return 200 if wiring == "dense" else units
+    return checks.integer("embedding_dim", embedding_dim)
+
+
+def _count(wiring: str) -> Callable[..., int]:
+    def count(
+        *, num_layers: int, units: int, embedding_dim: int | None, cell: str, softmax: str, biases: bool, **_: Any
+    ) -> int:
+        e = embedding_width(wiring, units, embedding_dim)
+        gates = _GATES[cell]
+        bias = gates * units * (2 if cell == "gru" else 1) * biases  # Keras' GRU has two biases
+        widths = [e + units * layer if wiring == "dense" else units if layer else e for layer in range(num_layers)]
+        if wiring == "skip":
+            widths[1:] = [units + (e if layer == 1 else units) for layer in range(1, num_layers)]
+        top = e + units * num_layers if wiring == "dense" else units
+        projection = top * e if softmax == "tied" and top != e else 0
+        return sum(gates * units * (width + units) + bias for width in widths) + projection
+
+    return count
+
+
+def _register(equations: str, wiring: str) -> Callable[..., Any]:
+    paper = f"Godin et al. 2017, {equations}, arXiv:1707.06130"
+    return register(task="language_model", paper=paper, options=(language_model,), encoder_parameters=_count(wiring))
+
+
+@_register("Eqs 6-7 (the baseline of Zaremba et al. 2014)", "stacked")
+def stacked_lstm_lm(*, num_layers: int = 2, units: int = 200, **options: Any) -> LanguageModel:
+    """LSTMs in a stack, each reading only the one below.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("stacked", *_size(num_layers, units), **options)
+
+
+@_register("Eq 8", "skip")
+def skip_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
+    """LSTMs that each read the two layers below, side by side.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("skip", *_size(num_layers, units), **options)
+
+
+@_register("Eq 9", "residual")
+def residual_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
+    """LSTMs that each read the sum of the two layers below; word vectors are as wide as the layers.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("residual", *_size(num_layers, units), **options)
+
+
+@_register("Eq 10", "dense")
+def dense_lstm_lm(*, num_layers: int = 2, units: int = 200, **options: Any) -> LanguageModel:
+    """Densely connected LSTMs: every layer and the softmax read the words and all layers below.
+
+    Args:
+        num_layers: Depth, at least 1.
+        units: Width of a layer.
+        **options: See ``language_model``.
+    """
+    return language_model("dense", *_size(num_layers, units), **options)
+
+
+def _size(num_layers: int, units: int) -> tuple[int, int]:
+    return checks.integer("num_layers", num_layers), checks.integer("units", units)

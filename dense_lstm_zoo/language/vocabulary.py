@@ -1,0 +1,223 @@
+"""The words of a language model: which they are, and how a text becomes their ids, as a stream or line by line."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.data.text import StringLayer
+from dense_lstm_zoo.language.corpus import EOS, UNKNOWN, token_lines
+
+_BLOCK = 1 << 16  # ids
+# What separates words is what Python calls white space; TensorFlow's own split knows less of it.
+_SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+
+
+@dataclass(frozen=True)
+class LanguageVocabulary:
+    """The words of a language model in the order of their ids, 0 to V - 1: all of them words, none of them padding.
+
+    ``<eos>`` and ``<unk>`` are always in; any other word that is not is ``<unk>``.
+
+    Args:
+        words: The words; ``words[i]`` has id i.
+
+    Raises:
+        ValueError: Words without ``<eos>`` or ``<unk>``, or with a word twice.
+
+    Example:
+        >>> words = LanguageVocabulary.from_text(["to be or not to be", "to do"])
+        >>> words.words, words.encode(["to be", "be what"]).tolist()
+        (('to', 'be', '<eos>', 'or', 'not', 'do', '<unk>'), [0, 1, 2, 1, 6, 2])
+    """
+
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if missing := [word for word in (EOS, UNKNOWN) if word not in self.words]:
+            raise ValueError(
+                f"words must hold {EOS} and {UNKNOWN}; {' and '.join(missing)} not among {len(self.words):,}."
+            )
+        if len(set(self.words)) < len(self.words):
+            twice = Counter(self.words).most_common(1)[0][0]
+            raise ValueError(f"words must be different, as a word's place is its id; {twice!r} is there twice.")
+
+    @classmethod
+    def from_text(cls, source: Iterable[str], max_size: int | None = None, min_count: int = 1) -> LanguageVocabulary:
+        """Take the words of a training text, most frequent first; among equals the one that occurs first.
+
+        ``<eos>`` and ``<unk>`` are in the places of their counts; ``<unk>`` comes last if the text does not hold it. A
+        word that no file can hold, with half of a surrogate pair, is unknown.
+
+        Args:
+            source: Lines of the training text, nothing else; read once.
+            max_size: How many words at most, ``<eos>`` and ``<unk>`` included.
+            min_count: How often a word must occur.
+
+        Raises:
+            ValueError: A text without words, ``max_size`` below 2, ``min_count`` below 1.
+
+        Example:
+            >>> LanguageVocabulary.from_text(["to be or not to be", "to do"], max_size=4).words
+            ('to', 'be', '<eos>', '<unk>')
+        """
+        if max_size is not None:
+            checks.integer("max_size", max_size, minimum=2)
+        checks.integer("min_count", min_count)
+        counts = Counter[str]()
+        for tokens in token_lines(source):
+            counts.update(tokens)
+            counts[EOS] += 1
+        if not counts:
+            raise ValueError("The text to take words from is empty: it has no line with text in it.")
+        counts.setdefault(UNKNOWN, 0)
+        ranked = sorted(counts, key=counts.__getitem__, reverse=True)
+        words = [
+            word
+            for word in ranked
+            if counts[word] >= min_count and word not in (EOS, UNKNOWN) and checks.is_writable(word)
+        ]
+        kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
+        return cls(tuple(word for word in ranked if word in kept))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def eos(self) -> int:
+        """The id of ``<eos>``."""
+        return self.words.index(EOS)
+
+    @property
+    def unknown(self) -> int:
+        """The id of ``<unk>``."""
+        return self.words.index(UNKNOWN)
+
+    def encode(self, source: Iterable[str]) -> np.ndarray:
+        """Return a text as one stream of ids, with ``<eos>`` at each line's end: int32 (tokens,).
+
+        The text is read once and never held; memory is the ids, 4 bytes a token, and up to a sixteenth of them to
+        spare.
+
+        Args:
+            source: Lines of text; blank ones are skipped.
+
+        Raises:
+            ValueError: A text without words.
+        """
+        ids = array("i")  # it grows in place, where joining arrays would need twice the memory
+        for block in self._blocks(source):
+            ids.extend(block)
+        return np.frombuffer(ids, np.int32)
+
+    def encode_to_file(self, source: Iterable[str], path: str | Path) -> np.memmap:
+        """Do as ``encode`` for a text whose ids are larger than memory: write them to a file and return it mapped.
+
+        The file is in NumPy's .npy format. It is written whole or not at all: after an error ``path`` is as it was.
+
+        Raises:
+            ValueError: As ``encode``.
+            OSError: The file cannot be written.
+        """
+        count = 0
+        with files.new_file(path) as file:
+            _write_header(file, count)
+            for block in self._blocks(source):
+                block.tofile(file)
+                count += len(block)
+            file.seek(0)
+            _write_header(file, count)
+        return np.load(path, mmap_mode="r")
+
+    def _blocks(self, source: Iterable[str]) -> Iterator[array[int]]:
+        """Yield the ids of whole lines, ``_BLOCK`` of them or some more at a time."""
+        ids = _Ids((word, i) for i, word in enumerate(self.words))
+        block, is_empty = array("i"), True
+        for tokens in token_lines(source):
+            block.extend(map(ids.__getitem__, tokens))
+            block.append(ids[EOS])
+            is_empty = False
+            if len(block) >= _BLOCK:
+                yield block
+                block = array("i")
+        if is_empty:
+            raise ValueError("The text to encode is empty: it has no line with text in it.")
+        yield block
+
+    def sentence_to_ids(self) -> SentenceToIds:
+        """Return the layer that turns sentences into ids."""
+        return SentenceToIds(self.words)
+
+    def write(self, path: Path) -> None:
+        """Write one word a line; words hold no white space."""
+        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def read(cls, path: Path) -> LanguageVocabulary:
+        """Read what ``write`` wrote."""
+        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]))
+
+
+class _Ids(dict[str, int]):
+    def __missing__(self, word: str) -> int:
+        return self[UNKNOWN]
+
+
+def _write_header(file: IO[bytes], count: int) -> None:
+    """Write the header of a .npy file, which NumPy pads so that it has one length for every count."""
+    header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (count,)}
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class SentenceToIds(StringLayer):
+    """Sentences to word ids, each between two ``<eos>``: the first stands for the line end before it.
+
+    It is graph code, the same in Python and in an exported model, and splits at white space as training does.
+
+    Args:
+        words: The words in the order of their ids, ``<eos>`` and ``<unk>`` among them.
+
+    Call arguments:
+        inputs: A tensor of strings (batch,), or a list or array of them; bytes that are no UTF-8 are replaced.
+
+    Returns:
+        A ragged tensor of int32 ids (batch, (words + 2)).
+
+    Example:
+        >>> SentenceToIds(["to", "be", "<eos>", "<unk>"])(["to be", "be what", ""]).to_list()
+        [[2, 0, 1, 2], [2, 1, 3, 2], [2, 2]]
+    """
+
+    def __init__(self, words: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.words = list(words)
+        self.eos, unknown = self.words.index(EOS), self.words.index(UNKNOWN)
+        ids = tf.range(len(self.words), dtype=tf.int64)
+        self.table = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(tf.constant(self.words), ids), unknown
+        )
+
+    def call(self, inputs: Any) -> tf.RaggedTensor:
+        """Turn sentences into ids."""
+        text = tf.strings.unicode_transcode(
+            inputs, "UTF-8", "UTF-8", errors="replace", replace_control_characters=False
+        )
+        words = tf.strings.split(tf.strings.regex_replace(text, f"[{_SPACES}]+", " "), " ")
+        words = tf.ragged.boolean_mask(words, tf.strings.length(words) > 0)
+        ids = words.with_flat_values(tf.cast(self.table.lookup(words.flat_values), tf.int32))
+        ends = tf.fill([tf.shape(text)[0], 1], tf.constant(self.eos, tf.int32))
+        return tf.concat([ends, ids, ends], axis=1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {**super().get_config(), "words": self.words}

@@ -1,0 +1,65 @@
+"""A recipe: one small frozen object a published result, with its arguments, protocol and expected score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one published result was made, and what it was.
+
+    Args:
+        name: The name users type.
+        source: Paper and table.
+        models: Model arguments by model name; models that are not named have no such recipe.
+        batch_size: Sentences a step.
+        learning_rate_decay: What the learning rate is multiplied by after each epoch,
+        decay_after: from this one on.
+        num_steps: Length of a language model's windows.
+        epochs: Most epochs.
+        patience: Epochs without a better dev accuracy before training stops.
+        dev_fraction: Share of the training texts held out where a corpus has no dev set.
+        expected: Published result by corpus, of the paper's own model: test accuracy in percent, or test perplexity.
+    """
+
+    name: str
+    source: str
+    models: Mapping[str, Mapping[str, Any]]
+    batch_size: int = 200
+    learning_rate_decay: float = 1.0
+    decay_after: int = 1
+    num_steps: int | None = None
+    epochs: int = 30
+    patience: int = 5
+    dev_fraction: float = 0.1
+    expected: Mapping[str, float] = field(default_factory=dict)
+
+    def learning_rate_factor(self, epoch: int) -> float:
+        """Return what the learning rate of an epoch, counted from 1, is multiplied by.
+
+        Example:
+            >>> from dense_lstm_zoo.recipes import get_recipe
+            >>> [round(get_recipe("godin2017_dense_200x2").learning_rate_factor(k), 4) for k in (1, 6, 7, 8)]
+            [1.0, 1.0, 0.95, 0.9025]
+        """
+        return learning_rate_factor(epoch, decay=self.learning_rate_decay, after=self.decay_after)
+
+    def arguments_for(self, model: str) -> dict[str, Any]:
+        """Return the arguments the recipe sets for ``model``; ``ValueError`` where it has none for that model."""
+        if model not in self.models:
+            from dense_lstm_zoo.recipes import list_recipes
+
+            near = list_recipes(model=model)
+            raise ValueError(
+                f"Recipe {self.name!r} is for {', '.join(self.models)}, not for {model!r}. "
+                f"Recipes for {model}: {', '.join(near) or 'none'}."
+            )
+        return dict(self.models[model])
+
+
+def learning_rate_factor(epoch: int, *, decay: float, after: int) -> float:
+    """Return what the learning rate of an epoch, counted from 1, is multiplied by."""
+    return decay ** max(0, epoch - after)

@@ -1,0 +1,89 @@
+"""Parameter budgets: the width that a depth can afford, by the closed formula of the model's parameters."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.search.space import Range, Space
+
+DEPTHS = ("num_layers", "num_dense_layers", "depth")  # what models call their depth
+_LARGEST = 1 << 16
+
+
+def parse_count(text: str | int) -> int:
+    """Read a number of parameters, such as ``"1.44M"``.
+
+    Example:
+        >>> parse_count("1.44M"), parse_count("300k"), parse_count(5000)
+        (1440000, 300000, 5000)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([kKmM]?)", str(text).replace(",", "").strip())
+    count = round(float(match[1]) * {"": 1, "k": 1e3, "m": 1e6}[match[2].lower()]) if match else 0
+    if count < 1:
+        raise ValueError(f"A budget is a number of parameters, such as 1.44M or 300k; received {text!r}.")
+    return count
+
+
+def width_argument(model: str, arguments: Mapping[str, Any]) -> str:
+    """Return the argument that a budget decides: the narrow layers' width, or the only width there is.
+
+    Example:
+        >>> width_argument("dc_bilstm", {"num_dense_layers": 10}), width_argument("dc_bilstm", {"num_dense_layers": 0})
+        ('dense_units', 'top_units')
+    """
+    known = registry.entry(model).arguments
+    if "dense_units" in known:
+        return "dense_units" if arguments.get("num_dense_layers", known["num_dense_layers"]) else "top_units"
+    return "units" if "units" in known else "filters"
+
+
+def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str, int]:
+    """Return the largest width whose encoder has at most ``budget`` parameters, biases left out as in the papers.
+
+    Args:
+        model: A registered model.
+        arguments: Its other arguments, the depth among them.
+        budget: The number of parameters.
+
+    Raises:
+        ValueError: Even the smallest width has more.
+
+    Example:
+        >>> fit_width("dc_bilstm", {"num_dense_layers": 10, "top_units": 100}, 1_440_000)
+        {'dense_units': 20}
+    """
+    name = width_argument(model, arguments)
+    others = {key: value for key, value in arguments.items() if key != name}
+
+    def count(width: int) -> int:
+        return registry.count_encoder_parameters(model, biases=False, **{**others, name: width})
+
+    if count(1) > budget:
+        raise ValueError(
+            f"The budget of {budget:,} parameters is below the smallest {model}: with {name}=1"
+            f"{''.join(f', {key}={value}' for key, value in sorted(others.items()) if 'layers' in key)} it has "
+            f"{count(1):,}."
+        )
+    low, high = 1, _LARGEST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if count(middle) <= budget else (low, middle)
+    return {name: low}
+
+
+def check_budget(model: str, arguments: Mapping[str, Any], space: Space, budget: int) -> None:
+    """Raise ``ValueError`` where a depth of the space cannot be afforded, or the space holds the width as well."""
+    depths = {name: values for name, values in space.items() if name in DEPTHS}
+    ends = [[values.low, values.high] if isinstance(values, Range) else list(values) for values in depths.values()]
+    known = set(registry.entry(model).arguments)
+    fixed = {name: value for name, value in arguments.items() if name in known}
+    for chosen in itertools.product(*ends):
+        at = {**fixed, **dict(zip(depths, map(int, chosen), strict=True))}
+        name = width_argument(model, at)
+        if name in space or name in arguments:
+            raise ValueError(f"A budget decides {name}: it can be neither searched nor given.")
+        fit_width(model, at, budget)

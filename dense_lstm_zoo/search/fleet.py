@@ -1,0 +1,293 @@
+"""Many workers: a chief that keeps the oracle, and workers that ask it for trials, on one machine or on several.
+
+keras-tuner's chief and workers are the engine. What is added: a chief that ends when the work is done and answers only
+who knows its token, workers that are started again, and trials of workers that never come back. All of them see the
+sweep's folder; it may be a network's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import Any
+
+import grpc
+from keras_tuner.engine.trial import Trial
+
+# keras-tuner has no public name for its service.
+from keras_tuner.src import protos
+from keras_tuner.src.distribute import oracle_client
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.json_files import DamagedFileError
+from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
+from dense_lstm_zoo.search.chief import parse_address
+from dense_lstm_zoo.search.oracles import Durable
+from dense_lstm_zoo.search.plan import Sweep, plan
+from dense_lstm_zoo.search.process import PAUSED, Child, end_with_parent, say_last
+from dense_lstm_zoo.search.progress import SHOWS_WITHIN
+from dense_lstm_zoo.search.settings import SETTINGS, read_settings
+from dense_lstm_zoo.search.sweep import PLAN_DEFAULTS, make_oracle_of
+from dense_lstm_zoo.search.trouble import SweepPausedError, paused
+from dense_lstm_zoo.search.worker import TrialRunner
+
+MOST_RESTARTS = 5  # of a worker that ends again and again without a trial between
+
+
+def default_worker_id() -> str:
+    """Return an id that an orchestrator's restart keeps: an Indexed Job's or a Slurm array's index, else the host's."""
+    for variable in ("JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"):
+        if variable in os.environ:
+            return os.environ[variable]
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+class RefusedError(PermissionError):
+    """A worker whose token is not the chief's."""
+
+
+class Client(oracle_client.OracleClient):
+    """A worker's side of the chief's oracle.
+
+    Args:
+        oracle: An oracle of the same sweep, for what it says of the objective.
+        address: The chief's.
+        token: The chief's.
+        patience: Seconds to wait for a chief that does not answer.
+
+    Raises (by every call):
+        ConnectionError: The chief did not answer, or with an error.
+        RefusedError: The token is not the chief's.
+    """
+
+    def __init__(self, oracle: Durable, address: str, token: str, patience: float) -> None:
+        host, port = parse_address(address)
+        self._oracle, self._address, self._patience = oracle, f"{host}:{port}", patience
+        self.multi_worker, self.should_report = False, True
+        self._channel = grpc.insecure_channel(self._address)
+        shown = grpc.intercept_channel(self._channel, TokenShown(token, patience))
+        self.stub = protos.get_service_grpc().OracleStub(shown)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def create_trial(self, tuner_id: str) -> Trial:
+        """Return the trial that this worker has, or the next one."""
+        return self._asked(super().create_trial, tuner_id)
+
+    def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
+        """Hand in a score."""
+        return self._asked(super().update_trial, trial_id, metrics, step)
+
+    def end_trial(self, trial: Trial) -> None:
+        """Say how a trial ended."""
+        self._asked(super().end_trial, trial)
+
+    def _asked(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except grpc.RpcError as error:
+            code, details = error.code(), error.details()
+        if code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
+            raise unreachable(self._address, self._patience)
+        if code == grpc.StatusCode.UNAUTHENTICATED:
+            raise RefusedError(
+                f"The chief at {self._address} refused this worker: {details}. A worker's token is that of the chief's "
+                f"folder or, on both sides, of {TOKEN_VARIABLE}."
+            )
+        raise ConnectionError(f"The chief at {self._address} answered with an error: {details}")
+
+
+def work(
+    run_dir: Path, sweep: Sweep, address: str, worker_id: str, token: str, *, heartbeat: float, patience: float
+) -> None:
+    """Run trials for a chief until it has none left.
+
+    Args:
+        run_dir: The sweep's folder, the chief's own.
+        sweep: What trials are.
+        address: The chief's.
+        worker_id: The same after a restart: the worker gets its trial back.
+        token: The chief's.
+        heartbeat: Seconds between two signs of life.
+        patience: Seconds to wait for a chief that does not answer.
+
+    Raises:
+        ConnectionError: The chief did not answer for so long, or it could not go on.
+        RefusedError: The token is not the chief's.
+        SweepPausedError: Something that is not a trial's fault stands in the way.
+    """
+    wait_for_chief(address, patience)
+    oracle = make_oracle_of(sweep, None)
+    client = Client(oracle, address, token, patience)
+    try:
+        TrialRunner(oracle, sweep, run_dir, chief=client, worker_id=worker_id, heartbeat=heartbeat).search()
+    except (ConnectionError, RefusedError, SweepPausedError):
+        raise
+    except OSError as error:
+        raise paused(error) from error
+    finally:
+        client.close()
+
+
+def wait_for_chief(address: str, patience: float) -> None:
+    """Return when a chief answers; raise ``ConnectionError`` after so many seconds."""
+    host, port = parse_address(address)
+    with grpc.insecure_channel(f"{host}:{port}") as channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=patience)
+        except grpc.FutureTimeoutError:
+            raise unreachable(address, patience) from None
+
+
+def unreachable(address: str, patience: float) -> ConnectionError:
+    """Return the error of a chief that does not answer."""
+    return ConnectionError(f"No oracle answered at {address} for {patience:g} s.")
+
+
+def join(
+    name: str,
+    dataset: str,
+    run_dir: str | Path,
+    *,
+    oracle: str,
+    worker_id: str | None = None,
+    silence: float = 300.0,
+    patience: float = 300.0,
+    progress: bool = True,
+    **options: Any,
+) -> None:
+    """Be a worker of a sweep whose chief is elsewhere; the arguments are those of ``tune`` on the chief.
+
+    Args:
+        name: A registered model.
+        dataset: A corpus's name.
+        run_dir: The sweep's folder, which the chief sees too.
+        oracle: ``HOST:PORT`` of the chief; its token is found in the folder, or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
+        worker_id: The same after a restart; None is ``default_worker_id()``.
+        silence: As the chief has it: signs of life come ten times as often.
+        patience: Seconds to wait for a chief that does not answer.
+        progress: Whether to say what is going on.
+        **options: As for ``tune``.
+
+    Raises:
+        ConnectionError: No chief answered for ``patience`` seconds.
+        RefusedError: The token is not the chief's.
+        SweepPausedError: Something that is not a trial's fault stands in the way; the same call goes on.
+        ValueError: The folder is another sweep's.
+    """
+    parse_address(oracle)
+    run_dir, worker_id = Path(run_dir), worker_id or default_worker_id()
+    planned = {key: value for key, value in options.items() if key not in ("trials", "keep", "workers")}
+    asked = plan(name, dataset, **{**PLAN_DEFAULTS, **planned})
+    if progress:
+        print(f"worker {worker_id} asks {oracle} for trials", flush=True)
+    wait_for_chief(oracle, patience)
+    token = workers_token(run_dir, min(patience, SHOWS_WITHIN))
+    _wait_for_file(run_dir / SETTINGS, min(patience, SHOWS_WITHIN))
+    found = read_sweep(run_dir)
+    if found.to_json() != asked.to_json():
+        differences = checks.difference(found.to_json(), asked.to_json())
+        raise ValueError(f"{run_dir} holds another sweep: {differences}.")
+    work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
+
+
+def _wait_for_file(path: Path, patience: float) -> None:
+    """Return when a file is there, or after so many seconds: a network file system may show it late."""
+    deadline = time.monotonic() + patience
+    while not path.is_file() and time.monotonic() < deadline:
+        time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def local_workers(
+    run_dir: Path, address: str, number: int, token: str, say: Callable[[str], Any]
+) -> Iterator[Callable[[], None]]:
+    """Start workers on this machine; give a function that starts again those that were killed.
+
+    They end with this process, however it ends. The function raises ``SweepPausedError`` where a worker cannot go on.
+    """
+    running: dict[int, Child] = {}
+    restarts = dict.fromkeys(range(1, number + 1), 0)
+    ended = len(list((run_dir / "trials").glob("*/result.json")))
+
+    def start(worker: int) -> None:
+        threads = str(max(1, (os.cpu_count() or 1) // number))
+        environment = {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads, TOKEN_VARIABLE: token}
+        arguments = [str(run_dir), address, str(worker)]
+        log = run_dir / f"worker{worker}.log"
+        running[worker] = Child("dense_lstm_zoo.search.fleet", *arguments, log=log, environment=environment)
+
+    def supervise() -> None:
+        nonlocal ended
+        now = len(list((run_dir / "trials").glob("*/result.json")))
+        if now > ended:
+            ended = now
+            restarts.update(dict.fromkeys(restarts, 0))
+        for worker, process in list(running.items()):
+            status = process.poll()
+            if status is None or status == 0:
+                continue
+            if status == PAUSED:
+                raise SweepPausedError(process.last_words())
+            restarts[worker] += 1
+            if restarts[worker] > MOST_RESTARTS:
+                log = run_dir / f"worker{worker}.log"
+                raise paused(f"worker {worker} ended {restarts[worker]} times without a trial between; see {log}")
+            process.close()
+            say(f"worker {worker} ended with status {status} and is started again")
+            start(worker)
+
+    for worker in restarts:
+        start(worker)
+    try:
+        yield supervise
+        for process in running.values():
+            with contextlib.suppress(TimeoutExpired):
+                process.wait(timeout=30)
+    finally:
+        for process in running.values():
+            process.terminate()
+            process.wait()
+            process.close()
+
+
+def free_address() -> str:
+    """Return an address on this machine whose port nobody has at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def read_sweep(run_dir: Path) -> Sweep:
+    """Return the sweep of a folder."""
+    try:
+        return Sweep.from_json(read_settings(run_dir))
+    except TypeError as error:
+        raise DamagedFileError(f"{run_dir / SETTINGS} is damaged: {error}.") from None
+
+
+def main(run_dir: Path, address: str, worker_id: str) -> int:
+    """Be a worker of the sweep in a folder, for the process that started this one; return the process's status."""
+    end_with_parent()
+    try:
+        token = workers_token(run_dir, patience=0)
+        work(run_dir, read_sweep(run_dir), address, worker_id, token, heartbeat=5, patience=60)
+    except ConnectionError as error:  # the chief knows why
+        print(error, file=sys.stderr)
+        return 1
+    except (OSError, DamagedFileError) as error:
+        say_last(str(error))
+        return PAUSED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))

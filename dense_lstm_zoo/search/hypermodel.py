@@ -1,0 +1,102 @@
+"""Registered models as keras-tuner's hypermodels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import keras_tuner
+
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.search.budget import fit_width
+from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space
+from dense_lstm_zoo.training.loop import check_settings
+
+# What a model is told of its data when it is built to check its arguments.
+_TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}
+_LARGEST = 8  # width or depth of such a model
+
+
+class ZooHyperModel(keras_tuner.HyperModel):
+    """A registered model whose arguments are searched; for ``tune``, and for any tuner of keras-tuner.
+
+    Args:
+        model: A registered model.
+        space: What is searched; None is the task's usual.
+        budget: The width follows from the depth, so that the encoder has just under so many parameters.
+        **arguments: What is fixed: arguments of the model, those that follow from data included.
+
+    Raises:
+        ValueError: As ``space.check_space`` tells.
+
+    Example:
+        >>> hypermodel = ZooHyperModel("bilstm", {"units": [4, 8]}, vocab_size=10, num_classes=2)
+        >>> hypermodel.build(keras_tuner.HyperParameters()).get_layer("bilstm_1").units
+        4
+    """
+
+    def __init__(self, model: str, space: Space | None = None, budget: int | None = None, **arguments: Any) -> None:
+        super().__init__(name=model)
+        self.model, self.fixed, self.budget = model, arguments, budget
+        self.space = default_space(model, arguments) if space is None else space
+        check_space(model, self.space, arguments)
+
+    def declare_hyperparameters(self, hp: keras_tuner.HyperParameters) -> None:
+        """Add the space to ``hp``."""
+        declare(hp, self.space)
+
+    def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is fixed with the values that were chosen, and the width that a budget allows."""
+        chosen = {**self.fixed, **{name: values[name] for name in self.space}}
+        if self.budget is None:
+            return chosen
+        known = registry.entry(self.model).arguments
+        given = {name: value for name, value in chosen.items() if name in known}
+        return {**chosen, **fit_width(self.model, given, self.budget)}
+
+    def build(self, hp: keras_tuner.HyperParameters) -> keras.Model:
+        """Return the compiled model."""
+        self.declare_hyperparameters(hp)
+        known = registry.entry(self.model).arguments
+        arguments = {name: value for name, value in self.arguments(hp.values).items() if name in known}
+        return registry.build(self.model, **arguments)
+
+
+def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for a value to search that training or the model refuses.
+
+    A small model is built for every choice, and for both ends of a range, with a vocabulary of a few words.
+
+    Example:
+        >>> check_values("bilstm", {"units": [4, 0]}, None, {})
+        Traceback (most recent call last):
+        ValueError: units must be an integer of at least 1; received 0.
+    """
+    known = registry.entry(model).arguments
+    tiny = {name: value for name, value in _TINY.items() if name in known}
+    hypermodel = ZooHyperModel(model, space, budget, **tiny, **fixed)
+    ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
+    first = {name: values[0] for name, values in ends.items()}
+    tried = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
+    built = set()
+    for values in tried:
+        arguments = hypermodel.arguments(values)
+        check_settings(arguments)
+        arguments = {name: value for name, value in arguments.items() if name in known}
+        small = _shrunk(arguments)
+        if repr(small) in built:
+            continue
+        built.add(repr(small))
+        try:
+            registry.build(model, **small)
+        except ValueError:
+            registry.build(model, **arguments)  # says whether, and what, it is without the shrinking
+
+
+def _shrunk(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with every large number cut down: a model that needs all memory must not be built here."""
+    return {
+        name: min(value, _LARGEST) if isinstance(value, int) and not isinstance(value, bool) else value
+        for name, value in arguments.items()
+    }

@@ -1,0 +1,281 @@
+"""keras-tuner's oracles, made to survive: whole files, a backup, a grid that resumes, failures that stop nothing."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import keras_tuner
+from keras_tuner.engine.trial import Trial, TrialStatus
+
+from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
+from dense_lstm_zoo.search import TUNERS
+
+_ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
+_ADVICE = "Its backup is no better: name another run_dir to begin anew."
+# What a state of other values than were written comes to, DamagedFileError among them.
+_UNFIT = (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, IndexError)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class UnknownTrialError(LookupError):
+    """An id that no trial has."""
+
+
+def locked(method: Method) -> Method:
+    """Let one thread at a time call an oracle's methods, as ``keras_tuner.synchronized`` does.
+
+    That one keeps its lock for ever where the method raises, so it gets a function that never does.
+    """
+
+    @keras_tuner.synchronized
+    def caught(self: Any, *arguments: Any, **options: Any) -> tuple[Any, BaseException | None]:
+        try:
+            return method(self, *arguments, **options), None
+        except BaseException as error:
+            return None, error
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **options: Any) -> Any:
+        value, error = caught(self, *arguments, **options)
+        if error is not None:
+            raise error
+        return value
+
+    return cast(Method, call)
+
+
+class Durable(keras_tuner.Oracle):
+    """What every oracle of a sweep does beside proposing values.
+
+    - Its state and its trials are written whole or not at all, each with a backup that is read where it is damaged.
+    - After any kill it finds each trial as its file says: those that had ended are kept, the others run again first.
+    - Any number of failed trials stops nothing.
+    - A worker that has been silent for too long loses its trial to the next that asks.
+    - An error in a call is the caller's; the next call is answered.
+    """
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.last_seen: dict[str, float] = {}
+        self.started: dict[str, float] = {}  # when each trial began, by this process's clock
+        self.on_end: Callable[[Trial], Any] | None = None
+        self.verbose = 0  # a sweep prints its own progress
+
+    @property
+    def _file(self) -> Path:
+        return Path(self._project_dir) / "oracle.json"
+
+    def save(self) -> None:
+        """Write the state."""
+        _write(self._file, self.get_state())
+
+    def _save_trial(self, trial: Trial) -> None:
+        _write(Path(self._get_trial_dir(trial.trial_id)) / "trial.json", trial.get_state())
+
+    def reload(self) -> None:
+        """Read the state and the trials again; see the class.
+
+        Raises:
+            DamagedFileError: A file and its backup are damaged or missing.
+        """
+        for folder in sorted(Path(self._project_dir).glob("trial_*/")):
+            if any(folder.iterdir()):  # else a kill came before the trial's first state
+                _read(folder / "trial.json", self._take_trial)
+        _read(self._file, self._take_state)
+        for trial in self.trials.values():
+            self._record_values(trial)  # a kill may have come between the trial's file and the state
+        ended = [trial_id for trial_id, trial in self.trials.items() if trial.status in _ENDED]
+        self.end_order += [trial_id for trial_id in ended if trial_id not in self.end_order]
+        self.start_order += [trial_id for trial_id in self.trials if trial_id not in self.start_order]
+        # Workers that ask again go on with what they have.
+        for tuner_id, trial in list(self.ongoing_trials.items()):
+            if trial.trial_id in ended:
+                del self.ongoing_trials[tuner_id]
+        self.last_seen = dict.fromkeys(self.ongoing_trials, time.monotonic())
+        taken = {*ended, *(trial.trial_id for trial in self.ongoing_trials.values())}
+        self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in taken]
+
+    def _take_trial(self, path: Path, found: dict[str, Any]) -> None:
+        """Take a trial's state as it was read."""
+        check_fields(path, found, {"trial_id": str, "hyperparameters": dict, "metrics": dict, "status": str})
+        if f"trial_{found['trial_id']}" != path.parent.name:
+            raise damaged(path, f"it is trial {found['trial_id']}'s")
+        self.trials[found["trial_id"]] = Trial.from_state(found)
+
+    def _take_state(self, path: Path, found: dict[str, Any]) -> None:
+        """Take the oracle's state as it was read."""
+        number = (int, float)
+        kinds: dict[type, Kind] = {list: list, dict: dict, str: str, int: number, float: number}
+        fields = {name: kinds.get(type(value), object) for name, value in self.get_state().items()}
+        check_fields(path, found, fields)
+        orders = (found["start_order"], found["end_order"], found["retry_queue"], found["ongoing_trials"].values())
+        for trial_id in itertools.chain(*orders):
+            if trial_id not in self.trials:
+                raise damaged(path, f"it names a trial {trial_id!r}, of which there is no file")
+        self.set_state(found)
+
+    def _check_consecutive_failures(self) -> None:
+        """Let no number of failures stop the search."""
+
+    @locked
+    def create_trial(self, tuner_id: str) -> Trial:
+        """Return the trial that a worker has, or the next one; the worker is alive."""
+        self.last_seen[tuner_id] = time.monotonic()
+        trial = super().create_trial(tuner_id)
+        if trial.status == TrialStatus.STOPPED and self.ongoing_trials:
+            # Another's trial may still come back to the queue: nobody is sent home before the last has ended.
+            trial.status = TrialStatus.IDLE
+            self.tuner_ids.add(tuner_id)
+        if trial.status == TrialStatus.STOPPED:
+            self.last_seen.pop(tuner_id, None)
+        self.started.setdefault(trial.trial_id, time.monotonic())
+        return trial
+
+    def get_trial(self, trial_id: str) -> Trial:
+        """Return a trial.
+
+        Raises:
+            UnknownTrialError: No trial has this id.
+        """
+        if trial_id not in self.trials:
+            raise UnknownTrialError(f"There is no trial {trial_id!r}.")
+        return self.trials[trial_id]
+
+    @locked
+    def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
+        """Take a score; a trial that has ended keeps the one that it has."""
+        trial = self.get_trial(trial_id)
+        return trial if trial_id in self.end_order else super().update_trial(trial_id, metrics, step=step)
+
+    @locked
+    def end_trial(self, trial: Trial) -> None:
+        """Take a result; one that came before, from a worker that had been given up, counts."""
+        self.get_trial(trial.trial_id)
+        if trial.trial_id in self.end_order:
+            return
+        if trial.trial_id in self._retry_queue:
+            self._retry_queue.remove(trial.trial_id)
+        super().end_trial(trial)
+        if self.on_end is not None:
+            self.on_end(trial)
+
+    @locked
+    def requeue_silent(self, seconds: float) -> list[str]:
+        """Take the trials of workers that have been silent for so long; return the workers' names."""
+        now = time.monotonic()
+        silent = [tuner_id for tuner_id, seen in self.last_seen.items() if now - seen >= seconds]
+        for tuner_id in silent:
+            del self.last_seen[tuner_id]
+            self.tuner_ids.discard(tuner_id)
+            if (trial := self.ongoing_trials.pop(tuner_id, None)) is not None:
+                self._retry_queue.append(trial.trial_id)
+        if silent:
+            self.save()
+        return silent
+
+    @locked
+    def run_again(self, trial_ids: Iterable[str]) -> None:
+        """Put trials that had ended back into the queue, their scores forgotten."""
+        chosen = [trial_id for trial_id in trial_ids if trial_id in self.end_order]
+        for trial_id in chosen:
+            trial = self.trials[trial_id]
+            trial.status, trial.score, trial.message = TrialStatus.RUNNING, None, None
+            trial.metrics = type(trial.metrics)()
+            self.end_order.remove(trial_id)
+            self._save_trial(trial)
+        if chosen:
+            self._retry_queue += reversed(chosen)
+            self.save()
+
+    @locked
+    def is_idle(self) -> bool:
+        """Say whether no trial is running and every worker was told that there is none left."""
+        return not self.ongoing_trials and not self.tuner_ids
+
+
+def _write(path: Path, state: dict[str, Any]) -> None:
+    """Write a state and its backup, one after the other: damage to a file leaves the other."""
+    for name in (path, _backup(path)):
+        with files.new_file(name, "w") as file:
+            json.dump(state, file)
+
+
+def _read(path: Path, take: Callable[[Path, dict[str, Any]], Any]) -> None:
+    """Read a state, or its backup where it is damaged or missing."""
+    try:
+        take(path, read_object(path))
+    except _UNFIT as error:
+        try:
+            take(path, read_object(_backup(path)))
+        except _UNFIT:
+            if isinstance(error, DamagedFileError):
+                raise DamagedFileError(f"{error} {_ADVICE}") from None
+            what = "it is missing" if isinstance(error, FileNotFoundError) else f"{type(error).__name__}: {error}"
+            raise damaged(path, what, _ADVICE) from None
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + ".bak")
+
+
+class RandomOracle(Durable, keras_tuner.oracles.RandomSearchOracle):
+    """Random search."""
+
+
+class BayesianOracle(Durable, keras_tuner.oracles.BayesianOptimizationOracle):
+    """Bayesian optimisation with a Gaussian process."""
+
+
+class HyperbandOracle(Durable, keras_tuner.oracles.HyperbandOracle):
+    """Hyperband: many trials for few epochs, the better ones go on."""
+
+
+class GridOracle(Durable, keras_tuner.Oracle):
+    """Every combination once, in order; what was tried is all that a resumed search needs to know."""
+
+    def populate_space(self, trial_id: str) -> dict[str, Any]:
+        """Return the next combination."""
+        names = [hp.name for hp in self.hyperparameters.space]
+        for values in itertools.product(*(hp.values for hp in self.hyperparameters.space)):
+            chosen = dict(zip(names, values, strict=True))
+            if not self._duplicate(chosen):
+                return {"status": TrialStatus.RUNNING, "values": chosen}
+        return {"status": TrialStatus.STOPPED, "values": None}
+
+
+def make_oracle(
+    tuner: str,
+    *,
+    objective: keras_tuner.Objective,
+    trials: int | None,
+    epochs: int,
+    seed: int,
+    hyperparameters: keras_tuner.HyperParameters,
+) -> Durable:
+    """Return an oracle by name.
+
+    Raises:
+        ValueError: An unknown name, or Bayesian optimisation without its packages.
+    """
+    checks.one_of("tuner", tuner, TUNERS)
+    shared: dict[str, Any] = {"objective": objective, "seed": seed, "hyperparameters": hyperparameters}
+    if tuner == "hyperband":
+        return HyperbandOracle(max_epochs=epochs, **shared)
+    if tuner == "grid":
+        return GridOracle(max_trials=trials, **shared)
+    if tuner == "random":
+        return RandomOracle(max_trials=trials, **shared)
+    try:
+        return BayesianOracle(max_trials=trials, **shared)
+    except ImportError:
+        raise ValueError(
+            "tuner='bayesian' needs SciPy and scikit-learn: pip install dense-lstm-zoo[bayesian]."
+        ) from None

@@ -1,0 +1,182 @@
+"""The plan of a sweep: all that decides what its trials are, checked before any work."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo.json_files import Kind
+from dense_lstm_zoo.search import TUNERS
+from dense_lstm_zoo.search.budget import check_budget, parse_count
+from dense_lstm_zoo.search.space import Space, check_space, default_space, describe_space, space_from
+
+# Options of ``train`` that a sweep sets for its trials.
+_OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress"}
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """All that decides what the trials of a sweep are; ``sweep.json`` holds it.
+
+    Args:
+        model: A registered model.
+        dataset: A corpus's name.
+        data: Options of ``load_corpus``, such as files of one's own.
+        tuner: How values are proposed.
+        space: What is searched.
+        arguments: What is fixed: arguments of ``train``, those of the model among them.
+        budget: The encoder's parameters that the width follows from; None for none.
+        seeds: Seeds of each trial.
+        folds: Cross-validate with so many folds; None takes the corpus's dev set.
+        seed: Of the search.
+        epochs: Most epochs of a run.
+    """
+
+    model: str
+    dataset: str
+    data: Mapping[str, Any]
+    tuner: str
+    space: Space
+    arguments: Mapping[str, Any]
+    budget: int | None
+    seeds: tuple[int, ...]
+    folds: int | None
+    seed: int
+    epochs: int
+
+    # The fields as JSON holds them.
+    FIELDS: ClassVar[dict[str, Kind]] = {
+        **dict.fromkeys(("model", "dataset", "tuner"), str),
+        **dict.fromkeys(("data", "space", "arguments"), dict),
+        **dict.fromkeys(("budget", "folds"), (int, type(None))),
+        **dict.fromkeys(("seed", "epochs"), int),
+        "seeds": list,
+    }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON holds them."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields |= {"space": describe_space(self.space), "seeds": list(self.seeds)}
+        described: dict[str, Any] = json.loads(files.to_json(fields))
+        return described
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any]) -> Sweep:
+        """Return the sweep that ``to_json`` described."""
+        return cls(**{**described, "space": space_from(described["space"]), "seeds": tuple(described["seeds"])})
+
+    @property
+    def score(self) -> str:
+        """What trials are judged by."""
+        return "dev_perplexity" if registry.entry(self.model).task == "language_model" else "dev_accuracy"
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of it is better."""
+        return self.score == "dev_accuracy"
+
+    def spec(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a trial with the values of a proposal has to train."""
+        from dense_lstm_zoo.search.hypermodel import ZooHyperModel
+
+        arguments = ZooHyperModel(self.model, self.space, self.budget, **self.arguments).arguments(values)
+        chosen = {name: value for name, value in arguments.items() if name not in self.arguments}
+        return {
+            "model": self.model,
+            "dataset": self.dataset,
+            "data": dict(self.data),
+            "values": chosen,
+            "arguments": {**arguments, "epochs": self.epochs},
+            "seeds": list(self.seeds),
+            "folds": self.folds,
+            "pause_after": values.get("tuner/epochs"),
+        }
+
+
+def plan(
+    name: str,
+    dataset: str,
+    *,
+    tuner: str,
+    space: Space | None,
+    budget: int | str | None,
+    seeds: int,
+    folds: int | None,
+    seed: int,
+    epochs: int | None,
+    data: Mapping[str, Any] | None,
+    recipe: str | None,
+    **arguments: Any,
+) -> Sweep:
+    """Return a sweep whose every value was checked; see ``tune``."""
+    from dense_lstm_zoo.data.corpora import list_corpora
+    from dense_lstm_zoo.recipes import get_recipe
+
+    entry = registry.entry(name)
+    checks.one_of("tuner", tuner, TUNERS)
+    if not isinstance(dataset, str) or dataset not in list_corpora(entry.task):
+        raise checks.unknown_name("corpus", dataset, list_corpora(entry.task))
+    checks.integer("seeds", seeds)
+    checks.integer("seed", seed, minimum=0)
+    if folds is not None:
+        checks.integer("folds", folds, minimum=2)
+    _check_arguments(name, arguments)
+    fixed = dict(arguments)
+    if recipe is not None:
+        searched = set(space or ())
+        fixed = {k: v for k, v in get_recipe(recipe).arguments_for(name).items() if k not in searched} | fixed
+    if space is None:
+        space = default_space(name, fixed)
+    parameters = None if budget is None else parse_count(budget)
+    if parameters is not None:
+        from dense_lstm_zoo.search.budget import width_argument
+
+        width = width_argument(name, fixed)
+        if space == default_space(name, fixed):
+            space = {key: values for key, values in space.items() if key != width}
+        if recipe is not None and width not in arguments:
+            fixed.pop(width, None)  # the budget decides what the recipe had
+        check_budget(name, fixed, space, parameters)
+    check_space(name, space, fixed)
+    if epochs is None:
+        epochs = get_recipe(recipe).epochs if recipe else 30
+    checks.integer("epochs", epochs)
+    if "vectors" in fixed:
+        fixed["vectors"] = str(files.existing_file(fixed["vectors"]).resolve())
+    # Last, as it loads TensorFlow.
+    from dense_lstm_zoo.search.hypermodel import check_values
+
+    check_values(name, space, parameters, fixed)
+    if recipe is not None:
+        fixed["recipe"] = recipe
+    return Sweep(
+        model=name,
+        dataset=dataset,
+        data=dict(data or {}),
+        tuner=tuner,
+        space=space,
+        arguments=fixed,
+        budget=parameters,
+        seeds=tuple(range(1, seeds + 1)),
+        folds=folds,
+        seed=seed,
+        epochs=epochs,
+    )
+
+
+def _check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for arguments that neither ``train`` nor the model has, or that a sweep decides."""
+    from dense_lstm_zoo.training.loop import train
+
+    options = {p.name for p in inspect.signature(train).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    known = set(registry.entry(model).arguments) | options - _OWN
+    for argument in arguments:
+        if argument in registry.FROM_DATA:
+            raise ValueError(f"{argument} follows from the data; a sweep does not take it.")
+        if argument not in known:
+            raise checks.unknown_name(f"argument of {model}:", argument, known - set(registry.FROM_DATA))

@@ -1,0 +1,110 @@
+"""What the oracle's side does when a trial ends: a line, the table, the report, and room on the disk."""
+
+from __future__ import annotations
+
+import collections
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from keras_tuner.engine.trial import Trial
+
+from dense_lstm_zoo.search import report, trouble
+from dense_lstm_zoo.search.oracles import Durable
+from dense_lstm_zoo.search.plan import Sweep
+from dense_lstm_zoo.search.trial import RESULT
+
+SHOWS_WITHIN = 90.0  # seconds: a network file system remembers for up to a minute that a file was not there
+
+
+class Progress:
+    """Follow an oracle's trials.
+
+    Args:
+        oracle: Whose trials.
+        sweep: What they are.
+        run_dir: The sweep's folder.
+        keep: Of how many of the best trials the bundles are kept.
+        workers: How many trials run at a time.
+        say: Prints a line.
+    """
+
+    def __init__(
+        self, oracle: Durable, sweep: Sweep, run_dir: Path, keep: int, workers: int, say: Callable[[str], Any]
+    ) -> None:
+        self.oracle, self.sweep, self.run_dir = oracle, sweep, run_dir
+        self.keep, self.workers, self.say = keep, workers, say
+        self._seconds: list[float] = []
+        self._ended: collections.deque[tuple[Trial, float]] = collections.deque()
+        oracle.on_end = self.trial_ended
+        if oracle.trials:
+            say(f"going on after {len(oracle.end_order)} trials, which an interrupted sweep had finished")
+
+    def trial_ended(self, trial: Trial) -> None:
+        """Note a trial that ended; the oracle is not kept waiting for the report."""
+        self._ended.append((trial, time.monotonic()))
+
+    def tell(self, trial: Trial) -> None:
+        """Tell of a trial that ended on this machine."""
+        self.trial_ended(trial)
+        self.catch_up(wait=True)
+
+    def catch_up(self, *, wait: bool = False) -> None:
+        """Tell of the trials that ended and whose results show, in their order.
+
+        Args:
+            wait: Whether to wait for those that do not show yet.
+
+        Raises:
+            SweepPausedError: A result did not show for ``SHOWS_WITHIN`` seconds.
+        """
+        while self._ended:
+            trial, ended = self._ended[0]
+            if self._tell(trial, ended):
+                self._ended.popleft()
+            elif time.monotonic() - ended > SHOWS_WITHIN:
+                raise trouble.paused(
+                    f"trial {trial.trial_id} has ended, but its result does not show in {self.run_dir / 'trials'} "
+                    f"after {SHOWS_WITHIN:g} s; do its worker and this machine see the same folder?"
+                )
+            elif not wait:
+                return
+            else:
+                time.sleep(0.5)
+
+    def _tell(self, trial: Trial, ended: float) -> bool:
+        """Bring table and report up to date, print the trial's line, delete what is not kept; False: no result."""
+        if not (self.run_dir / "trials" / trial.trial_id / RESULT).is_file():
+            return False  # a network file system shows it later
+        table = report.write(self.run_dir, self.sweep)
+        if trial.trial_id not in set(table["trial"]):
+            return False
+        started = self.oracle.started.get(trial.trial_id)
+        if started is not None:
+            self._seconds.append(ended - started)
+        self.say(self._line(trial, table))
+        # Hyperband may go on with any of its trials.
+        if self.sweep.tuner != "hyperband":
+            for name in table["trial"].iloc[self.keep :]:
+                shutil.rmtree(self.run_dir / "trials" / name / "runs", ignore_errors=True)
+        return True
+
+    def _line(self, trial: Trial, table: Any) -> str:
+        """Return which trial of how many, its values, its score, the best so far, the time left."""
+        row = table[table["trial"] == trial.trial_id].iloc[0]
+        values = " ".join(f"{name}={report.short(row[name])}" for name in report.value_columns(table))
+        found = f"{self.sweep.score} {row['score']:.4f}" if row["status"] == "completed" else f"failed: {row['reason']}"
+        best = table.iloc[0]
+        so_far = f", best {best['score']:.4f} (trial {best['trial']})" if best["status"] == "completed" else ""
+        took = f", {self._seconds[-1]:.0f} s" if self._seconds else ""
+        return f"trial {trial.trial_id}: {values}: {found}{so_far}{took}{self._left()}"
+
+    def _left(self) -> str:
+        remaining = self.oracle.remaining_trials()
+        if remaining is None or not self._seconds:
+            return ""
+        waiting = remaining + len(self.oracle.ongoing_trials)
+        minutes = waiting * sum(self._seconds) / len(self._seconds) / 60 / self.workers
+        return f", {waiting} left, about {minutes:.0f} min" if waiting > 0 else ", the last"

@@ -1,0 +1,49 @@
+"""The figures that papers print for a sweep's model and corpus, beside the trials that are the same model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.recipes import get_recipe, list_recipes
+from dense_lstm_zoo.search.budget import DEPTHS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dense_lstm_zoo.search.plan import Sweep
+
+SIZES = (*DEPTHS, "units", "dense_units", "top_units", "filters")
+
+
+def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
+    """Return a row a published figure, in percent or as a perplexity, with our best trial of the same arguments.
+
+    A trial is a row's where it has the sizes, and the arguments in which the published rows differ, of its recipe.
+
+    Args:
+        trials: The sweep's table.
+        sweep: What it is for.
+
+    Returns:
+        ``recipe``, the arguments, ``paper`` (on the test texts), ``ours`` (on dev; empty without a trial), ``trial``.
+        No row where no paper has figures for the model on the corpus.
+    """
+    import pandas as pd
+
+    # The model that a recipe names first is the one whose figures it carries.
+    own = [r for r in map(get_recipe, list_recipes(model=sweep.model)) if next(iter(r.models)) == sweep.model]
+    papers = {recipe.name: recipe.expected[sweep.dataset] for recipe in own if sweep.dataset in recipe.expected}
+    rows = {name: registry.resolve(sweep.model, {}, name, complete=False) for name in papers}
+    known = registry.resolve(sweep.model, {}, complete=False)
+    differ = {name for name in known if len({repr(arguments[name]) for arguments in rows.values()}) > 1}
+    compared = [name for name in known if name in SIZES or name in differ]
+    scale = 100 if sweep.higher_is_better else 1
+    done = [{**known, **sweep.arguments, **row} for row in trials.to_dict("records") if row["status"] == "completed"]
+    found: list[dict[str, Any]] = []
+    for recipe, arguments in rows.items():
+        shown = {name: arguments[name] for name in compared}
+        alike = [row for row in done if all(row[name] == value for name, value in shown.items())]
+        ours = {"ours": round(scale * alike[0]["score"], 2), "trial": alike[0]["trial"]} if alike else {}
+        found.append({"recipe": recipe, **shown, "paper": papers[recipe], **ours})
+    return pd.DataFrame(found, columns=["recipe", *compared, "paper", "ours", "trial"])

@@ -1,0 +1,66 @@
+"""A sweep's folder and what it is for: ``sweep.json``, with a backup, and a lock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.json_files import DamagedFileError, read_object
+from dense_lstm_zoo.search.plan import Sweep
+
+SETTINGS = "sweep.json"
+
+
+def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
+    """Hold a sweep's folder against other sweeps, and write or compare what it is for.
+
+    Raises:
+        BlockingIOError: Another process runs this sweep.
+        ValueError: The folder is another sweep's, and the message names what differs; or its ``sweep.json`` is damaged.
+    """
+    own = {"lock", *(path.name for path in _settings(run_dir))}
+    begun = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
+    if not begun and not any(path.is_file() for path in _settings(run_dir)):
+        files.check_new_folder(run_dir, overwrite=False)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    lock = files.Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
+    try:
+        asked = sweep.to_json()
+        found = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else asked
+        if found != asked:
+            raise ValueError(f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Name another run_dir.")
+        for path in _settings(run_dir):
+            if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(asked):
+                files.write_json(path, asked)
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+def read_settings(run_dir: Path) -> dict[str, Any]:
+    """Return what ``sweep.json`` holds, or its backup where it is damaged or missing.
+
+    Raises:
+        DamagedFileError: Both are damaged or missing.
+        FileNotFoundError: There is neither.
+    """
+    path, backup = _settings(run_dir)
+    try:
+        return read_object(path, Sweep.FIELDS)
+    except (FileNotFoundError, DamagedFileError) as error:
+        try:
+            return read_object(backup, Sweep.FIELDS)
+        except FileNotFoundError:
+            if isinstance(error, FileNotFoundError):
+                raise
+        except DamagedFileError:
+            pass
+        what = str(error) if isinstance(error, DamagedFileError) else f"{path} is missing."
+        raise DamagedFileError(f"{what} Name another run_dir to begin anew.") from None
+
+
+def _settings(run_dir: Path) -> tuple[Path, Path]:
+    """Return where a sweep's settings are, and their backup."""
+    return run_dir / SETTINGS, run_dir / f"{SETTINGS}.bak"

@@ -1,0 +1,265 @@
+"""``tune``: search over a model's arguments, each trial in a process of its own, nothing lost by a kill."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo.search import trial
+from dense_lstm_zoo.search.plan import Sweep, plan
+from dense_lstm_zoo.search.settings import claim
+from dense_lstm_zoo.search.space import Space
+from dense_lstm_zoo.search.trouble import SweepPausedError, TrialDiedError, TrialFailedError, paused
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dense_lstm_zoo.search.oracles import Durable
+
+
+@dataclass(frozen=True, eq=False)
+class TuneResult:
+    """What a sweep found.
+
+    Args:
+        trials: One row a trial, the best first: its number, status, values, dev score, parameters, seconds.
+        best: The winner's row.
+        test: Its scores on the test texts, by measure ``mean``, ``std`` and ``runs``; empty without test texts.
+        run_dir: The sweep's folder.
+    """
+
+    trials: pd.DataFrame
+    best: dict[str, Any]
+    test: dict[str, Any]
+    run_dir: Path
+
+    @property
+    def best_bundle(self) -> Path:
+        """The folder of the winner's first run, for ``load``."""
+        return sorted((self.run_dir / "trials" / self.best["trial"] / "runs").glob("*/manifest.json"))[0].parent
+
+
+def tune(
+    name: str,
+    /,
+    dataset: str,
+    run_dir: str | Path,
+    *,
+    tuner: str = "random",
+    space: Space | None = None,
+    trials: int | None = None,
+    budget: int | str | None = None,
+    seeds: int = 1,
+    folds: int | None = None,
+    seed: int = 1,
+    epochs: int | None = None,
+    keep: int = 1,
+    workers: int = 1,
+    oracle: str | None = None,
+    silence: float = 300.0,
+    data: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
+    progress: bool = True,
+    **arguments: Any,
+) -> TuneResult:
+    """Search over a model's arguments; the test texts are scored once, at the end, for the winner alone.
+
+    Every trial is a process of its own, so memory does not grow, and its runs are bundles. After any kill the same call
+    goes on: trials that ended are kept, the one that ran goes on after its last epoch. A trial that fails (out of
+    memory, a loss that is not a number) is recorded with its reason and stops nothing. What is not a trial's fault
+    (a full disk, permissions, the system killing it) pauses the sweep.
+
+    Args:
+        name: A registered model.
+        dataset: A corpus's name.
+        run_dir: The sweep's folder.
+        tuner: ``random``, ``bayesian``, ``hyperband`` or ``grid``.
+        space: Values by argument: a ``Range``, or a list of choices; None is what is usual for the task.
+        trials: Most trials; None is 20, of a grid all. Hyperband decides by itself.
+        budget: Parameters of the encoder, biases left out, such as ``"1.44M"``: the width follows from the depth.
+        seeds: Runs a trial, with the seeds 1, 2, ...; the score is their mean.
+        folds: Score by cross-validation on the training texts.
+        seed: Seed of the search.
+        epochs: Most epochs of a run; None is the recipe's, else 30.
+        keep: Keep the bundles of so many of the best trials; of others the scores alone.
+        workers: How many trials run at a time, each worker a process on this machine; 0 with ``oracle`` for workers
+            elsewhere alone.
+        oracle: ``HOST:PORT`` to keep the oracle at, for workers on other machines (``tune --role worker``), which must
+            know the sweep's token: it is in the folder's ``token``. Without a host, this machine alone reaches it. The
+            channel is plain text.
+        silence: Seconds after which the trial of a worker that says nothing is given to another.
+        data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}``.
+        recipe: A recipe whose settings are fixed where they are not searched.
+        progress: Whether to print a line a trial.
+        **arguments: What is fixed: other arguments of ``train``, those of the model among them.
+
+    Raises:
+        ValueError: An unknown name, an empty space, a budget below the smallest model, a folder of another sweep, or a
+            damaged file in it.
+        SweepPausedError: Something that is no trial's fault stands in the way (a full disk, permissions, a trial killed
+            by the system); the same call goes on. It is an ``OSError``.
+        RuntimeError: No trial got a score; the message has the last reason.
+
+    Example:
+        ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
+    """
+    sweep = plan(
+        name,
+        dataset,
+        tuner=tuner,
+        space=space,
+        budget=budget,
+        seeds=seeds,
+        folds=folds,
+        seed=seed,
+        epochs=epochs,
+        data=data,
+        recipe=recipe,
+        **arguments,
+    )
+    checks.integer("keep", keep)
+    checks.integer("workers", workers, minimum=0 if oracle else 1)
+    checks.positive("silence", silence)
+    if trials is None:
+        trials = None if tuner in ("grid", "hyperband") else 20
+    else:
+        checks.integer("trials", trials)
+        if tuner == "hyperband":
+            raise ValueError("hyperband decides how many trials it needs by itself, from epochs; it takes no trials.")
+    run_dir, say = Path(run_dir), _print if progress else _silent
+    has_test = _has_test(sweep)  # reads the corpus: a file that is wrong fails here
+    with claim(run_dir, sweep):
+        try:
+            _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
+            return finish(run_dir, sweep, has_test, say)
+        except (SweepPausedError, BrokenPipeError):
+            raise
+        except OSError as error:
+            raise paused(error) from error
+
+
+# What ``plan`` takes where a worker's command says nothing: the defaults of ``tune``.
+PLAN_DEFAULTS = {
+    p.name: p.default
+    for p in inspect.signature(tune).parameters.values()
+    if p.name in ("tuner", "space", "budget", "seeds", "folds", "seed", "epochs", "data", "recipe")
+}
+
+
+def _search(
+    run_dir: Path,
+    sweep: Sweep,
+    trials: int | None,
+    keep: int,
+    workers: int,
+    address: str | None,
+    silence: float,
+    say: Callable[[str], Any],
+) -> None:
+    """Run every trial: in this process's loop, or as the chief of workers."""
+    from dense_lstm_zoo.search.progress import Progress
+    from dense_lstm_zoo.search.worker import TrialRunner
+
+    oracle = make_oracle_of(sweep, trials)
+    runner = TrialRunner(oracle, sweep, run_dir)
+    runner.save()
+    if address is None:
+        oracle.requeue_silent(0)  # workers on this machine ended with the process that started them
+    oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
+    progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say)
+    if workers == 1 and address is None:
+        oracle.on_end = progress.tell
+        runner.search()
+        return
+    from dense_lstm_zoo.search import access, chief, fleet
+
+    address = address or fleet.free_address()
+    token = access.own_token(run_dir)
+    with fleet.local_workers(run_dir, address, workers, token, say) as supervise:
+
+        def every_second() -> None:
+            supervise()
+            progress.catch_up()
+
+        chief.serve(oracle, address, silence, token, every_second, say)
+        progress.catch_up(wait=True)
+
+
+def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
+    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's."""
+    import keras_tuner
+
+    from dense_lstm_zoo.search.oracles import make_oracle
+    from dense_lstm_zoo.search.space import declare
+
+    hyperparameters = keras_tuner.HyperParameters()
+    declare(hyperparameters, sweep.space)
+    return make_oracle(
+        sweep.tuner,
+        objective=keras_tuner.Objective(sweep.score, "max" if sweep.higher_is_better else "min"),
+        trials=trials,
+        epochs=sweep.epochs,
+        seed=sweep.seed,
+        hyperparameters=hyperparameters,
+    )
+
+
+def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any]) -> TuneResult:
+    """Train the winner to its end where Hyperband had paused it, score its test texts once, write the report."""
+    from dense_lstm_zoo.search import report
+
+    while True:
+        table = report.table(run_dir, sweep)
+        scored = table[table["status"] == "completed"]
+        if scored.empty:
+            reason = table["reason"].iloc[-1] if len(table) else "there was none"
+            raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
+        best = scored.iloc[0].to_dict()
+        folder = run_dir / "trials" / best["trial"]
+        if (folder / trial.TEST).is_file():
+            break
+        name = f"the winner, trial {best['trial']},"
+        try:
+            spec = trial.read_spec(folder)
+            if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
+                files.write_json(folder / trial.SPEC, {**spec, "pause_after": None})
+                trial.wait(folder, trial.start(folder))
+        except TrialFailedError as error:
+            files.write_json(folder / trial.RESULT, {"reason": f"trained to its end: {error}"})
+            continue
+        except TrialDiedError as error:
+            raise paused(f"{name} could not be trained to its end: {error}") from None
+        try:
+            if sweep.folds or has_test:
+                trial.wait(folder, trial.start(folder, test=True))
+        except (TrialFailedError, TrialDiedError) as error:
+            raise paused(f"{name} could not be scored on the test texts: {error}") from None
+        break
+    test = trial.read_test(folder) if (folder / trial.TEST).is_file() else {}
+    if sweep.tuner == "hyperband":  # none of its trials can go on any more
+        for other in (run_dir / "trials").iterdir():
+            if other.name != best["trial"]:
+                shutil.rmtree(other / "runs", ignore_errors=True)
+    table = report.write(run_dir, sweep, test)
+    say(report.summary(table, run_dir, sweep, test))
+    return TuneResult(table, best, test, run_dir)
+
+
+def _has_test(sweep: Sweep) -> bool:
+    from dense_lstm_zoo.data.corpora import load_corpus
+
+    return load_corpus(sweep.dataset, registry.entry(sweep.model).task, **sweep.data).test is not None
+
+
+def _print(text: str) -> None:
+    """Print a line at once, also where it goes to a file."""
+    print(text, flush=True)
+
+
+def _silent(text: str) -> None:
+    """Print nothing."""

@@ -1,0 +1,251 @@
+"""One trial in a process of its own: ``python -m dense_lstm_zoo.search.trial FOLDER``.
+
+TensorFlow and XLA keep memory until their process ends, so a sweep of a hundred trials is a hundred processes. The
+folder holds ``spec.json``, what to train; the trial leaves a bundle a run, ``log.txt`` and ``result.json``, which is
+written last. A trial that was killed goes on after its last epoch when the same folder is run again. It ends with the
+process that started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
+from dense_lstm_zoo.search import process, trouble
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundle import Bundle
+
+SPEC, RESULT, TEST = "spec.json", "result.json", "test.json"
+# Signals of a crash in the trial's own code; the others come from the system or from a person.
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
+
+_SPEC: dict[str, Kind] = {"model": str, "dataset": str, "data": dict, "values": dict, "arguments": dict}
+_SPEC |= {"seeds": list, "folds": (int, type(None)), "pause_after": (int, type(None))}
+_RESULT: dict[str, Kind] = {"parameters": int, "encoder_parameters": int, "epochs": list, "best_epochs": list}
+_RESULT |= {"seconds": (int, float)}
+
+
+def read_spec(folder: Path) -> dict[str, Any]:
+    """Return what a trial has to train."""
+    path, advice = folder / SPEC, f"Delete {folder} to have the trial run again."
+    try:
+        return read_object(path, _SPEC, advice=advice)
+    except FileNotFoundError:
+        raise damaged(path, "it is missing", advice) from None
+
+
+def read_result(folder: Path, score: str) -> dict[str, Any]:
+    """Return what came of a trial: its ``score`` and more, or the ``reason`` why it has none.
+
+    Raises:
+        DamagedFileError: It is neither.
+        FileNotFoundError: The trial has not ended.
+    """
+    path, advice = folder / RESULT, "Delete the file to have the trial run again."
+    result = read_object(path, advice=advice)
+    fields: dict[str, Kind] = {"reason": str} if "reason" in result else {score: (int, float), **_RESULT}
+    if "std" in result:
+        fields["std"] = (int, float, type(None))
+    check_fields(path, result, fields, advice=advice)
+    if not math.isfinite(result.get(score, 0)):
+        raise damaged(path, f"{score!r} is {result[score]}", advice)
+    return result
+
+
+def read_test(folder: Path) -> dict[str, Any]:
+    """Return a trial's scores on the test texts."""
+    path, advice = folder / TEST, "Delete the file to have them scored again."
+    test = read_object(path, advice=advice)
+    for name, scores in test.items():
+        if not isinstance(scores, dict) or not scores.keys() >= {"mean", "std", "runs"}:
+            raise damaged(path, f"{name!r} has no mean, std and runs", advice)
+    if not test:
+        raise damaged(path, "it holds no scores", advice)
+    return test
+
+
+def start(folder: Path, *, test: bool = False) -> process.Child:
+    """Start a trial, or with ``test`` the scoring of its test texts, and return its process."""
+    arguments = [str(folder), *(["--test"] if test else [])]
+    return process.Child("dense_lstm_zoo.search.trial", *arguments, log=folder / "log.txt")
+
+
+def wait(folder: Path, child: process.Child) -> None:
+    """Return when a trial's process has ended and left what it was to leave; stop it where this one is interrupted.
+
+    Raises:
+        TrialFailedError: The trial failed; the message says why.
+        SweepPausedError: The machine is in its way.
+        TrialDiedError: It was cut off.
+    """
+    try:
+        child.wait()
+        status, words = child.returncode, child.last_words()
+    except BaseException:
+        child.terminate()
+        child.wait()
+        raise
+    finally:
+        child.close()
+    if status == 0:
+        return
+    if status == process.FAILED:
+        raise trouble.TrialFailedError(words)
+    if status == process.PAUSED:
+        raise trouble.paused(f"trial {folder.name}: {words}")
+    if status == process.SHORT_OF_MEMORY:
+        raise trouble.TrialDiedError(words, pauses=False)
+    if status < 0:
+        number = signal.Signals(-status)
+        if number in _CRASHES:
+            raise trouble.TrialFailedError(f"it crashed with {number.name}")
+        likely = ": likely out of memory" if number == signal.SIGKILL else ""
+        raise trouble.TrialDiedError(f"killed by {number.name}{likely}")
+    lines = (folder / "log.txt").read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), "nothing was printed")
+    raise trouble.TrialDiedError(f"ended with status {status}: {last}")
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """Train what ``spec.json`` asks for and return the result; finished runs are kept, test texts are not looked at."""
+    from dense_lstm_zoo.training import run_folder
+    from dense_lstm_zoo.training.loop import Paused, train
+
+    spec = read_spec(folder)
+    rows = []
+    for name, corpus, seed in _parts(spec):
+        run_dir = folder / "runs" / name
+        if not (run_dir / "manifest.json").is_file():
+            unscored = dataclasses.replace(corpus, test=None)
+            try:
+                train(
+                    spec["model"],
+                    unscored,
+                    run_dir,
+                    seed=seed,
+                    pause_after=spec["pause_after"],
+                    **spec["arguments"],
+                )
+            except Paused as paused:
+                rows.append({"run": name, **paused.metrics})
+                continue
+        run_folder.tidy(run_dir)
+        metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
+        rows.append({"run": name, **metrics})
+    import pandas as pd
+
+    runs = pd.DataFrame(rows)
+    score = "dev_perplexity" if "dev_perplexity" in runs else "dev_accuracy"
+    mean = float(runs[score].mean())
+    if not math.isfinite(mean):
+        raise ArithmeticError(f"{score} is {mean}")
+    return {
+        score: mean,
+        "std": float(runs[score].std()) if len(runs) > 1 else None,
+        "parameters": int(runs["parameters"].max()),
+        "encoder_parameters": int(runs["encoder_parameters"].max()),
+        "epochs": [int(n) for n in runs["epochs"]],
+        "best_epochs": [int(n) for n in runs["best_epoch"]],
+        "seconds": round(float(runs["seconds"].sum()), 1),
+        "runs": list(runs["run"]),
+    }
+
+
+def write_hparams(folder: Path, result: dict[str, Any]) -> None:
+    """Write a trial's values and score for TensorBoard's HParams page, where TensorBoard is installed."""
+    try:
+        from tensorboard.plugins.hparams import api
+    except ImportError:
+        return
+    import tensorflow as tf
+
+    values = read_spec(folder)["values"]
+    with tf.summary.create_file_writer(str(folder.parents[1] / "tensorboard" / folder.name)).as_default():
+        api.hparams(values, trial_id=folder.name)
+        for name, value in result.items():
+            if name.startswith("dev_") or name == "encoder_parameters":
+                tf.summary.scalar(name, value, step=0)
+
+
+def score_test(folder: Path) -> dict[str, Any]:
+    """Score the test texts of a finished trial's runs: mean and standard deviation of each measure."""
+    from dense_lstm_zoo.bundle import load
+
+    spec = read_spec(folder)
+    rows = []
+    for name, corpus, _ in _parts(spec):
+        bundle: Bundle = load(folder / "runs" / name)
+        labels = {"label_names": corpus.label_names} if bundle.config["task"] == "classification" else {}
+        scores, _ = bundle.assess(corpus.test, **labels)
+        rows.append(scores)
+    import pandas as pd
+
+    scores = pd.DataFrame(rows)
+    mean, std = scores.mean(), scores.std()
+    return {
+        f"test_{measure}": {
+            "mean": float(mean[measure]),
+            "std": float(std[measure]) if len(rows) > 1 else None,
+            "runs": [float(x) for x in scores[measure]],
+        }
+        for measure in scores
+    }
+
+
+def _parts(spec: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+    """Yield the name, the corpus and the seed of each run."""
+    from dense_lstm_zoo.classification.corpus import cross_validation_fold
+    from dense_lstm_zoo.data.corpora import load_corpus
+
+    corpus = load_corpus(spec["dataset"], registry.entry(spec["model"]).task, **spec["data"])
+    for fold in range(1, spec["folds"] + 1) if spec["folds"] else [None]:
+        part = corpus if fold is None else cross_validation_fold(corpus, fold, spec["folds"])
+        for seed in spec["seeds"]:
+            yield (f"fold{fold:02}_" if fold else "") + f"seed{seed}", part, seed
+
+
+def main(folder: Path, test: bool) -> int:
+    """Run a trial's folder, write its result, return the process's status; the parent is told what went wrong."""
+    process.end_with_parent()
+    while True:
+        try:
+            if test:
+                files.write_json(folder / TEST, score_test(folder))
+                return 0
+            result = run(folder)
+            write_hparams(folder, result)
+            files.write_json(folder / RESULT, result)
+            return 0
+        except BlockingIOError:
+            time.sleep(2)  # a worker that was given up still trains it: what it leaves is taken
+        except Exception as error:
+            with contextlib.suppress(OSError):  # the log may be on a full disk
+                traceback.print_exc()
+            return _tell(error)
+
+
+def _tell(error: Exception) -> int:
+    """Say to the parent why this process ends and return its status."""
+    if trouble.is_the_machines(error):
+        process.say_last(trouble.describe(error))
+        return process.PAUSED
+    if trouble.is_memory(error):
+        process.say_last(f"out of memory: {str(error).strip().split(chr(10))[0]}")
+        return process.SHORT_OF_MEMORY
+    process.say_last(trouble.describe(error))
+    return process.FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), "--test" in sys.argv[2:]))

@@ -1,0 +1,1 @@
+"""Tagging: factories, recipes, corpora, training runs, trained models."""

@@ -1,0 +1,81 @@
+"""How well a tagger does: accuracy by token, spans as conlleval counts them, and where it errs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, is_right
+
+
+def analyse(
+    split: TaggedSplit, predicted: Sequence[Sequence[str]], labels: Sequence[str]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the scores of predicted tags, and a table of them by tag with the most frequent confusions.
+
+    Args:
+        split: Tokens and right tags.
+        predicted: A tag for each token.
+        labels: The tags that the model knows; spans are counted where all of them are BIO tags.
+
+    Example:
+        >>> split = TaggedSplit([["He", "runs"]], [["PRON", "VERB"]])
+        >>> analyse(split, [["PRON", "NOUN"]], ["NOUN", "PRON", "VERB"])[0]
+        {'accuracy': 0.5, 'texts': 1, 'tokens': 2}
+    """
+    pairs = [pair for gold, found in zip(split.tags, predicted, strict=True) for pair in zip(gold, found, strict=True)]
+    right = sum(is_right(*pair) for pair in pairs)
+    scores: dict[str, float] = {"accuracy": right / len(pairs), "texts": len(split), "tokens": len(pairs)}
+    if all(label == "O" or label[:2] in ("B-", "I-") for label in labels):
+        scores |= span_scores(split.tags, predicted)
+    golds, finds = Counter(gold for gold, _ in pairs), Counter(found for _, found in pairs)
+    hits = Counter(gold for gold, found in pairs if is_right(gold, found))
+    tags = [
+        {
+            "label": tag,
+            "precision": hits[tag] / finds[tag] if finds[tag] else None,
+            "recall": hits[tag] / golds[tag] if golds[tag] else None,
+            "f1": 2 * hits[tag] / (finds[tag] + golds[tag]) if finds[tag] + golds[tag] else None,
+            "texts": golds[tag],
+        }
+        for tag in sorted({*golds, *finds})
+    ]
+    confusions = Counter(pair for pair in pairs if not is_right(*pair)).most_common(20)
+    frequent = [{"right": gold, "predicted": found, "tokens": n} for (gold, found), n in confusions]
+    return scores, {**scores, "tags": tags, "confusions": frequent}
+
+
+def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return precision, recall and F1 of spans, as conlleval counts them (Tjong Kim Sang & Buchholz 2000).
+
+    A span is right if its type, beginning and end are; I- after another type or O begins a span as B- does.
+
+    Example:
+        >>> span_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "O"]])
+        {'precision': 1.0, 'recall': 0.5, 'f1': 0.6666666666666666}
+    """
+    right = found = there = 0
+    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
+        ours, theirs = set(spans(predicted_tags)), set(spans(gold_tags))
+        right, found, there = right + len(ours & theirs), found + len(ours), there + len(theirs)
+    precision, recall = right / max(found, 1), right / max(there, 1)
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def spans(tags: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield the type, first token and the token behind the last of each span of BIO tags.
+
+    Example:
+        >>> list(spans(["B-NP", "I-NP", "B-NP", "O", "I-VP"]))
+        [('NP', 0, 2), ('NP', 2, 3), ('VP', 4, 5)]
+    """
+    start, kind = 0, ""
+    for i, tag in enumerate([*tags, "O"]):
+        prefix, _, name = tag.partition("-")
+        if kind and (prefix != "I" or name != kind):
+            yield kind, start, i
+            kind = ""
+        if not kind and prefix in ("B", "I"):
+            start, kind = i, name

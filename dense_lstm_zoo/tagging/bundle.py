@@ -1,0 +1,226 @@
+"""What a trained tagger does: tag raw sentences and token lists, score itself, become a SavedModel."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+
+    from dense_lstm_zoo.data.text import Tokenizer
+    from dense_lstm_zoo.data.token_ids import TokensToIds
+    from dense_lstm_zoo.tagging.corpus import TaggedSplit
+
+_CHUNK = 1024  # sentences held at a time by predict_stream
+_BATCH = 64
+
+
+@dataclass(frozen=True)
+class TaggedSentence:
+    """The tokens of a sentence, the tag of each and the probability of that tag."""
+
+    tokens: list[str]
+    tags: list[str]
+    probabilities: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class GateActivations:
+    """How far the gates of the skips are open: ``values`` (layers, 2 directions, tokens), means over a layer's units.
+
+    ``layers`` are the numbers of the layers that have gates, from 1; directions are forward and backward.
+    """
+
+    tokens: list[str]
+    layers: list[int]
+    values: np.ndarray
+
+
+@dataclass(eq=False, repr=False)
+class TaggingBundle(Bundle):
+    """A trained tagger."""
+
+    vocabulary: TaggingVocabulary
+
+    read_vocabulary: ClassVar[Callable[..., TaggingVocabulary]] = TaggingVocabulary.read
+    measure: ClassVar[str] = "accuracy"
+    higher_is_better: ClassVar[bool] = True
+
+    @functools.cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The layer that splits raw sentences into tokens."""
+        from dense_lstm_zoo.data.text import Tokenizer
+
+        return Tokenizer()
+
+    @functools.cached_property
+    def tokens_to_ids(self) -> TokensToIds:
+        """The layer that turns tokens into the model's ids."""
+        return self.vocabulary.tokens_to_ids()
+
+    @functools.cached_property
+    def _tag(self) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
+        """Ids to tags and their probabilities, (batch, time) each, as one graph for any shape."""
+        import tensorflow as tf
+
+        crf = getattr(self.model, "crf", None)
+        return tf.function(functools.partial(tag, self.network, crf), [self.tokens_to_ids.signature])
+
+    @property
+    def _weights(self) -> keras.Model:
+        import keras
+
+        crf = getattr(self.model, "crf", None)
+        outputs = self.network.outputs if crf is None else crf(self.network.outputs[0])
+        return keras.Model(self.network.inputs, outputs)
+
+    @property
+    def _variables(self) -> list[keras.Variable]:
+        crf = getattr(self.model, "crf", None)
+        return [*self.network.weights, *(crf.weights if crf is not None else ())]
+
+    def predict(self, sentences: Sequence[str | Sequence[str]]) -> list[TaggedSentence]:
+        """Tag sentences; empty ones and unknown words are fine.
+
+        Args:
+            sentences: Raw strings, which are split into tokens as in the Penn Treebank, or lists of tokens, which stay
+                as they are.
+
+        Raises:
+            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is neither
+                string nor list of strings, such as None; the message names its place.
+        """
+        return list(self.predict_stream(sentences))
+
+    def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
+        """Tag sentences as they come, in constant memory: one ``TaggedSentence`` each, in order."""
+        seen = 0
+        for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
+            tokens = self._tokens(chunk, seen)
+            seen += len(chunk)
+            for words, (tags, shares) in zip(tokens, self._tags(tokens), strict=True):
+                yield TaggedSentence(words, [self.labels[i] for i in tags], shares.tolist())
+
+    def _tokens(self, sentences: list[Any], seen: int = 0) -> list[list[str]]:
+        raw = [i for i, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
+        found: list[list[str]] = [[]] * len(sentences)
+        if raw:
+            from dense_lstm_zoo.data.text import to_bytes
+
+            split = self.tokenizer(to_bytes([sentences[i] for i in raw])).to_list()
+            for i, tokens in zip(raw, split, strict=True):
+                found[i] = [token.decode() for token in tokens]
+        for i in sorted(set(range(len(sentences))).difference(raw)):
+            sentence = sentences[i]
+            if not isinstance(sentence, Sequence) or not all(isinstance(token, str) for token in sentence):
+                message = checks.not_text("sentences", seen + i, sentence)
+                raise TypeError(message.replace("hold strings", "be strings or lists of strings"))
+            found[i] = list(sentence)
+        return found
+
+    def encode(self, sentences: list[list[str]]) -> list[dict[str, np.ndarray]]:
+        """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
+        import tensorflow as tf
+
+        from dense_lstm_zoo.data.text import to_bytes
+
+        lengths = [len(tokens) for tokens in sentences]
+        flat = to_bytes(token for tokens in sentences for token in tokens)
+        ragged = tf.RaggedTensor.from_row_lengths(tf.constant(flat, tf.string), tf.constant(lengths, tf.int64))
+        ends = np.cumsum(lengths)[:-1]
+        found = {name: np.split(ids.values.numpy(), ends) for name, ids in self.tokens_to_ids(ragged).items()}
+        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+
+    def _tags(self, sentences: list[list[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the index of each token's tag, and its probability."""
+        from dense_lstm_zoo.data.batching import pad, plan_batches
+
+        rows = self.encode(sentences)
+        found: list[Any] = [None] * len(sentences)
+        for indices in plan_batches([len(tokens) for tokens in sentences], _BATCH):
+            tags, shares = self._tag(pad([rows[i] for i in indices]))
+            for i, row_tags, row_shares in zip(indices, tags.numpy(), shares.numpy(), strict=True):
+                n = len(sentences[i])
+                found[i] = row_tags[:n], row_shares[:n]
+        return found
+
+    def gates(self, sentence: str | Sequence[str]) -> GateActivations:
+        """Look at the gates of a gated-skip tagger while it reads a sentence.
+
+        Args:
+            sentence: A raw string or a list of tokens, at least one.
+
+        Raises:
+            ValueError: A model without gated skips, or a sentence without tokens.
+        """
+        import keras
+
+        from dense_lstm_zoo.layers import SkipBiLSTM
+
+        encoder = self.network.get_layer("encoder")
+        if not isinstance(encoder, SkipBiLSTM):
+            raise ValueError(f"{self.config['model']} has no gated skips; gated_skip_tagger has.")
+        (tokens,) = self._tokens([sentence])
+        if not tokens:
+            raise ValueError("gates needs a sentence with at least one token.")
+        ids = {name: row[None] for name, row in self.encode([tokens])[0].items()}
+        read, lengths = keras.Model(self.network.inputs, encoder.input)(ids)
+        found = [gates.numpy()[0] for gates in encoder.gates(read, lengths)]
+        values = np.stack([layer.reshape(len(tokens), 2, -1).mean(axis=2).T for layer in found])
+        layers = [i for i, cells in enumerate(encoder.cells, start=1) if cells[0].num_gates == 5]
+        return GateActivations(tokens, layers, values)
+
+    def evaluate(self, split: TaggedSplit) -> dict[str, float]:
+        """Score tagged sentences.
+
+        Args:
+            split: Tokens and tags, such as ``load_corpus("ewt_upos").test``.
+
+        Returns:
+            ``accuracy`` by token, ``texts`` (sentences) and ``tokens``; for tags that mark spans (B-NP, I-NP, O) also
+            ``f1``, ``precision`` and ``recall`` of spans. A tag that the model does not know is always wrong.
+
+        Raises:
+            ValueError: No sentences.
+        """
+        return self.assess(split)[0]
+
+    def assess(self, split: TaggedSplit) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return what ``evaluate`` does, and where the model errs."""
+        from dense_lstm_zoo.tagging.analysis import analyse
+
+        if not len(split):
+            raise ValueError("evaluate needs at least one sentence; received none.")
+        predicted = [[self.labels[i] for i in tags] for tags, _ in self._tags(split.tokens)]
+        return analyse(split, predicted, self.labels)
+
+    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a SavedModel that tags raw sentences or tokens; see ``export.export_tagger``."""
+        from dense_lstm_zoo.export import export_tagger
+
+        return export_tagger(self, path, overwrite=overwrite)
+
+
+def tag(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the tags (batch, time), int32, and the probability of each, float32: graph code."""
+    import tensorflow as tf
+
+    logits = network(ids, training=False)
+    if crf is None:
+        shares = tf.nn.softmax(logits)
+        tags = tf.argmax(logits, axis=-1, output_type=tf.int32)
+    else:
+        lengths = tf.reduce_sum(tf.cast(ids["token_ids"] != 0, tf.int32), axis=1)
+        shares, tags = crf.marginals(logits, lengths), tf.maximum(crf(logits, lengths=lengths), 0)
+    return tags, tf.gather(shares, tags, axis=2, batch_dims=2)

@@ -1,0 +1,279 @@
+"""Taggers: token features, a deep recurrent encoder, a softmax or a CRF for every token (Wu et al. 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.registry import register
+
+if TYPE_CHECKING:
+    import keras
+
+
+def tagger(
+    encoder: Callable[..., Any],
+    *,
+    vocab_size: int,
+    num_tags: int,
+    num_chars: int,
+    embedding_dim: int = 200,
+    embedding_matrix: Any = None,
+    num_frozen_words: int = 0,
+    trainable_embeddings: bool = True,
+    window: int = 3,
+    window_dropout: float = 0.25,
+    char_dim: int = 5,
+    char_filters: int = 0,
+    case: str | None = "binary",
+    case_dim: int = 5,
+    dropout: float = 0.5,
+    crf: bool = False,
+    optimizer: str = "sgd",
+    learning_rate: float = 0.02,
+    clip_norm: float | None = None,
+    kernel: str = "auto",
+    dtype: str | None = None,
+) -> keras.Model:
+    """Assemble and compile a tagger: a dictionary of ids to logits of every token's tag [B, T, num_tags].
+
+    x_t = [gated words of a window around t; characters at either end of word t; its capitals]; H = encoder(x);
+    logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and with
+    ``char_filters``, which adds what a convolution makes of all characters, ``char_ids`` [B, T, 24]; 0 is padding;
+    tags of -1 are padding, of -2 unknown. The loss is the mean over the tokens of a sentence, then over sentences.
+    SGD follows the sum of the sentences' gradients, so that a batch moves the weights as far as its sentences would one
+    by one (Wu et al. 2016, section 6.1.2); Adam, whose steps have the same length either way, follows their mean.
+
+    Args:
+        encoder: Makes the encoder, called with the options that every encoder has.
+        vocab_size: Number of word ids, padding and unknown included.
+        num_tags: Number of tags.
+        num_chars: Number of character ids, padding and unknown included.
+        embedding_dim: Length of a word vector.
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
+        num_frozen_words: How many of the last ids are never trained.
+        trainable_embeddings: Whether word vectors are trained.
+        window: Words in the context window, odd; 1 is the word alone, without a gate.
+        window_dropout: Rate of whole words of a window.
+        char_dim: Length of the vector of a character at either end of a word; 0 leaves them out.
+        char_filters: Features that a convolution makes of a word's characters; 0 is no convolution.
+        case: ``binary``, ``four_way`` or None for no capitals.
+        case_dim: Length of a capitalisation's vector.
+        dropout: Rate on what the first and the last layer pass up.
+        crf: A conditional random field in place of the softmax.
+        optimizer: ``sgd``, the paper's, or ``adam``.
+        learning_rate: The optimiser's; SGD's is that of a single sentence.
+        clip_norm: Largest norm of all gradients together, summed for SGD; None is no limit.
+        kernel: Which loop over time runs; see ``layers.SkipBiLSTM``.
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
+
+    Raises:
+        ValueError: A value out of range.
+    """
+    from dense_lstm_zoo.data.token_ids import AFFIX, CASES, MAX_CHARS
+
+    checks.integer("vocab_size", vocab_size, minimum=2)
+    checks.integer("num_tags", num_tags, minimum=2)
+    checks.integer("num_chars", num_chars, minimum=2)
+    checks.integer("embedding_dim", embedding_dim)
+    checks.integer("char_dim", char_dim, minimum=0)
+    checks.integer("char_filters", char_filters, minimum=0)
+    checks.integer("case_dim", case_dim)
+    if case is not None:
+        checks.one_of("case", case, CASES)
+    checks.one_of("optimizer", optimizer, ("sgd", "adam"))
+    checks.positive("learning_rate", learning_rate)
+    if clip_norm is not None:
+        checks.positive("clip_norm", clip_norm)
+
+    import keras
+
+    from dense_lstm_zoo import layers
+    from dense_lstm_zoo.adam import FusedAdam
+    from dense_lstm_zoo.layers.initializers import scaled_normal
+    from dense_lstm_zoo.tagging.assembly import CRFTagger, SentenceLoss, TokenAccuracy
+
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "case_ids")}
+    inputs["affix_ids"] = keras.Input((None, 2 * AFFIX), dtype="int32", name="affix_ids")
+    lengths = layers.SequenceLengths(name="lengths")(inputs["token_ids"])
+    embedding = layers.WordEmbedding(
+        vocab_size,
+        embedding_dim,
+        num_frozen_words=num_frozen_words,
+        trainable=trainable_embeddings,
+        dtype=dtype,
+        name="embedding",
+    )
+    if embedding_matrix is not None:
+        embedding.set_matrix(embedding_matrix)
+    around = layers.GatedContextWindow(window, gated=window > 1, dropout=window_dropout, dtype=dtype, name="window")
+    features = [around(embedding(inputs["token_ids"]), lengths=lengths)]
+    if char_dim:
+        affixes = layers.AffixEmbedding(num_chars, char_dim, dtype=dtype, name="affixes")
+        features.append(affixes(inputs["affix_ids"]))
+    if char_filters:
+        inputs["char_ids"] = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
+        characters = layers.CharacterCNN(num_chars, filters=char_filters, dtype=dtype, name="characters")
+        features.append(characters(inputs["char_ids"]))
+    if case is not None:
+        capitals = keras.layers.Embedding(CASES[case] + 1, case_dim, dtype=dtype, name="case")
+        features.append(capitals(inputs["case_ids"]))
+    read = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
+    states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(read, lengths=lengths)
+    # In float32 under every policy: summed in bfloat16, its bias' gradient would lose the small probabilities.
+    softmax = keras.layers.Dense(num_tags, kernel_initializer=scaled_normal(), dtype="float32", name="logits")
+    logits = softmax(states)
+    model = keras.Model(inputs, logits)
+    if crf:
+        model = CRFTagger(model, layers.CRF(num_tags, name="crf"))
+    step = keras.optimizers.SGD if optimizer == "sgd" else FusedAdam
+    loss = SentenceLoss(sum_gradients=optimizer == "sgd")
+    return compile_model(model, step(learning_rate, global_clipnorm=clip_norm), loss, TokenAccuracy())
+
+
+def _input_width(
+    *, embedding_dim: int, window: int, char_dim: int, char_filters: int, case: str | None, case_dim: int, **_: Any
+) -> int:
+    affixes = 10 * char_dim  # five at either end of a word
+    return window * embedding_dim + affixes + char_filters + (case_dim if case is not None else 0)
+
+
+def _skip_count(
+    *,
+    num_layers: int,
+    units: int,
+    biases: bool,
+    skip: str = "none",
+    gate_inputs: str = "below",
+    skip_distance: int = 2,
+    project_input: bool = False,
+    interleave: bool = False,
+    **options: Any,
+) -> int:
+    width, total = _input_width(**options), 0
+    for layer in range(1, num_layers + 1):
+        below = layer - skip_distance
+        skips = skip != "none" and (below > 0 or (below == 0 and project_input))
+        total += 2 * 4 * units * (width + units + biases)
+        if skips and skip.startswith("gated_"):
+            total += 2 * units * ((units if gate_inputs == "skip" else width) + units + biases)
+        if skips and below == 0:
+            total += 2 * units * _input_width(**options)
+        width = units * (2 if interleave else 1)
+    return total
+
+
+def _highway_count(*, num_layers: int, units: int, biases: bool, **options: Any) -> int:
+    total = 8 * units * (_input_width(**options) + units + biases)
+    # The gate d reads no h but has two peepholes.
+    return total + (num_layers - 1) * 2 * units * (5 * units + 4 * units + 5 * biases + 2)
+
+
+def _highway_network_count(*, units: int, depth: int, couple_gates: bool, biases: bool, **options: Any) -> int:
+    blocks = 2 if couple_gates else 3
+    inputs = (blocks + 1) * units * _input_width(**options)
+    return 2 * (inputs + depth * blocks * units * (units + biases) + units * (units + biases))
+
+
+def _register(equations: str, count: Callable[..., int]) -> Callable[..., Any]:
+    paper = f"Wu et al. 2016, {equations}, arXiv:1610.03167"
+    return register(task="tagging", paper=paper, options=(tagger,), encoder_parameters=count)
+
+
+@_register("Eq 9", _skip_count)
+def bilstm_tagger(
+    *, num_layers: int = 1, units: int = 512, interleave: bool = False, forget_bias: float = 0.0, **options: Any
+) -> keras.Model:
+    """Deep Bi-LSTM without skips: exactly ``gated_skip_tagger`` with ``skip="none"``.
+
+    Args:
+        num_layers: Depth.
+        units: Width of a layer, one direction.
+        interleave: Let every layer read both directions of the one below.
+        forget_bias: What the forget gates' biases start at.
+        **options: See ``tagger``.
+    """
+    return gated_skip_tagger(
+        num_layers=num_layers, units=units, skip="none", interleave=interleave, forget_bias=forget_bias, **options
+    )
+
+
+@_register("Eqs 9-16", _skip_count)
+def gated_skip_tagger(
+    *,
+    num_layers: int = 7,
+    units: int = 512,
+    skip: str = "gated_outputs",
+    gate_inputs: str = "below",
+    skip_distance: int = 2,
+    project_input: bool = False,
+    interleave: bool = False,
+    forget_bias: float = 0.0,
+    gate_bias: float = 0.0,
+    **options: Any,
+) -> keras.Model:
+    """Deep Bi-LSTM with skip connections inside its cells, from layer 3 on.
+
+    Args:
+        num_layers: Depth.
+        units: Width of a layer, one direction.
+        skip: How the output of the layer two below enters; see ``layers.GatedSkipLSTMCell``.
+        gate_inputs: What the skip's gate reads, ``below`` or ``skip``.
+        skip_distance: From how many layers below a skip comes.
+        project_input: Let layers with too few below them skip in the input, projected.
+        interleave: Let every layer read both directions of the one below.
+        forget_bias: What the forget gates' biases start at.
+        gate_bias: What the biases of the skips' gates start at.
+        **options: See ``tagger``.
+    """
+    stack: dict[str, Any] = {
+        **{"num_layers": num_layers, "units": units, "skip": skip, "gate_inputs": gate_inputs},
+        **{"skip_distance": skip_distance, "project_input": project_input, "interleave": interleave},
+        **{"forget_bias": forget_bias, "gate_bias": gate_bias},
+    }
+
+    def encoder(**common: Any) -> keras.layers.Layer:
+        from dense_lstm_zoo import layers
+
+        return layers.SkipBiLSTM(**stack, **common)
+
+    return tagger(encoder, **options)
+
+
+@_register("Table 2 (Zhang et al. 2016)", _highway_count)
+def highway_tagger(*, num_layers: int = 7, units: int = 512, **options: Any) -> keras.Model:
+    """Deep highway Bi-LSTM: gated connections between the inner states of neighbouring layers.
+
+    Args:
+        num_layers: Depth.
+        units: Width of a layer, one direction.
+        **options: See ``tagger``.
+    """
+
+    def encoder(**common: Any) -> keras.layers.Layer:
+        from dense_lstm_zoo import layers
+
+        return layers.HighwayBiLSTM(num_layers, units, **common)
+
+    return tagger(encoder, **options)
+
+
+@_register("Table 2 (Zilly et al. 2016)", _highway_network_count)
+def rhn_tagger(*, units: int = 512, depth: int = 3, couple_gates: bool = False, **options: Any) -> keras.Model:
+    """Bidirectional recurrent highway network with output gates.
+
+    Args:
+        units: Width of one direction.
+        depth: Micro-layers a step.
+        couple_gates: Whether the carry gate is 1 minus the transform gate.
+        **options: See ``tagger``.
+    """
+
+    def encoder(**common: Any) -> keras.layers.Layer:
+        from dense_lstm_zoo import layers
+
+        return layers.BiRecurrentHighway(units, depth, couple_gates=couple_gates, **common)
+
+    return tagger(encoder, **options)

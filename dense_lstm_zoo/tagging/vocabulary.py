@@ -1,0 +1,141 @@
+"""The words and characters that a tagger knows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification.vocabulary import Coverage, alphabet
+from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
+from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
+
+
+@dataclass(frozen=True)
+class TaggingVocabulary:
+    """Words (folded, digits as 9) and characters of a tagger, in the order of their ids; both begin at id 2.
+
+    Args:
+        words: First those of the training sentences, then frozen ones that only the vectors know.
+        chars: The characters, in one string.
+        num_frozen_words: How many of the last words are frozen.
+        case: Kinds of capitalisation; see ``TokensToIds``.
+        whole_words: Whether the model reads the characters of whole words beside their first and last ones.
+    """
+
+    words: tuple[str, ...]
+    chars: str
+    num_frozen_words: int = 0
+    case: str | None = "binary"
+    whole_words: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of word ids, padding and unknown included."""
+        return len(self.words) + 2
+
+    @property
+    def num_chars(self) -> int:
+        """Number of character ids, padding and unknown included."""
+        return len(self.chars) + 2
+
+    def tokens_to_ids(self) -> TokensToIds:
+        """Return the layer that turns tokens into ids."""
+        return TokensToIds(self.words, list(self.chars), case=self.case or "binary", whole_words=self.whole_words)
+
+    def write(self, path: Path) -> None:
+        """Write one word a line; characters and the rest belong to the config."""
+        path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def read(cls, path: Path, **config: Any) -> TaggingVocabulary:
+        """Read what ``write`` wrote; ``config`` is all but the words."""
+        text = path.read_bytes().decode()  # a carriage return within a token stays one
+        return cls(tuple(text.split("\n")[:-1]), **config)
+
+
+@dataclass(frozen=True)
+class BuiltTaggingVocabulary:
+    """A vocabulary with its initial word vectors (size, dim), their coverage and the reader's report."""
+
+    vocabulary: TaggingVocabulary
+    matrix: np.ndarray | None = None
+    coverage: Coverage | None = None
+    report: VectorReport | None = None
+
+
+def build_tagging_vocabulary(
+    sentences: Iterable[Sequence[str]],
+    *,
+    vectors: str | Path | None = None,
+    vector_words: int = 50_000,
+    case: str | None = "binary",
+    seed: int = 1,
+) -> BuiltTaggingVocabulary:
+    """Make the vocabulary of training sentences and, with a vector file, of its most frequent words.
+
+    A word is known if it occurs twice in training or has a vector: what is left, and tokens with a line feed in them,
+    stand for all unknown words, whose vector is trained by them. Known words without a vector begin with a random one.
+
+    Args:
+        sentences: The tokens of the training sentences, nothing else.
+        vectors: A file that ``read_vectors`` takes.
+        vector_words: How many of the file's first words to know beside the training words.
+        case: Kinds of capitalisation.
+        seed: Seed of the random vectors.
+
+    Raises:
+        ValueError: No sentences, vectors that cover no training word.
+        FileNotFoundError: No such vector file.
+
+    Example:
+        >>> found = build_tagging_vocabulary([["The", "cat", "saw", "the", "cat", "2048"]])
+        >>> found.vocabulary.words, found.vocabulary.chars
+        (('the', 'cat'), 'atceh0248Tsw')
+    """
+    # Half a surrogate pair is read as "?", as in every text.
+    tokens = Counter(token.encode("utf-8", "replace").decode() for sentence in sentences for token in sentence)
+    if not tokens:
+        raise ValueError("A tagger needs training sentences; received none.")
+    counts, characters = Counter[str](), alphabet(tokens)
+    for token, count in tokens.items():
+        if "\n" not in token:
+            counts[fold(token)] += count
+    ranked = [word for word, _ in counts.most_common()]
+    if vectors is None:
+        known = tuple(word for word in ranked if counts[word] > 1)
+        return BuiltTaggingVocabulary(TaggingVocabulary(known, characters, case=case))
+    read = read_vectors(vectors, wanted=counts.keys(), most_frequent=checks.integer("vector_words", vector_words, 0))
+    row = read.index()
+    covered = [word for word in ranked if word in row]
+    if not covered:
+        raise ValueError(f"{vectors} has a vector for none of the {len(counts):,} words of the training sentences.")
+    trained = [word for word in ranked if word in row or counts[word] > 1]
+    frozen = [word for word in read.words if word not in counts and not any(map(str.isspace, word))]
+    words = (*trained, *frozen)
+    spread = read.matrix.std()
+    matrix = np.random.default_rng(seed).normal(0, spread, (len(words) + 2, read.matrix.shape[1])).astype(np.float32)
+    matrix[PADDING] = 0
+    matrix[UNKNOWN] = read.matrix.mean(axis=0)
+    for i, word in enumerate(words, start=2):
+        if word in row:
+            matrix[i] = read.matrix[row[word]]
+    coverage = Coverage(len(counts), len(covered), counts.total(), sum(counts[word] for word in covered))
+    vocabulary = TaggingVocabulary(words, characters, len(frozen), case)
+    return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report)
+
+
+def fold(token: str) -> str:
+    """Return a token as words are looked up: in lower case, digits as 9.
+
+    Example:
+        >>> fold("In-1984")
+        'in-9999'
+    """
+    return re.sub(r"[0-9]", "9", token.casefold())
