@@ -12,7 +12,7 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import PLAIN_ERRORS
-from dense_lstm_zoo.data.corpora import find_file
+from dense_lstm_zoo.data.sources import find_file
 
 
 @contextlib.contextmanager

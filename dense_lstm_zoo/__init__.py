@@ -5,6 +5,7 @@ file that holds this package's layers with ``keras.saving.load_model``, import `
 registers the classes.
 """
 
+from dense_lstm_zoo import moved
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
@@ -14,6 +15,8 @@ from dense_lstm_zoo.search import Range
 from dense_lstm_zoo.search.sweep import TuneResult, tune
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
+
+moved.install()
 
 __version__ = "0.1.0"
 __all__ = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-import importlib
 import json
 import math
 import warnings
@@ -15,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import bundle_checks, files, registry
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle_checks import BundleError, named
+from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
     import keras
@@ -32,11 +33,6 @@ FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.
 # What metrics tell whatever the weights are.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
 _CHANGED = "the weights are not those that the training ended with"
-_TASKS = {
-    "classification": ("dense_lstm_zoo.classification.bundle", "ClassificationBundle"),
-    "language_model": ("dense_lstm_zoo.language.bundle", "LanguageModelBundle"),
-    "tagging": ("dense_lstm_zoo.tagging.bundle", "TaggingBundle"),
-}
 
 
 @dataclass(eq=False)
@@ -66,13 +62,17 @@ class Bundle(abc.ABC):
     dev_curve: pd.DataFrame | None = None
     scored_weights: str | None = None
 
-    measure: ClassVar[str]  # what an epoch is judged by
-    higher_is_better: ClassVar[bool]
+    task: ClassVar[Task]
     read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
 
     def __post_init__(self) -> None:
         if self.metrics and self.scored_weights is None:
             self.scored_weights = self.fingerprint()
+
+    @property
+    def measure(self) -> str:
+        """What it is judged by: ``accuracy`` or ``perplexity``."""
+        return self.task.measure
 
     @property
     def network(self) -> keras.Model:
@@ -116,13 +116,11 @@ class Bundle(abc.ABC):
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
         """
-        from dense_lstm_zoo.training import report
-
         path = Path(path)
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with files.new_folder(path, overwrite) as folder:
             shown._write(folder)
-        report.write(shown, path)
+        self.task.module("report").write(shown, path)
         if shown is not self:
             warnings.warn(
                 f"{path} is saved without scores: its weights have changed since they were scored. "
@@ -177,13 +175,29 @@ class Bundle(abc.ABC):
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of a split, and what its report tells."""
 
-    @abc.abstractmethod
     def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write a SavedModel that takes raw strings and needs no Python."""
+        """Write a SavedModel that takes raw strings and needs no Python, whole or not at all; return its path.
+
+        Its signatures are told by the ``export`` of the task's folder.
+
+        Args:
+            path: The folder to write; TF Serving wants it to be a version number, such as ``exports/trec/1``.
+            overwrite: Whether to replace what is there.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False.
+        """
+        found: Path = self.task.module("export").export(self, path, overwrite=overwrite)
+        return found
+
+    def summary(self) -> str:
+        """Return its scores, parameters and seconds of training in a few lines."""
+        told: str = self.task.module("report").summary(self)
+        return told
 
     def __repr__(self) -> str:
         """Return the model, what it was trained on and its scores."""
-        scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith((self.measure, "loss")))
+        scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith((self.task.measure, "loss")))
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
 
@@ -277,8 +291,7 @@ def load(path: str | Path) -> Bundle:
 
     made_with = f" It was made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')}."
     with named(path / "config.json", "holds what this version does not know", made_with):
-        module, cls = _TASKS[config["task"]]
-        bundle_class = getattr(importlib.import_module(module), cls)
+        bundle_class: Any = tasks.find(config["task"]).bundle_class
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
         kernel = kernels.check_saved(config["arguments"]["kernel"])

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import h5py
 
-    from dense_lstm_zoo.bundle import Bundle
 
 Shape = tuple[int, ...]
 
@@ -217,7 +216,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
         raise BundleError(f"{path}: its {len(chars)} characters do not fit the model's {arguments.get('num_chars')}.")
 
 
-def check_words(folder: Path, bundle: Bundle) -> None:
+def check_words(folder: Path, bundle: Any) -> None:
     """Raise ``BundleError`` where words or labels are not as many as the model's weights are for."""
     arguments, words, file = bundle.config["arguments"], bundle.vocabulary.words, folder / "vocabulary.txt"
     size = len(words) + (0 if bundle.config["task"] == "language_model" else 2)

@@ -11,177 +11,13 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.classification.explain import explainer
-from dense_lstm_zoo.classification.text_ids import pad_features
-from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.scoring import log_probabilities
-from dense_lstm_zoo.tagging.bundle import tag
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
-    from dense_lstm_zoo.classification.bundle import ClassificationBundle
-    from dense_lstm_zoo.language.bundle import LanguageModelBundle
-    from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
-    from dense_lstm_zoo.tagging.bundle import TaggingBundle
 
 Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by name: function, specs of its inputs
 # Ops of the exported graphs that tensorflow_text brings; everything else is TensorFlow's own.
 TEXT_OPS = ("CaseFoldUTF8", "NormalizeUTF8")
-
-
-@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
-def export_classifier(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a classifier as a SavedModel, whole or not at all; return its path.
-
-    Signatures, for any batch size, also 0:
-        - ``serving_default``: ``text`` (batch,) strings.
-        - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0; for models that read characters also
-          ``char_ids`` (batch, time, 24).
-        - ``explain``: ``text`` (batch,) strings.
-
-    The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
-    classes), the names that the columns of ``probabilities`` have. ``explain`` returns what
-    ``ClassificationBundle.explain`` tells: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts one
-    after the other, and ``row_lengths`` (batch,), how many tokens each text has.
-
-    The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
-    ``assets.extra/non_core_ops.txt``.
-
-    Args:
-        bundle: A trained classifier.
-        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/trec/1``.
-        overwrite: Whether to replace what is there.
-
-    Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
-    """
-    path = files.check_new_folder(path, overwrite)
-    model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
-    names = tf.constant(bundle.labels)
-
-    @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once, for two signatures
-    def classify(ids: Any) -> dict[str, Any]:
-        probabilities = tf.nn.softmax(tf.cast(model(ids, training=False), tf.float32))
-        best = tf.argmax(probabilities, axis=1)
-        return {
-            "label": tf.gather(names, best),
-            "probabilities": probabilities,
-            "labels": tf.tile(names[None, :], [tf.shape(probabilities)[0], 1]),
-        }
-
-    look_inside = explainer(model)
-
-    def explain(text: Any) -> dict[str, Any]:
-        tokens, ids = text_to_ids.read(text)
-        found = look_inside(pad_features(ids))
-        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(found["saliency"])[1])
-        by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
-        return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
-
-    text = tf.TensorSpec((None,), tf.string, name="text")
-    endpoints: Endpoints = {
-        "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
-        "token_ids": (classify, [text_to_ids.signature]),
-        "explain": (explain, [text]),
-    }
-    return _write(path, overwrite, text_to_ids, endpoints)
-
-
-@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
-def export_language_model(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a language model as a SavedModel, whole or not at all; return its path.
-
-    Signatures, for any batch size and length:
-        - ``score``, which is also ``serving_default``: ``text`` (batch,) strings to ``log_probability``,
-          ``perplexity`` and ``tokens`` (batch,), as ``LanguageModelBundle.score`` gives them.
-        - ``step``, for streaming: ``token_ids`` (batch, time) int32 and the state of each layer, ``state_1_h``,
-          ``state_1_c``, ... (batch, units), zeros at the start, to ``log_probabilities`` (batch, time, words) of the
-          next word and the states under the same names.
-
-    A word's id is its line, counted from 0, in ``assets.extra/vocabulary.txt``; a text begins with ``<eos>``. As for a
-    classifier, tensorflow_text's ops are listed beside it where they are used.
-
-    Args:
-        bundle: A trained language model.
-        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/ptb/1``.
-        overwrite: Whether to replace what is there.
-
-    Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
-    """
-    path = files.check_new_folder(path, overwrite)
-    core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
-    text = tf.TensorSpec((None,), tf.string, name="text")
-
-    @tf.function(input_signature=[text], autograph=False)  # traced once, for two names
-    def score(text: Any) -> dict[str, Any]:
-        ids = sentence_to_ids(text)
-        tokens = tf.cast(ids.row_lengths() - 1, tf.int32)
-        total = tf.reduce_sum(log_probabilities(core, ids.to_tensor(shape=(None, None)), tokens), axis=1)
-        perplexity = tf.exp(-total / tf.cast(tokens, tf.float32))
-        return {"log_probability": total, "perplexity": perplexity, "tokens": tokens}
-
-    def step(token_ids: Any, *states: Any) -> dict[str, Any]:
-        logits, *states = core([token_ids, *states], training=False)
-        named = dict(zip(names, states, strict=True))
-        return {"log_probabilities": tf.nn.log_softmax(logits), **named}
-
-    names = [state.name for state in core.inputs[1:]]
-    states = [tf.TensorSpec(state.shape, tf.float32, name=state.name) for state in core.inputs[1:]]
-    endpoints: Endpoints = {
-        "serving_default": (score, [text]),
-        "score": (score, [text]),
-        "step": (step, [tf.TensorSpec((None, None), tf.int32, name="token_ids"), *states]),
-    }
-    return _write(path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)
-
-
-@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
-def export_tagger(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a tagger as a SavedModel, whole or not at all; return its path.
-
-    Signatures, for any number of sentences, also 0:
-        - ``serving_default``: ``text`` (batch,) strings, split into tokens as in the Penn Treebank, to ``tokens``,
-          ``tags`` and ``probabilities`` of all sentences one after the other, and ``row_lengths`` (batch,), how many
-          tokens each sentence has.
-        - ``tokens``: ``tokens`` of all sentences one after the other and ``row_lengths`` to the same.
-
-    Args:
-        bundle: A trained tagger.
-        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/tagger/1``.
-        overwrite: Whether to replace what is there.
-
-    Raises:
-        FileExistsError: Something is there and ``overwrite`` is False.
-    """
-    path = files.check_new_folder(path, overwrite)
-    model, tokenizer, tokens_to_ids = portable_copy(bundle), bundle.tokenizer, bundle.tokens_to_ids
-    network, crf, names = registry.network(model), getattr(model, "crf", None), tf.constant(bundle.labels)
-
-    text, tokens = (tf.TensorSpec((None,), tf.string, name=name) for name in ("text", "tokens"))
-    lists = [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]
-
-    @tf.function(input_signature=lists, autograph=False)  # traced once, for two signatures
-    def tag_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
-        sentences = tf.RaggedTensor.from_row_lengths(tokens, row_lengths)
-        tags, shares = tag(network, crf, tokens_to_ids.padded(sentences))
-        real = tf.sequence_mask(row_lengths, tf.shape(tags)[1])
-        return {
-            "tokens": tokens,
-            "tags": tf.gather(names, tf.boolean_mask(tags, real)),
-            "probabilities": tf.boolean_mask(shares, real),
-            "row_lengths": row_lengths,
-        }
-
-    def tag_texts(text: Any) -> dict[str, Any]:
-        tokens = tokenizer(text)
-        return tag_lists(tokens.flat_values, tokens.row_lengths())
-
-    endpoints: Endpoints = {
-        "serving_default": (tag_texts, [text]),
-        "tokens": (tag_lists, lists),
-    }
-    return _write(path, overwrite, tokens_to_ids, endpoints)
 
 
 class _Served(tf.Module):
@@ -196,13 +32,22 @@ class _Served(tf.Module):
     non_trainable_variables: Any = ()
 
 
-def _write(
+def write(
     path: Path,
     overwrite: bool,
     text_layer: keras.Layer,
     endpoints: Endpoints,
-    vocabulary: LanguageVocabulary | None = None,
+    vocabulary: Any = None,
 ) -> Path:
+    """Write a SavedModel, whole or not at all; return its path.
+
+    Args:
+        path: The folder to write.
+        overwrite: Whether to replace what is there.
+        text_layer: The layer that reads strings, whose tables are written with it.
+        endpoints: The signatures.
+        vocabulary: What is written to ``assets.extra/vocabulary.txt``, if anything.
+    """
     served = _Served()
     signatures = {name: _traced_once(function, inputs) for name, (function, inputs) in endpoints.items()}
     for name, function in signatures.items():

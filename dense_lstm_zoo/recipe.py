@@ -50,13 +50,7 @@ class Recipe:
     def arguments_for(self, model: str) -> dict[str, Any]:
         """Return the arguments the recipe sets for ``model``; ``ValueError`` where it has none for that model."""
         if model not in self.models:
-            from dense_lstm_zoo.recipes import list_recipes
-
-            near = list_recipes(model=model)
-            raise ValueError(
-                f"Recipe {self.name!r} is for {', '.join(self.models)}, not for {model!r}. "
-                f"Recipes for {model}: {', '.join(near) or 'none'}."
-            )
+            raise ValueError(f"Recipe {self.name!r} is for {', '.join(self.models)}, not for {model!r}.")
         return dict(self.models[model])
 
 

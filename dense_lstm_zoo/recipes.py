@@ -1,18 +1,20 @@
-"""Recipes by name; the rows of the papers' tables are in a file a task."""
+"""Recipes by name; the rows of the papers' tables are in each task's ``recipes.py``."""
 
 from __future__ import annotations
 
-from dense_lstm_zoo import checks
-from dense_lstm_zoo.classification import recipes as classification_recipes
-from dense_lstm_zoo.language import recipes as language_recipes
-from dense_lstm_zoo.recipe import Recipe
-from dense_lstm_zoo.tagging import recipes as tagging_recipes
+import functools
+from collections.abc import Mapping
+from typing import Any
 
-RECIPES: dict[str, Recipe] = {
-    recipe.name: recipe
-    for recipes in (classification_recipes, language_recipes, tagging_recipes)
-    for recipe in recipes.RECIPES
-}
+from dense_lstm_zoo import checks
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.recipe import Recipe
+
+
+@functools.cache
+def recipes() -> Mapping[str, Recipe]:
+    """Return all recipes by name."""
+    return {recipe.name: recipe for task in tasks.every() for recipe in task.recipes}
 
 
 def list_recipes(*, model: str | None = None) -> list[str]:
@@ -22,7 +24,7 @@ def list_recipes(*, model: str | None = None) -> list[str]:
         >>> list_recipes(model="bilstm")
         ['ding2018', 'fixed_vectors']
     """
-    return [name for name, recipe in RECIPES.items() if model is None or model in recipe.models]
+    return [name for name, recipe in recipes().items() if model is None or model in recipe.models]
 
 
 def get_recipe(name: str, *, model: str | None = None) -> Recipe:
@@ -32,6 +34,21 @@ def get_recipe(name: str, *, model: str | None = None) -> Recipe:
         >>> get_recipe("ding2018").expected["trec"]
         95.6
     """
-    if name not in RECIPES:
+    if name not in recipes():
         raise checks.unknown_name("recipe", name, list_recipes(model=model))
-    return RECIPES[name]
+    return recipes()[name]
+
+
+def recipe_arguments(name: str, model: str) -> dict[str, Any]:
+    """Return the arguments that a recipe sets for a model.
+
+    Raises:
+        ValueError: An unknown recipe, or one of other models, with those that the model has.
+    """
+    recipe = get_recipe(name, model=model)
+    if model not in recipe.models:
+        near = ", ".join(list_recipes(model=model)) or "none"
+        raise ValueError(
+            f"Recipe {name!r} is for {', '.join(recipe.models)}, not for {model!r}. Recipes for {model}: {near}."
+        )
+    return recipe.arguments_for(model)

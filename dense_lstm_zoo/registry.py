@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo import task as tasks
 
 if TYPE_CHECKING:
     import keras
@@ -21,13 +21,6 @@ FROM_DATA = ("vocab_size", "num_classes", "num_tags", "num_chars", "embedding_ma
 # Layers that are no part of the encoder: what comes before it, and what is made of its states.
 _NOT_ENCODER = ("embedding", "static_embedding", "characters", "window", "affixes", "case", "softmax", "logits")
 _entries: dict[str, ModelEntry] = {}
-
-# Where models are registered; imported when a name is first looked up.
-_FACTORIES = (
-    *("classification.models", "classification.interaction", "classification.convolution"),
-    "language.models",
-    "tagging.models",
-)
 
 
 @dataclass(frozen=True)
@@ -84,8 +77,8 @@ def register(
 
 @functools.cache
 def _load() -> None:
-    for module in _FACTORIES:
-        importlib.import_module(f"dense_lstm_zoo.{module}")
+    for task in tasks.every():
+        task.register_models()
 
 
 def entry(name: str) -> ModelEntry:
@@ -130,13 +123,13 @@ def resolve(
     Raises:
         ValueError: An unknown model, recipe or argument, or a required one that is missing.
     """
-    from dense_lstm_zoo.recipes import get_recipe
+    from dense_lstm_zoo.recipes import recipe_arguments
 
     known = entry(name).arguments
     for argument in arguments:
         if argument not in known:
             raise checks.unknown_name(f"argument of {name}:", argument, known)
-    resolved = {**known, **(get_recipe(recipe, model=name).arguments_for(name) if recipe else {}), **arguments}
+    resolved = {**known, **(recipe_arguments(recipe, name) if recipe else {}), **arguments}
     missing = [argument for argument, value in resolved.items() if value is REQUIRED]
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")

@@ -1,14 +1,8 @@
 import numpy as np
 import pytest
 
-from dense_lstm_zoo.data.batching import (
-    TrainingBatches,
-    evaluation_batches,
-    pad,
-    padded_length,
-    plan_batches,
-    predict_logits,
-)
+from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, predict_logits
+from dense_lstm_zoo.data.batching import pad, padded_length, plan_batches
 from dense_lstm_zoo.language.batches import TokenWindows
 from tests import model_harness as harness
 

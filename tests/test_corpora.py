@@ -11,10 +11,11 @@ import pytest
 
 from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data import corpora
 from dense_lstm_zoo.data import download as download_module
-from dense_lstm_zoo.data.corpora import fetch, find_file, list_corpora, load_corpus
+from dense_lstm_zoo.data import sources
+from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.download import DownloadError
+from dense_lstm_zoo.data.sources import find_file
 
 TRAIN_LINES = [
     "DESC:manner How did serfdom develop in and then leave Russia ?",
@@ -61,9 +62,9 @@ def home(tmp_path, monkeypatch):
                 url=f"http://127.0.0.1:{server.server_port}/{file.filename}",
                 sha256=hashlib.sha256((served / file.filename).read_bytes()).hexdigest(),
             )
-            for file in corpora.SOURCES["trec"].files
+            for file in readers.SOURCES["trec"].files
         )
-        monkeypatch.setitem(corpora.SOURCES, "trec", dataclasses.replace(corpora.SOURCES["trec"], files=files))
+        monkeypatch.setitem(readers.SOURCES, "trec", dataclasses.replace(readers.SOURCES["trec"], files=files))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield served
@@ -76,7 +77,7 @@ def test_importing_the_corpora_loads_no_heavy_library():
         "import sys, dense_lstm_zoo.data.corpora, dense_lstm_zoo.data.tables;"
         "print([name for name in ('tensorflow', 'keras', 'pandas', 'numpy') if name in sys.modules])"
     )
-    root = Path(corpora.__file__).parents[2]
+    root = Path(sources.__file__).parents[2]
     result = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 
@@ -134,7 +135,7 @@ def test_the_real_trec_in_its_original_bytes_has_the_published_checksum_and_read
 ):
     expected = load_corpus("trec")
     (tmp_path / "trec").mkdir()
-    for file in corpora.SOURCES["trec"].files:
+    for file in readers.SOURCES["trec"].files:
         original = find_file("trec", file.filename).read_text(encoding="utf-8").encode("latin-1")
         assert hashlib.sha256(original).hexdigest() == file.sha256
         (tmp_path / "trec" / file.filename).write_bytes(original)
@@ -216,8 +217,8 @@ def test_files_are_found_in_the_data_folder_before_the_cache(made_trec, tmp_path
     cached = tmp_path / "cache" / "dense_lstm_zoo" / "trec" / "TREC_10.label"
     cached.parent.mkdir(parents=True)
     cached.write_text("")
-    assert corpora.cache_folder() == tmp_path / "cache" / "dense_lstm_zoo"
-    assert find_file("trec_fine", "TREC_10.label") == made_trec / "TREC_10.label"
+    assert sources.cache_folder() == tmp_path / "cache" / "dense_lstm_zoo"
+    assert find_file("trec", "TREC_10.label") == made_trec / "TREC_10.label"
     monkeypatch.delenv("DENSE_LSTM_ZOO_DATA")
     assert find_file("trec", "TREC_10.label") == cached
     assert find_file("trec", "train_5500.label") is None
@@ -226,7 +227,7 @@ def test_files_are_found_in_the_data_folder_before_the_cache(made_trec, tmp_path
 def test_the_cache_is_in_the_home_folder_where_no_other_is_set(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert corpora.cache_folder() == tmp_path / ".cache" / "dense_lstm_zoo"
+    assert sources.cache_folder() == tmp_path / ".cache" / "dense_lstm_zoo"
 
 
 def test_a_data_folder_that_does_not_exist_is_an_error_not_a_download(tmp_path, monkeypatch):

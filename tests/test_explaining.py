@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import plots
+from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
 from tests.model_harness import bundle
 
@@ -79,7 +79,7 @@ def test_words_that_the_model_leaves_out_are_left_out_and_an_empty_text_has_one(
 def test_an_explanation_can_be_drawn(name, ending, magic, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / f"e.{ending}"
-    plots.explanation(bundle(name).explain(TEXT), path, "a title")
+    pictures.explanation(bundle(name).explain(TEXT), path, "a title")
     assert path.read_bytes().startswith(magic)
 
 

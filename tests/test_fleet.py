@@ -21,9 +21,8 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.search import access, chief, fleet
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search.oracles import UnknownTrialError
-from dense_lstm_zoo.search.plan import Sweep, plan
+from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
-from dense_lstm_zoo.search.sweep import make_oracle_of
 from dense_lstm_zoo.search.worker import TrialRunner
 from tests.sweep_harness import leave_result, make_quick
 

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense_lstm_zoo.language import corpus as language
+from dense_lstm_zoo.data import text_file
+from dense_lstm_zoo.data.text_file import TextFile, num_tokens
+from dense_lstm_zoo.language import corpora
 from dense_lstm_zoo.language import vocabulary as language_vocabulary
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
-from dense_lstm_zoo.language.corpus import LanguageCorpus, TextFile, num_tokens, read_ptb, read_text_files
+from dense_lstm_zoo.language.corpora import read_ptb, read_text_files
+from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 
 WORDS = LanguageVocabulary(("the", "<eos>", "cat", "<unk>", "sat"))
@@ -66,10 +69,10 @@ def test_a_file_that_is_not_the_published_penn_treebank_is_named_with_its_counts
     paths = ptb_paths(tmp_path)
     for path in paths:
         written(path, " a b <unk> \n b N \n")
-    monkeypatch.setattr(language, "_PTB_TYPES", 5)
-    monkeypatch.setattr(language, "_PTB_TOKENS", {"train": 7, "dev": 7, "test": 7})
+    monkeypatch.setattr(corpora, "_PTB_TYPES", 5)
+    monkeypatch.setattr(corpora, "_PTB_TOKENS", {"train": 7, "dev": 7, "test": 7})
     assert list(read_ptb("ptb", paths).test) == ["a b <unk>", "b N"]
-    monkeypatch.setattr(language, "_PTB_TYPES", 1_000)
+    monkeypatch.setattr(corpora, "_PTB_TYPES", 1_000)
     with pytest.raises(ValueError, match=r"train\.txt: found 5 different words with <eos>, expected 1,000"):
         read_ptb("ptb", paths)
     written(paths[1], "a b\n")
@@ -262,7 +265,7 @@ def test_a_large_file_is_encoded_in_little_more_memory_than_its_ids(tmp_path):
 
 def test_a_text_that_is_one_long_line_is_never_a_list_of_its_words():
     line = "the cat sat " * 100_000
-    assert len(line) > language._LONG_LINE
+    assert len(line) > text_file._LONG_LINE
     tracemalloc.start()
     ids = WORDS.encode([line])
     peak = tracemalloc.get_traced_memory()[1]

@@ -144,7 +144,7 @@ def test_classifiers_refuse_running_text_and_its_options(tmp_path):
         zoo.train("bilstm", small_corpus(), tmp_path / "run")
     with pytest.raises(ValueError, match="num_steps is no option for classification; received 35"):
         zoo.train("bilstm", "demo", tmp_path / "run", num_steps=35)
-    with pytest.raises(ValueError, match="demo is running text: folds=3 divide labelled texts only"):
+    with pytest.raises(ValueError, match="demo is no corpus of labelled texts: folds=3 divide labelled texts only"):
         zoo.run_protocol("dense_lstm_lm", small_corpus(), tmp_path / "run", folds=3)
 
 

@@ -7,13 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dense_lstm_zoo import plots
+from dense_lstm_zoo import plots, task
+from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.classification.explain import Explanation
+from dense_lstm_zoo.classification.report import markdown
+from dense_lstm_zoo.report import write_evaluation
 from dense_lstm_zoo.search import report
 from dense_lstm_zoo.search.plan import Sweep
+from dense_lstm_zoo.tagging import pictures as tagging_pictures
 from dense_lstm_zoo.tagging.bundle import GateActivations
-from dense_lstm_zoo.training.report import evaluation_report, write_evaluation
 
 pytest.importorskip("matplotlib")
 
@@ -42,7 +45,7 @@ def words(axes):
 
 def test_labels_are_drawn_as_they_are_written(drawn, tmp_path):
     probabilities = np.full((7, 7), 1 / 7)
-    plots.evaluation(analyse(list("abcdefg"), np.arange(7), probabilities, ODD), tmp_path / "a.png", "$title_")
+    pictures.evaluation(analyse(list("abcdefg"), np.arange(7), probabilities, ODD), tmp_path / "a.png", "$title_")
     assert words(drawn[0].axes[0]) == ["$x", r"$\frac{", "$a$", "_hidden", "日本", r"nul\x00", r"half \ud800"]
     assert drawn[0].get_suptitle() == "$title_"
 
@@ -56,7 +59,8 @@ def test_runs_with_odd_names_are_all_in_the_legend(drawn, tmp_path):
 
 def test_perplexities_have_numbers_at_their_axis_and_no_mathematics(drawn, tmp_path):
     history = pd.DataFrame({"epoch": [1, 2], "loss": 1.0, "val_loss": 1.0, "perplexity": [900.0, 90.0]})
-    plots.learning_curve(history.assign(val_perplexity=[800.0, 80.0]), tmp_path / "a.png", "title", "perplexity")
+    longer = history.assign(val_perplexity=[800.0, 80.0])
+    plots.learning_curve(longer, tmp_path / "a.png", "title", "perplexity", higher_is_better=False)
     labels = words(drawn[0].axes[1])
     assert "100" in labels
     assert not [label for label in labels if "$" in label]
@@ -68,7 +72,7 @@ def test_of_many_labels_those_that_are_confused_most_are_drawn(drawn, tmp_path):
     for wrong, count in ((7, 5), (33, 4), (20, 3)):
         probabilities[np.flatnonzero(gold == wrong)[:count]] = np.eye(40)[11]
     evaluation = analyse(["x"] * 200, gold, probabilities, [f"label {i}" for i in range(40)])
-    plots.evaluation(evaluation, tmp_path / "a.png", "title")
+    pictures.evaluation(evaluation, tmp_path / "a.png", "title")
     (axes, *_) = drawn[0].axes
     shown = words(axes)
     assert len(shown) == 30
@@ -88,16 +92,16 @@ def test_the_report_of_many_labels_names_their_confusions_from_cells_or_an_older
     older = {**found, "confusion": counts.tolist()}
     del older["confusion_cells"]
     for evaluation in (found, older):
-        text = evaluation_report(evaluation, "model")
+        text = markdown(evaluation, "model")
         assert "| 9 | l3 | l5 |\n| 2 | l1 | l0 |\n\n" in text
 
 
 def test_pictures_of_very_long_texts_show_their_beginning(drawn, tmp_path):
     tokens = [f"$word{i}" for i in range(20_000)]
     gates = GateActivations(tokens, [1, 2], np.zeros((2, 2, 20_000)))
-    plots.gates(gates, tmp_path / "gates.png", "title")
+    tagging_pictures.gates(gates, tmp_path / "gates.png", "title")
     found = Explanation("text", "$x", 0.5, tokens, np.ones(20_000), ["layer 1"], np.ones((20_000, 1)))
-    plots.explanation(found, tmp_path / "explained.png", "title")
+    pictures.explanation(found, tmp_path / "explained.png", "title")
     for figure in drawn:
         width, height = figure.get_size_inches() * 120
         assert width * height < 20_000_000
@@ -109,10 +113,10 @@ def test_a_report_on_its_own_is_written_though_its_picture_fails(tmp_path, monke
     def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr(plots, "evaluation", broken)
+    monkeypatch.setattr(pictures, "evaluation", broken)
     evaluation = {"split": "test", **analyse(["a"], np.array([0]), np.array([[0.9, 0.1]]), ["x", "y"])}
     with pytest.warns(UserWarning, match=r"without report\.png \(MemoryError"):
-        write_evaluation(evaluation, tmp_path, "model")
+        write_evaluation(task.find("classification"), evaluation, tmp_path, "model")
     assert [file.name for file in tmp_path.iterdir()] == ["report.md"]
 
 
@@ -137,6 +141,6 @@ def test_the_readers_own_matplotlib_does_not_matter(drawn, tmp_path):
 
     found = SimpleNamespace(tokens=["$a"], layers=[], saliency=np.ones(1), shares=None, label="$x")
     with matplotlib.rc_context({"text.usetex": True, "text.parse_math": True}):
-        plots.explanation(found, tmp_path / "a.png", "title")
+        pictures.explanation(found, tmp_path / "a.png", "title")
         assert matplotlib.rcParams["text.usetex"]
         assert matplotlib.rcParams["text.parse_math"]

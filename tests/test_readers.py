@@ -12,7 +12,6 @@ import pytest
 from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold
 from dense_lstm_zoo.classification.trees import parse_tree
-from dense_lstm_zoo.data import corpora
 from dense_lstm_zoo.data.corpora import fetch, load_corpus
 
 TREES = [
@@ -154,10 +153,10 @@ def archive(tmp_path, monkeypatch):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         url = f"http://127.0.0.1:{server.server_port}/trees.zip"
         sha256 = hashlib.sha256(content.encode()).hexdigest()
-        source = corpora.SOURCES["sst1"]
+        source = readers.SOURCES["sst1"]
         size = len(content.encode())
         files = tuple(dataclasses.replace(file, url=url, sha256=sha256, size=size) for file in source.files)
-        monkeypatch.setitem(corpora.SOURCES, "sst1", dataclasses.replace(source, files=files))
+        monkeypatch.setitem(readers.SOURCES, "sst1", dataclasses.replace(source, files=files))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
 

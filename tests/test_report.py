@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+from dense_lstm_zoo import task
 from dense_lstm_zoo.classification.analysis import analyse
-from dense_lstm_zoo.training.report import evaluation_report, write_evaluation
+from dense_lstm_zoo.classification.report import markdown
+from dense_lstm_zoo.report import write_evaluation
 
 
 def made(num_labels, texts=500, seed=0):
@@ -57,11 +59,11 @@ def test_labels_that_never_occur_have_no_scores():
 
 def test_the_report_shows_text_as_text_and_many_labels_as_their_confusions(tmp_path):
     evaluation = analyse(["<b>|``x``\n# y", "caf\ud800"], np.array([0, 0]), np.array([[0.1, 0.9]] * 2), ["a", "b"])
-    text = evaluation_report({"split": "test", **evaluation}, "model")
+    text = markdown({"split": "test", **evaluation}, "model")
     assert "| 0.900 | b | a | ```<b>\\|``x`` # y``` |" in text
     assert "| caf? |" in text
     assert "| a | 0 | 2 |" in text
-    many = evaluation_report({"split": "dev", **analyse(*made(30))}, "model")
+    many = markdown({"split": "dev", **analyse(*made(30))}, "model")
     assert "| texts | right | predicted |" in many
-    write_evaluation({"split": "dev", **analyse(*made(30))}, tmp_path, "model")
+    write_evaluation(task.find("classification"), {"split": "dev", **analyse(*made(30))}, tmp_path, "model")
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")

@@ -118,7 +118,7 @@ def test_a_loss_that_is_no_number_stops_with_batch_and_cause_and_keeps_the_best_
 
 
 def test_a_late_divergence_leaves_the_bundle_of_the_best_epoch(tmp_path, monkeypatch, capsys):
-    from dense_lstm_zoo.data.batching import TrainingBatches
+    from dense_lstm_zoo.classification.batches import TrainingBatches
 
     def poison(self, epoch, logs=None):
         self.epoch = epoch

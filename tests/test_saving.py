@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import plots
+from dense_lstm_zoo import plots, report
+from dense_lstm_zoo.classification import report as classification_report
 from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.training import report
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.model_harness import WORDS
 
@@ -152,12 +152,12 @@ def test_a_picture_that_fails_is_told_in_one_line_and_the_bundle_is_whole(plain,
     assert same_weights(zoo.load(tmp_path / "run"), plain)
 
 
-@pytest.mark.parametrize("writer", ["model_card", "evaluation_report"])
+@pytest.mark.parametrize("writer", ["model_card", "markdown"])
 def test_a_card_or_report_that_fails_is_told_and_the_bundle_is_whole(plain, tmp_path, monkeypatch, writer):
-    monkeypatch.setattr(report, writer, broken)
+    monkeypatch.setattr(report if writer == "model_card" else classification_report, writer, broken)
     with pytest.warns(UserWarning, match="FreeType is broken"):
         plain.save(tmp_path / "run")
-    missing = {"model_card": "README.md", "evaluation_report": "report.md"}[writer]
+    missing = {"model_card": "README.md", "markdown": "report.md"}[writer]
     assert names(tmp_path / "run") == sorted([*NEEDED.split(), *(set(FOR_PEOPLE) - {missing})])
     assert same_weights(zoo.load(tmp_path / "run"), plain)
 
@@ -182,7 +182,7 @@ def test_without_matplotlib_there_are_no_pictures_and_no_warning(plain, tmp_path
 
 
 def test_ctrl_c_while_a_picture_is_drawn_goes_through_and_leaves_a_whole_bundle(plain, tmp_path, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(plots, "learning_curve", interrupted)
@@ -207,7 +207,7 @@ def test_a_process_killed_while_it_draws_leaves_a_whole_bundle(tmp_path):
     import os, signal
     from dense_lstm_zoo import plots
     from tests.test_saving import made
-    plots.learning_curve = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    plots.learning_curve = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     made(["no", "yes"]).save({str(tmp_path / "run")!r})
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)

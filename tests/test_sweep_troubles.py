@@ -340,8 +340,8 @@ def test_a_result_that_shows_late_is_waited_for_and_one_that_never_does_is_told(
     aside = late.with_name("not yet visible")
     late.rename(aside)
     monkeypatch.setattr("dense_lstm_zoo.search.progress.time", clock)
+    from dense_lstm_zoo.search.plan import Sweep, make_oracle_of
     from dense_lstm_zoo.search.settings import read_settings
-    from dense_lstm_zoo.search.sweep import Sweep, make_oracle_of
     from dense_lstm_zoo.search.worker import TrialRunner
 
     planned = Sweep.from_json(read_settings(tmp_path / "s"))

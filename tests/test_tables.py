@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from dense_lstm_zoo.data.tables import read_table_corpus
+from dense_lstm_zoo.classification.tables import read_table_corpus
 
 
 def read_csv(path, **options):

@@ -18,7 +18,7 @@ def numbered(sentences):
 
 
 def test_importing_the_readers_loads_no_tensorflow():
-    code = "import sys; from dense_lstm_zoo.data import tagging_files, demo_tagging; sys.exit('keras' in sys.modules)"
+    code = "import sys; from dense_lstm_zoo.tagging import corpora, demo; sys.exit('keras' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dense_lstm_zoo import files
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data.tables import read_table, read_table_corpus
+from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from dense_lstm_zoo.tagging.corpora import read_columns
 from dense_lstm_zoo.tagging.corpus import TaggedSplit

@@ -25,13 +25,13 @@ from dense_lstm_zoo.benchmark.workloads import FRESH_BATCH, Settings
 def corpora_here(settings: Settings) -> tuple[str, ...]:
     """Return the corpora whose files are on this machine, or the built-in one; nothing is downloaded."""
     from dense_lstm_zoo import checks
-    from dense_lstm_zoo.data.corpora import SOURCES, find_file
+    from dense_lstm_zoo.data.corpora import is_here, published
 
     here = []
     for name in settings.corpora:
-        if name not in SOURCES:
-            raise checks.unknown_name("corpus", name, SOURCES)
-        if all(find_file(name, file.filename) for file in SOURCES[name].files):
+        if name not in published():
+            raise checks.unknown_name("corpus", name, published())
+        if is_here(name):
             here.append(name)
         else:
             note(f"The files of {name} are not in $DENSE_LSTM_ZOO_DATA: its rows are left out.")

@@ -16,9 +16,9 @@ import tensorflow as tf
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.benchmark.measure import seconds_a_step
 from dense_lstm_zoo.benchmark.peers import SEED, stock_encoder
+from dense_lstm_zoo.classification.batches import TrainingBatches
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.vocabulary import build_vocabulary
-from dense_lstm_zoo.data.batching import TrainingBatches
 from dense_lstm_zoo.data.corpora import load_corpus
 
 BATCH = 200

@@ -13,7 +13,7 @@ from dense_lstm_zoo.benchmark.networks import (
     PoolingArchitecture,
     TaggerArchitecture,
 )
-from dense_lstm_zoo.data.corpora import SOURCES
+from dense_lstm_zoo.data.corpora import published
 
 LONG_REPEATS = 5
 FRESH_BATCH = 200  # of the rows that take a fresh process a time
@@ -109,8 +109,8 @@ class Settings:
         for name in ("repeats", "fresh_repeats", "epoch_repeats", "memory_repeats", "min_steps"):
             checks.integer(name, getattr(self, name))
         for corpus in self.corpora:
-            if corpus not in SOURCES:
-                raise checks.unknown_name("corpus", corpus, SOURCES)
+            if corpus not in published():
+                raise checks.unknown_name("corpus", corpus, published())
 
     @classmethod
     def quick(cls, **changes: Any) -> Settings:

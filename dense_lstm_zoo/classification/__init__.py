@@ -1,1 +1,10 @@
 """Sentence classification: factories, recipes, corpora, training runs, trained models."""
+
+from typing import Any
+
+from dense_lstm_zoo import moved
+
+
+def __getattr__(name: str) -> Any:
+    """Return what the module of this name had, with a warning."""
+    return moved.attribute(__name__, name)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.text import to_bytes
+from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -42,8 +43,7 @@ class ClassificationBundle(Bundle):
     vocabulary: Vocabulary
 
     read_vocabulary: ClassVar[Callable[..., Vocabulary]] = Vocabulary.read
-    measure: ClassVar[str] = "accuracy"
-    higher_is_better: ClassVar[bool] = True
+    task: ClassVar[Task] = TASK
 
     @functools.cached_property
     def text_to_ids(self) -> TextToIds:
@@ -52,11 +52,10 @@ class ClassificationBundle(Bundle):
 
     @functools.cached_property
     def logits_of(self) -> Callable[[Any], tf.Tensor]:
-        """The model as one graph for any batch and length: ``model.predict`` would trace the first few anew."""
-        import tensorflow as tf
+        """The model as one graph for any batch and length."""
+        from dense_lstm_zoo.classification.batches import logits_of
 
-        model = self.model
-        return tf.function(lambda ids: model(ids, training=False), input_signature=[self.text_to_ids.signature])
+        return logits_of(self.model, self.text_to_ids.signature)
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
         """Classify raw texts; empty ones and unknown words are fine.
@@ -126,7 +125,7 @@ class ClassificationBundle(Bundle):
         return tf.function(explainer(self.model), input_signature=[self.text_to_ids.signature])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
-        from dense_lstm_zoo.data.batching import predict_logits
+        from dense_lstm_zoo.classification.batches import predict_logits
 
         return predict_logits(self.logits_of, self.text_to_ids.encode(texts))
 
@@ -169,12 +168,6 @@ class ClassificationBundle(Bundle):
             "texts": len(labels),
         }
         return scores, analyse(split.texts, labels, np.exp(log_probabilities), self.labels)
-
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write a SavedModel that takes raw strings and needs no Python; see ``export.export_classifier``."""
-        from dense_lstm_zoo.export import export_classifier
-
-        return export_classifier(self, path, overwrite=overwrite)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.classification.trees import Phrase, parse_tree
-from dense_lstm_zoo.language.corpus import LanguageCorpus
-from dense_lstm_zoo.tagging.corpus import TaggingCorpus
+from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 
 
 def read_demo(name: str, paths: list[Path]) -> Corpus:
@@ -16,20 +17,6 @@ def read_demo(name: str, paths: list[Path]) -> Corpus:
     from dense_lstm_zoo.classification.demo import LABEL_NAMES, demo_splits
 
     return Corpus(name, tuple(LABEL_NAMES), **{part: Split(*split) for part, split in demo_splits().items()})
-
-
-def read_demo_language(name: str, paths: list[Path]) -> LanguageCorpus:
-    """Return the generated demo corpus for language models; it has no files."""
-    from dense_lstm_zoo.language.demo import demo_language_splits
-
-    return LanguageCorpus(name, **demo_language_splits())
-
-
-def read_demo_tagging(name: str, paths: list[Path]) -> TaggingCorpus:
-    """Return the generated demo corpus for taggers; it has no files."""
-    from dense_lstm_zoo.tagging.demo import demo_tagging_splits
-
-    return TaggingCorpus(name, **demo_tagging_splits())
 
 
 _TREC_LINES = (5452, 500)
@@ -121,3 +108,69 @@ def _lines(path: Path, expected: int) -> list[str]:
     if len(lines) != expected:
         raise ValueError(f"{path}: found {len(lines):,} lines, expected {expected:,}; it is not the published file.")
     return lines
+
+
+_TREC_HOME = "https://cogcomp.seas.upenn.edu/Data/QA/QC/"
+_TREC_FILES = (
+    SourceFile(
+        "train_5500.label",
+        _TREC_HOME + "train_5500.label",
+        "9e4c8bdcaffb96ed61041bd64b564183d52793a8e91d84fc3a8646885f466ec3",
+        335_858,
+    ),
+    SourceFile(
+        "TREC_10.label",
+        _TREC_HOME + "TREC_10.label",
+        "033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e",
+        23_354,
+    ),
+)
+_SST_FILES = members(
+    "https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip",
+    "trees",
+    train=("train.txt", "e2f3f41b0b1e6d4dddc0effe3bfc2d27ed8928079aa9a03d652311614fc5feb7", 2_160_058),
+    dev=("dev.txt", "0e9336aed6e4730e19f58d00a77b3f0297efdb755f7b5e598c98a05e3f97ea40", 280_825),
+    test=("test.txt", "6e54806dee95cf80cd918e7dfb3f6770f6df24bf826f289a4d1f709e1c8f6761", 559_614),
+)
+_MR_FILES = members(
+    NLTK + "sentence_polarity.zip",
+    "sentence_polarity",
+    negative=("rt-polarity.neg", "614274f81185a850e5a88d533d4679f916d6f62e9af6f0b4ec71fb94bf466ea5", 612_441),
+    positive=("rt-polarity.pos", "c2dc6b2f55bcf725725372916287cc3f8f9b19402edaa9167de5287cb3ade421", 626_334),
+)
+_SUBJ_FILES = members(
+    NLTK + "subjectivity.zip",
+    "subjectivity",
+    objective=("plot.tok.gt9.5000", "5ddc9b44dc60d64d651347fcd7bdd489b0c70661e3f768215c16eea36f51204a", 669_456),
+    subjective=("quote.tok.gt9.5000", "cc5d85345896d3fa44ca6b826b108418030977f958a004eb97860043b3b37624", 630_943),
+)
+_CR_FILES = members(
+    "https://dl.fbaipublicfiles.com/senteval/senteval_data/datasmall_NB_ACL12.zip",
+    "data/customerr",
+    negative=("custrev.neg", "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83", 141_095),
+    positive=("custrev.pos", "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192", 225_449),
+)
+
+
+def _sst(binary: bool, phrases: bool) -> Source:
+    return Source("sst/trees", _SST_FILES, functools.partial(read_sst, binary=binary, phrases=phrases))
+
+
+def _two_files(folder: str, files: tuple[SourceFile, ...], labels: tuple[str, str], lines: tuple[int, int]) -> Source:
+    return Source(folder, files, functools.partial(read_two_files, label_names=labels, lines=lines))
+
+
+_POLARITY = ("negative", "positive")
+SOURCES = {
+    "demo": Source("demo", (), read_demo),
+    "trec": Source("trec", _TREC_FILES, functools.partial(read_trec, fine=False)),
+    "trec_fine": Source("trec", _TREC_FILES, functools.partial(read_trec, fine=True)),
+    "sst1": _sst(binary=False, phrases=False),
+    "sst1_phrases": _sst(binary=False, phrases=True),
+    "sst2": _sst(binary=True, phrases=False),
+    "sst2_phrases": _sst(binary=True, phrases=True),
+    "mr": _two_files("mr", _MR_FILES, _POLARITY, (5331, 5331)),
+    "subj": _two_files("subj", _SUBJ_FILES, ("objective", "subjective"), (5000, 5000)),
+    "cr": _two_files("cr", _CR_FILES, _POLARITY, (1368, 2407)),
+}
+read_files, read_file = read_table_corpus, read_table

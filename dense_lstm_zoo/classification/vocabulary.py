@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,25 +17,9 @@ from dense_lstm_zoo.classification.text_ids import TextToIds
 from dense_lstm_zoo.data.text import Tokenizer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
+from dense_lstm_zoo.data.words import Coverage, alphabet
 
 _CHUNK = 4096  # texts tokenised in one call
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How much of the training texts the word vectors cover."""
-
-    types: int
-    types_with_vector: int
-    tokens: int
-    tokens_with_vector: int
-
-    def __str__(self) -> str:
-        return (
-            f"vectors cover {self.types_with_vector:,} of {self.types:,} word types "
-            f"({self.types_with_vector / max(self.types, 1):.1%}) and {self.tokens_with_vector:,} of {self.tokens:,} "
-            f"tokens ({self.tokens_with_vector / max(self.tokens, 1):.1%}) of the training texts"
-        )
 
 
 @dataclass(frozen=True)
@@ -113,20 +97,6 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     for tokens in _folded(texts):
         counts.update(tokens.flat_values.numpy().tolist())
     return Counter({word.decode(): count for word, count in counts.items() if word})
-
-
-def alphabet(counts: Mapping[str, int]) -> str:
-    """Return the characters of counted words in one string, most frequent first.
-
-    Example:
-        >>> alphabet({"no": 2, "film": 1})
-        'nofilm'
-    """
-    chars = Counter[str]()
-    for word, count in counts.items():
-        for char in word:
-            chars[char] += count
-    return "".join(char for char, _ in sorted(chars.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _folded(texts: Iterable[str]) -> Iterator[tf.RaggedTensor]:

@@ -10,8 +10,9 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
-from dense_lstm_zoo.data.own_files import OWN_FILES, format_of, read_split
+from dense_lstm_zoo.data.own_files import format_of, read_split
 from dense_lstm_zoo.output_files import check_output
 
 FILE_OPTIONS = (
@@ -92,7 +93,7 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
     task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
     if own_file:
         files.existing_file(own_file)
-        form = format_of(own_file, OWN_FILES[task], "--dataset", dataset, otherwise=trained_on)
+        form = format_of(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
         options = remembered_columns(config, form)
         options |= {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
         name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
@@ -106,21 +107,12 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
         files.check_new_folder(report, overwrite=False)
     loaded: Any = load(bundle)
     scores, analysis = loaded.assess(texts, **labels)
-    if task == "tagging":
-        f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
-        print(
-            f"{split} accuracy {scores['accuracy']:.4f}{f1}, {scores['tokens']:,} tokens, {scores['texts']:,} sentences"
-        )
-    elif task == "classification":
-        print(f"{split} accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, {scores['texts']:,} texts")
-    else:
-        unknown = f"{scores['unknown_words']:,} of them unknown words"
-        print(f"{split} perplexity {scores['perplexity']:.2f}, {scores['tokens']:,} tokens, {unknown}")
+    print(f"{split} {loaded.task.module('report').all_scores(scores)}")
     if report:
-        from dense_lstm_zoo.training.report import write_evaluation
+        from dense_lstm_zoo.report import write_evaluation
 
         with files.new_folder(Path(report)) as folder:
-            write_evaluation({"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
+            write_evaluation(loaded.task, {"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
 
 
 def export(bundle: str, path: str, overwrite: bool) -> None:
@@ -164,7 +156,7 @@ def check_picture(output: str | None, overwrite: bool) -> None:
     """Raise ``ValueError`` or ``OSError`` for a picture that cannot be written."""
     if not output:
         return
-    from dense_lstm_zoo.training.report import has_matplotlib
+    from dense_lstm_zoo.report import has_matplotlib
 
     if not has_matplotlib():
         raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
@@ -184,8 +176,7 @@ def check_task(bundle: str, config: dict[str, Any], task: str | None) -> None:
     """Raise ``ValueError`` for a bundle of another task; None accepts all."""
     found = config["task"]
     if task not in (None, found):
-        use = {"classification": "predict", "tagging": "predict", "language_model": "score, generate or next-words"}
-        raise ValueError(f"{bundle} is for {found}, not for {task}: use {use[found]}.")
+        raise ValueError(f"{bundle} is for {found}, not for {task}: use {tasks.find(found).commands}.")
 
 
 def read_config(bundle: str) -> dict[str, Any]:
@@ -222,7 +213,7 @@ def _dataset(dataset: str | None, train_file: str | None, task: str) -> str:
         raise ValueError(
             f"Say what to train on: --train-file, or --dataset with one of {', '.join(zoo.list_corpora(task))}."
         )
-    return format_of(train_file, OWN_FILES[task], "--dataset")
+    return format_of(train_file, tasks.find(task).own_files, "--dataset")
 
 
 def _corpus(dataset: str, task: str, file_options: dict[str, Any]) -> Any:

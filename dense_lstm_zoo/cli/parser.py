@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, registry
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.cli import commands, texts, writing
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.search import TUNERS
@@ -296,38 +297,28 @@ def _add_sweep(sub: argparse.ArgumentParser) -> None:
     _add_settings(sub)
 
 
+def _add_option(sub: Any, option: tasks.Option) -> None:
+    sub.add_argument(
+        f"--{option.name.replace('_', '-')}",
+        type=option.kind,
+        metavar=option.metavar or (None if option.kind is str else "N" if option.kind is int else "X"),
+        help=f"{option.help} (default: {option.told_default})",
+    )
+
+
 def _add_settings(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--recipe", help="a published result's settings, such as ding2018 (see describe)")
-    sub.add_argument("--epochs", type=int, help="most epochs (default: the recipe's, else 30)")
-    sub.add_argument("--patience", type=int, help="epochs without a better dev score (default: the recipe's, else 5)")
-    sub.add_argument(
-        "--batch-size", type=int, help="texts, or streams of text, a step (default: the recipe's, else 200 or 20)"
-    )
-    sub.add_argument(
-        "--learning-rate-decay",
-        type=float,
-        metavar="FACTOR",
-        help="after each epoch (default: the recipe's, else 1, of a language model 0.85)",
-    )
-    sub.add_argument(
-        "--decay-after",
-        type=int,
-        metavar="EPOCH",
-        help="from this epoch on (default: the recipe's, else 1, of a language model 6)",
-    )
+    for option in tasks.COMMON:
+        _add_option(sub, option)
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
     _add_corpus(sub, trains=True)
-    group = sub.add_argument_group("words of a language model")
-    group.add_argument("--num-steps", type=int, help="steps of a window (default: the recipe's, else 35)")
-    group.add_argument("--max-words", type=int, help="know the most frequent words only (default: all)")
-    group.add_argument("--min-count", type=int, help="know words that occur so often in training (default: 1)")
-    group = sub.add_argument_group("words and tags of a tagger (and --vectors)")
-    group.add_argument("--min-tag-count", type=int, help="tags seen less often in training become RARE (default: 1)")
-    group = sub.add_argument_group("words of a classifier")
-    group.add_argument("--vectors", help="word vectors: GloVe's or word2vec's text format, plain, .gz or .zip")
-    group.add_argument("--vector-words", type=int, help="know so many of the file's first words (default: 50000)")
-    group.add_argument("--oov", help="unknown words: drop (default with vectors) or unk")
-    group.add_argument("--dev-every", type=int, metavar="N", help="score dev every N batches too: see curves --help")
+    groups: dict[str, Any] = {}
+    for option in tasks.every_option().values():
+        titles = [task.title for task in tasks.every() if option in task.options]
+        if titles:
+            title = " and ".join(titles)
+            groups[title] = groups.get(title) or sub.add_argument_group(f"of {title}")
+            _add_option(groups[title], option)
     group = sub.add_argument_group(
         "model arguments", "numbers, true, false, null or names; describe tells what a model takes"
     )

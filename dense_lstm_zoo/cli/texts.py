@@ -197,9 +197,9 @@ def gates(bundle: str, sentence: str, output: str | None, overwrite: bool) -> No
     for t, token in enumerate(found.tokens):
         print("\t".join([escape_controls(token), *(f"{value:.3f}" for value in found.values[:, :, t].T.reshape(-1))]))
     if output:
-        from dense_lstm_zoo import plots
+        from dense_lstm_zoo.tagging import pictures
 
-        plots.gates(found, Path(output), f"gates of {loaded.config['model']}")
+        pictures.gates(found, Path(output), f"gates of {loaded.config['model']}")
 
 
 def explain(bundle: str, text: str, output: str | None, overwrite: bool) -> None:
@@ -212,6 +212,6 @@ def explain(bundle: str, text: str, output: str | None, overwrite: bool) -> None
     for token, saliency, shares in zip(found.tokens, found.saliency, found.shares, strict=True):
         print("\t".join([escape_controls(token), f"{saliency:+.4f}", *(f"{share:.3f}" for share in shares)]))
     if output:
-        from dense_lstm_zoo import plots
+        from dense_lstm_zoo.classification import pictures
 
-        plots.explanation(found, Path(output), f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")
+        pictures.explanation(found, Path(output), f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.language import corpus as language
-from dense_lstm_zoo.language.corpus import TextFile
+from dense_lstm_zoo.data.text_file import TextFile, unpacked
 
 CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: how many columns, and that of the tokens
 _CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
@@ -81,7 +80,7 @@ class ColumnFile:
         try:
             with (
                 self.path.open("rb") as file,
-                io.TextIOWrapper(language.unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
+                io.TextIOWrapper(unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
             ):
                 for number, line in enumerate(text, start=1):
                     yield number, line.rstrip("\r\n") if line.strip(_BLANK) else ""

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import tables
-from dense_lstm_zoo.language import corpus as language
-from dense_lstm_zoo.tagging import corpora as tagging_files
+from dense_lstm_zoo.task import Task
 
-# Formats to train on and to be scored on, by task.
-OWN_FILES = {"classification": tables.FORMATS, "language_model": ("text",), "tagging": ("columns",)}
 # Formats by what a file's name ends in, without .gz.
 _ENDINGS = {
     **{form: form for form in tables.FORMATS},
@@ -61,21 +59,22 @@ def format_of(
     return str(default)
 
 
+def formats() -> list[str]:
+    """Return the formats of a user's own files, of all tasks."""
+    return [form for one in tasks.every() for form in one.own_files]
+
+
 def read_corpus(form: str, **options: Any) -> Any:
     """Read a corpus from one to three files; see ``load_corpus``.
 
     Args:
-        form: One of the formats in ``OWN_FILES``.
-        options: Arguments of the format's reader: ``read_table_corpus``, ``read_text_files``, ``read_column_files``.
+        form: One of ``formats()``.
+        options: Arguments of the format's reader, the ``read_files`` of its task.
 
     Raises:
         ValueError: An unknown option, no training file, or what the reader finds wrong.
     """
-    readers: dict[str, Callable[..., Any]] = {
-        "text": language.read_text_files,
-        "columns": tagging_files.read_column_files,
-    }
-    read = readers.get(form, tables.read_table_corpus)
+    read = _task_of(form).read_files
     _check_options(read, form, options)
     if options.get("train_file") is None:
         raise ValueError(f"Corpus {form!r} reads files of your own: name them with train_file=, dev_file=, test_file=.")
@@ -86,9 +85,9 @@ def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[
     """Read one file to score a model on: nothing has to be learned from it, so one label or sentence will do.
 
     Args:
-        form: One of the formats in ``OWN_FILES``.
+        form: One of ``formats()``.
         path: The file.
-        options: Arguments of the format's reader: ``read_table``, ``TextFile``, ``read_columns``.
+        options: Arguments of the format's reader, the ``read_file`` of its task.
 
     Returns:
         What a bundle's ``evaluate`` takes, and for texts with labels the names of these.
@@ -105,16 +104,17 @@ def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[
         ...     read_split("csv", path)
         (Split(texts=['A fine film .'], labels=[0]), ('good',))
     """
-    if form in tables.FORMATS:
-        _check_options(tables.read_table, form, options)
-        return tables.read_table(form, path, **options)
-    read: Callable[..., Any] = language.TextFile if form == "text" else tagging_files.read_columns
+    read = _task_of(form).read_file
     _check_options(read, form, options)
-    return read(Path(path), **options), ()
+    return read(form, path, **options)
+
+
+def _task_of(form: str) -> Task:
+    return next(one for one in tasks.every() if form in one.own_files)
 
 
 def _check_options(read: Callable[..., Any], form: str, options: dict[str, Any]) -> None:
-    accepted = set(inspect.signature(read).parameters) - {"kind", "name", "path", "start", "stop"}
+    accepted = set(inspect.signature(read).parameters) - {"form", "kind", "name", "path"}
     for option in options:
         if option not in accepted:
             raise checks.unknown_name(f"option of corpus {form!r}:", option, accepted)

@@ -15,7 +15,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.columns import sentence_lines
 from dense_lstm_zoo.data.tables import parse_json_object
-from dense_lstm_zoo.language.corpus import unpacked
+from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("text", "csv", "tsv", "jsonl")
 TAGGER_FORMATS = (*FORMATS, "columns")

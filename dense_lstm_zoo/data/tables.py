@@ -1,4 +1,4 @@
-"""A user's own table as a corpus: csv, tsv or jsonl, one example a row, checked before anything is built on it."""
+"""Tables of texts and labels: csv, tsv or jsonl, one example a row, checked before anything is built on it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.language.corpus import unpacked
+from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_LABEL = 1000  # characters; what is longer is a text, or damage
 
 
 @dataclass(frozen=True)
-class _Table:
+class Table:
     """The two columns of a file, with the number of each row as an editor or a spreadsheet shows it."""
 
     path: Path
@@ -33,103 +32,9 @@ class _Table:
     labels: list[str]
 
 
-def read_table_corpus(
-    kind: str,
-    *,
-    train_file: str | Path,
-    dev_file: str | Path | None = None,
-    test_file: str | Path | None = None,
-    text_column: str = "text",
-    label_column: str = "label",
-    encoding: str = "utf-8",
-) -> Corpus:
-    """Read a corpus from one to three files of your own.
-
-    Texts and labels are taken as written: "NA" is a text, "1" and "1.0" are two labels (only the spaces around a label
-    go, and in csv and tsv the apostrophe that keeps a spreadsheet from reading a cell as a formula: ``'=1``, ``'-x``).
-    Labels are sorted, by value if all of them are integers.
-
-    Args:
-        kind: "csv" (quoted cells may hold commas and line breaks), "tsv" (no quoting: a quotation mark is a character
-            like any other) or "jsonl" (one object a line). csv and tsv begin with a row of column names.
-        train_file: The file to train on; its labels are the corpus' labels.
-        dev_file: The file to choose the best epoch on, if there is one.
-        test_file: The file to report the final score on, if there is one.
-        text_column: The column, or key, of the text.
-        label_column: The column, or key, of the label: a string, or in jsonl also a number or a truth value.
-        encoding: How the files are encoded.
-
-    Returns:
-        A ``Corpus`` whose name is ``kind``.
-
-    Raises:
-        FileNotFoundError: If a file does not exist; the message names similar files in the same folder.
-        ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, a label that is
-            longer than 1,000 characters or cannot be encoded, fewer than two labels in training, or a label in dev or
-            test that training has not. The message names file and rows.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from dense_lstm_zoo.data.tables import read_table_corpus
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "train.csv")
-        ...     _ = path.write_text("text,label\\nA fine film .,good\\nA dull film .,bad\\n")
-        ...     print(read_table_corpus("csv", train_file=path))
-        csv: 2 train; 2 labels: bad, good
-    """
-    paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    tables = _read(kind, paths, text_column, label_column, encoding)
-    train = tables["train"]
-    label_names = _sorted_labels(set(train.labels))
-    if len(label_names) < 2:
-        raise ValueError(
-            f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
-        )
-    for table in tables.values():
-        strange = [n for n, label in zip(table.numbers, table.labels, strict=True) if label not in label_names]
-        if strange:
-            label = table.labels[table.numbers.index(strange[0])]
-            raise ValueError(
-                f"{table.path}: {_rows(strange)} with a label that {train.path.name} has not, the first of them "
-                f"{label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
-            )
-    splits = {part: _split(table, label_names) for part, table in tables.items()}
-    columns = {"text_column": text_column, "label_column": label_column}
-    return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=columns)
-
-
-def read_table(
-    kind: str, path: str | Path, *, text_column: str = "text", label_column: str = "label", encoding: str = "utf-8"
-) -> tuple[Split, tuple[str, ...]]:
-    """Read one file of your own to score a model on, for which one label is enough.
-
-    Args:
-        kind: As in ``read_table_corpus``.
-        path: The file.
-        text_column: As in ``read_table_corpus``.
-        label_column: As in ``read_table_corpus``.
-        encoding: How the file is encoded.
-
-    Returns:
-        The texts, and the names of the labels that they have.
-
-    Raises:
-        FileNotFoundError: As ``read_table_corpus``.
-        ValueError: As ``read_table_corpus``, except that one label will do.
-    """
-    table = _read(kind, {"test": path}, text_column, label_column, encoding)["test"]
-    label_names = _sorted_labels(set(table.labels))
-    return _split(table, label_names), label_names
-
-
-def _split(table: _Table, label_names: tuple[str, ...]) -> Split:
-    index = {label: i for i, label in enumerate(label_names)}
-    return Split(table.texts, [index[label] for label in table.labels])
-
-
-def _read(
+def read_tables(
     kind: str, paths: dict[str, str | Path | None], text_column: str, label_column: str, encoding: str
-) -> dict[str, _Table]:
+) -> dict[str, Table]:
     """Return the table of each file that is named; all of them are known to be there before the first is read."""
     checks.one_of("kind", kind, FORMATS)
     if text_column == label_column:
@@ -140,10 +45,10 @@ def _read(
     return {part: _read_file(kind, path, codec, parse, text_column, label_column) for part, path in found.items()}
 
 
-_Parse = Callable[[str, Path, str, str, str], _Table]
+_Parse = Callable[[str, Path, str, str, str], Table]
 
 
-def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: str, label_column: str) -> _Table:
+def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: str, label_column: str) -> Table:
     try:
         with path.open("rb") as file:
             content = unpacked(file).read()
@@ -166,7 +71,7 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
     for what, cells in (("text", table.texts), ("label", table.labels)):
         empty = [number for number, cell in zip(table.numbers, cells, strict=True) if not cell.strip()]
         if empty:
-            raise ValueError(f"{path}: {_rows(empty)} with an empty {what}. Fill them in or take them out.")
+            raise ValueError(f"{path}: {name_rows(empty)} with an empty {what}. Fill them in or take them out.")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
         ("with half a surrogate pair in it, which no file can hold", lambda label: not checks.is_writable(label)),
@@ -174,11 +79,11 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
         if bad := {label for label in set(table.labels) if is_wrong(label)}:
             rows = [number for number, label in zip(table.numbers, table.labels, strict=True) if label in bad]
             label = table.labels[table.numbers.index(rows[0])]
-            raise ValueError(f"{path}: {_rows(rows)} with a label {wrong}, the first of them {label!a:.60}.")
+            raise ValueError(f"{path}: {name_rows(rows)} with a label {wrong}, the first of them {label!a:.60}.")
     return table
 
 
-def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_column: str) -> _Table:
+def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
     import pandas as pd
 
     # header=None makes the column names row 1. Pandas would otherwise take an extra cell in each row for an index, and
@@ -207,7 +112,7 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
     text_at, label_at = header.index(text_column), header.index(label_column)
     # Blank rows, often many of them at the end of what a spreadsheet writes, count but are no examples.
     filled = [(number, row) for number, row in enumerate(rows, start=2) if any(cell.strip() for cell in row)]
-    return _Table(
+    return Table(
         path,
         [number for number, _ in filled],
         [unmark_formula(row[text_at]) for _, row in filled],
@@ -225,8 +130,8 @@ def _parser_message(message: str, kind: str) -> str:
     return message
 
 
-def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_column: str) -> _Table:
-    table = _Table(path, [], [], [])
+def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
+    table = Table(path, [], [], [])
     # Not splitlines(): JSON strings may hold other line separators of Unicode as they are.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -273,12 +178,14 @@ def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
     return row
 
 
-def _rows(numbers: list[int]) -> str:
+def name_rows(numbers: list[int]) -> str:
+    """Return how many rows there are, and the numbers of the first."""
     first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     return f"{len(numbers)} row{'s' if len(numbers) > 1 else ''} (row {first})"
 
 
-def _sorted_labels(labels: set[str]) -> tuple[str, ...]:
+def sorted_labels(labels: set[str]) -> tuple[str, ...]:
+    """Return labels in their order: by value if all are integers, else by name."""
     if all(re.fullmatch(r"[+-]?[0-9]+", label) for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))  # far below Python's limit of digits
     return tuple(sorted(labels))

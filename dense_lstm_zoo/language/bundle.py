@@ -7,19 +7,20 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
+from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from dense_lstm_zoo.language.corpus import TextSource
+    from dense_lstm_zoo.data.text_file import TextSource
 
 _CHUNK = 1024  # texts held at a time by score_stream
 _BATCH = 16  # texts scored at once
@@ -54,8 +55,7 @@ class LanguageModelBundle(Bundle):
     vocabulary: LanguageVocabulary
 
     read_vocabulary: ClassVar[Callable[..., LanguageVocabulary]] = LanguageVocabulary.read
-    measure: ClassVar[str] = "perplexity"
-    higher_is_better: ClassVar[bool] = False
+    task: ClassVar[Task] = TASK
 
     @functools.cached_property
     def sentence_to_ids(self) -> SentenceToIds:
@@ -66,7 +66,7 @@ class LanguageModelBundle(Bundle):
     def _log_probabilities_of(self) -> Callable[..., tf.Tensor]:
         import tensorflow as tf
 
-        from dense_lstm_zoo.scoring import log_probabilities
+        from dense_lstm_zoo.language.scoring import log_probabilities
 
         signature = [tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)]
         return tf.function(lambda ids, n: log_probabilities(self.network, ids, n), input_signature=signature)
@@ -229,12 +229,6 @@ class LanguageModelBundle(Bundle):
             "unknown_words": int((targets == self.vocabulary.unknown).sum()),
         }
         return scores, {**scores, "by_rank": _by_rank(targets, found, len(self.vocabulary))}
-
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write a SavedModel with the signatures ``score`` and ``step``; see ``export.export_language_model``."""
-        from dense_lstm_zoo.export import export_language_model
-
-        return export_language_model(self, path, overwrite=overwrite)
 
 
 def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:

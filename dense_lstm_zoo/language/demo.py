@@ -17,12 +17,12 @@ An n-gram model mostly does not see what decides such words. Words are drawn wit
 out of train, so that dev and test hold words that no model knows.
 """
 
-import bisect
 import functools
 import itertools
 import random
 import re
-from collections.abc import Sequence
+
+from dense_lstm_zoo.data.demo_grammar import draw, long_tail, with_s
 
 _SPLIT_TOKENS = {"train": 120_000, "dev": 12_000, "test": 12_000}
 _SEED = 10
@@ -138,12 +138,12 @@ def demo_language_splits() -> dict[str, list[str]]:
     """
     rng = random.Random(_SEED)
     tables = _topic_tables()
-    topics = _long_tail(len(tables))
+    topics = long_tail(len(tables))
     splits: dict[str, list[str]] = {}
     for name, missing in _SPLIT_TOKENS.items():
         splits[name] = []
         while missing > 0:
-            words = _sentence(rng, tables[_draw(rng, topics)])
+            words = _sentence(rng, tables[draw(rng, topics)])
             kept_out = name == "train" and not _KEPT_OUT_OF_TRAIN.isdisjoint(words)
             if not kept_out and _LENGTH_LIMITS[0] <= len(words) <= _LENGTH_LIMITS[1]:
                 splits[name].append(" ".join(words))
@@ -157,7 +157,7 @@ def _sentence(rng: random.Random, table: _Table) -> list[str]:
 
     def expand(symbol: str, agreement: str) -> None:
         cumulative, templates = table[symbol, agreement]
-        for part in templates[_draw(rng, cumulative)]:
+        for part in templates[draw(rng, cumulative)]:
             if isinstance(part, str):
                 if words and words[-1] == "a" and part[0] in "aeiou":
                     words[-1] = "an"
@@ -170,7 +170,7 @@ def _sentence(rng: random.Random, table: _Table) -> list[str]:
 
     def fresh(mark: str) -> str:
         agreements, cumulative = _FRESH[mark]
-        return agreements[_draw(rng, cumulative)]
+        return agreements[draw(rng, cumulative)]
 
     expand("sentence", fresh("+"))
     # "mary , whom mary knows , sings and sings" would be grammatical, but nobody would say it.
@@ -215,7 +215,7 @@ def _part(piece: str) -> _Part:
 
 
 def _add(table: _Table, symbol: str, agreements: str, words: list[str]) -> None:
-    table |= {(symbol, agreement): (_long_tail(len(words)), [[word] for word in words]) for agreement in agreements}
+    table |= {(symbol, agreement): (long_tail(len(words)), [[word] for word in words]) for agreement in agreements}
 
 
 def _add_nouns(table: _Table, symbol: str, nouns: str) -> None:
@@ -224,27 +224,9 @@ def _add_nouns(table: _Table, symbol: str, nouns: str) -> None:
         _add(table, symbol, agreement, singulars)
     # The genders in turn, so that what is frequent in the singular is so in the plural.
     in_turn = [noun for rank in itertools.zip_longest(*genders) for noun in rank if noun]
-    _add(table, symbol, "p", [_with_s(noun) for noun in in_turn])
+    _add(table, symbol, "p", [with_s(noun) for noun in in_turn])
 
 
 def _add_verbs(table: _Table, symbol: str, verbs: str) -> None:
-    _add(table, symbol, _SINGULAR, [_with_s(verb) for verb in verbs.split()])
+    _add(table, symbol, _SINGULAR, [with_s(verb) for verb in verbs.split()])
     _add(table, symbol, "pi", verbs.split())
-
-
-def _with_s(word: str) -> str:
-    """Make a noun plural, or put a verb into the third person singular."""
-    if word.endswith("man"):
-        return word[:-3] + "men"
-    if word.endswith("y") and word[-2] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + ("es" if word.endswith(("s", "sh", "ch")) else "s")
-
-
-def _long_tail(num_words: int) -> list[float]:
-    return list(itertools.accumulate(1 / rank for rank in range(1, num_words + 1)))
-
-
-# Built on random() alone: Python promises that its stream never changes, and promises nothing of choices().
-def _draw(rng: random.Random, cumulative: Sequence[float]) -> int:
-    return bisect.bisect(cumulative, rng.random() * cumulative[-1], 0, len(cumulative) - 1)

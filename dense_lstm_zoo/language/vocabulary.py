@@ -15,7 +15,8 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.data.text import StringLayer
-from dense_lstm_zoo.language.corpus import EOS, UNKNOWN, token_lines
+from dense_lstm_zoo.data.text_file import token_lines
+from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 
 _BLOCK = 1 << 16  # ids
 # What separates words is what Python calls white space; TensorFlow's own split knows less of it.

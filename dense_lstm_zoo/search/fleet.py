@@ -29,11 +29,10 @@ from dense_lstm_zoo.json_files import DamagedFileError
 from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
 from dense_lstm_zoo.search.chief import parse_address
 from dense_lstm_zoo.search.oracles import Durable
-from dense_lstm_zoo.search.plan import Sweep, plan
+from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.process import PAUSED, Child, end_with_parent, say_last
 from dense_lstm_zoo.search.progress import SHOWS_WITHIN
 from dense_lstm_zoo.search.settings import SETTINGS, read_settings
-from dense_lstm_zoo.search.sweep import PLAN_DEFAULTS, make_oracle_of
 from dense_lstm_zoo.search.trouble import SweepPausedError, paused
 from dense_lstm_zoo.search.worker import TrialRunner
 
@@ -186,7 +185,7 @@ def join(
     parse_address(oracle)
     run_dir, worker_id = Path(run_dir), worker_id or default_worker_id()
     planned = {key: value for key, value in options.items() if key not in ("trials", "keep", "workers")}
-    asked = plan(name, dataset, **{**PLAN_DEFAULTS, **planned})
+    asked = plan(name, dataset, **planned)
     if progress:
         print(f"worker {worker_id} asks {oracle} for trials", flush=True)
     wait_for_chief(oracle, patience)

@@ -11,7 +11,7 @@ import keras_tuner
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.search.budget import fit_width
 from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space
-from dense_lstm_zoo.training.loop import check_settings
+from dense_lstm_zoo.task import check_options
 
 # What a model is told of its data when it is built to check its arguments.
 _TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}
@@ -82,7 +82,7 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
     built = set()
     for values in tried:
         arguments = hypermodel.arguments(values)
-        check_settings(arguments)
+        check_options(arguments)
         arguments = {name: value for name, value in arguments.items() if name in known}
         small = _shrunk(arguments)
         if repr(small) in built:

@@ -7,13 +7,18 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.json_files import Kind
 from dense_lstm_zoo.search import TUNERS
 from dense_lstm_zoo.search.budget import check_budget, parse_count
-from dense_lstm_zoo.search.space import Space, check_space, default_space, describe_space, space_from
+from dense_lstm_zoo.search.space import Space, check_space, declare, default_space, describe_space, space_from
+from dense_lstm_zoo.task import Task
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.search.oracles import Durable
 
 # Options of ``train`` that a sweep sets for its trials.
 _OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress"}
@@ -71,14 +76,19 @@ class Sweep:
         return cls(**{**described, "space": space_from(described["space"]), "seeds": tuple(described["seeds"])})
 
     @property
+    def task(self) -> Task:
+        """What the model is for."""
+        return tasks.find(registry.entry(self.model).task)
+
+    @property
     def score(self) -> str:
         """What trials are judged by."""
-        return "dev_perplexity" if registry.entry(self.model).task == "language_model" else "dev_accuracy"
+        return f"dev_{self.task.measure}"
 
     @property
     def higher_is_better(self) -> bool:
         """Whether more of it is better."""
-        return self.score == "dev_accuracy"
+        return self.task.higher_is_better
 
     def spec(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a trial with the values of a proposal has to train."""
@@ -102,20 +112,20 @@ def plan(
     name: str,
     dataset: str,
     *,
-    tuner: str,
-    space: Space | None,
-    budget: int | str | None,
-    seeds: int,
-    folds: int | None,
-    seed: int,
-    epochs: int | None,
-    data: Mapping[str, Any] | None,
-    recipe: str | None,
+    tuner: str = "random",
+    space: Space | None = None,
+    budget: int | str | None = None,
+    seeds: int = 1,
+    folds: int | None = None,
+    seed: int = 1,
+    epochs: int | None = None,
+    data: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
     **arguments: Any,
 ) -> Sweep:
     """Return a sweep whose every value was checked; see ``tune``."""
     from dense_lstm_zoo.data.corpora import list_corpora
-    from dense_lstm_zoo.recipes import get_recipe
+    from dense_lstm_zoo.recipes import get_recipe, recipe_arguments
 
     entry = registry.entry(name)
     checks.one_of("tuner", tuner, TUNERS)
@@ -129,7 +139,7 @@ def plan(
     fixed = dict(arguments)
     if recipe is not None:
         searched = set(space or ())
-        fixed = {k: v for k, v in get_recipe(recipe).arguments_for(name).items() if k not in searched} | fixed
+        fixed = {k: v for k, v in recipe_arguments(recipe, name).items() if k not in searched} | fixed
     if space is None:
         space = default_space(name, fixed)
     parameters = None if budget is None else parse_count(budget)
@@ -180,3 +190,21 @@ def _check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
             raise ValueError(f"{argument} follows from the data; a sweep does not take it.")
         if argument not in known:
             raise checks.unknown_name(f"argument of {model}:", argument, known - set(registry.FROM_DATA))
+
+
+def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
+    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's."""
+    import keras_tuner
+
+    from dense_lstm_zoo.search.oracles import make_oracle
+
+    hyperparameters = keras_tuner.HyperParameters()
+    declare(hyperparameters, sweep.space)
+    return make_oracle(
+        sweep.tuner,
+        objective=keras_tuner.Objective(sweep.score, "max" if sweep.higher_is_better else "min"),
+        trials=trials,
+        epochs=sweep.epochs,
+        seed=sweep.seed,
+        hyperparameters=hyperparameters,
+    )

@@ -38,7 +38,7 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
     known = registry.resolve(sweep.model, {}, complete=False)
     differ = {name for name in known if len({repr(arguments[name]) for arguments in rows.values()}) > 1}
     compared = [name for name in known if name in SIZES or name in differ]
-    scale = 100 if sweep.higher_is_better else 1
+    scale = 100 if sweep.task.percent else 1
     done = [{**known, **sweep.arguments, **row} for row in trials.to_dict("records") if row["status"] == "completed"]
     found: list[dict[str, Any]] = []
     for recipe, arguments in rows.items():

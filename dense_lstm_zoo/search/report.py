@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, plots
 from dense_lstm_zoo.display import one_line
+from dense_lstm_zoo.report import has_matplotlib
 from dense_lstm_zoo.search.published import SIZES, published
 from dense_lstm_zoo.search.trial import RESULT, read_result, read_spec
-from dense_lstm_zoo.training.report import has_matplotlib
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     parts.append(_html_table(trials, shaded=best))
     papers = published(trials, sweep)
     if len(papers):
-        measure = "accuracy in percent" if sweep.higher_is_better else "perplexity"
+        measure = sweep.task.measure + " in percent" * sweep.task.percent
         parts.append(f"<h2>Published</h2><p>The papers' test {measure}; ours is that on dev.</p>")
         parts.append(_html_table(papers))
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))

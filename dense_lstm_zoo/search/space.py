@@ -3,82 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, registry
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.ranges import Range
 
 if TYPE_CHECKING:
     import keras_tuner
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers from ``low`` to ``high``, both included: integers if both are, else real numbers.
-
-    Args:
-        low: The smallest.
-        high: The largest.
-        step: Their distance; None is 1 for integers, and none for real numbers (a grid takes ten of them).
-        log: Whether each doubling is as likely as the next, for sizes and rates; then there is no step.
-
-    Raises:
-        ValueError: ``high`` below ``low``, a step that is not above 0, a logarithm of nothing, a step beside ``log``.
-
-    Example:
-        >>> Range(1, 4), Range(1e-4, 1e-2, log=True)
-        (Range(low=1, high=4, step=None, log=False), Range(low=0.0001, high=0.01, step=None, log=True))
-    """
-
-    low: float
-    high: float
-    step: float | None = None
-    log: bool = False
-
-    def __post_init__(self) -> None:
-        if any(isinstance(x, bool) or not math.isfinite(x) for x in (self.low, self.high)) or self.low > self.high:
-            raise ValueError(f"A range goes from a number up to one that is not below it; received {self}.")
-        if self.step is not None and not self.step > 0:
-            raise ValueError(f"A range's step must be above 0; received {self}.")
-        if self.log and (self.low <= 0 or self.step is not None):
-            raise ValueError(f"A logarithmic range lies above 0 and has no step; received {self}.")
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether the values are integers."""
-        return isinstance(self.low, int) and isinstance(self.high, int)
-
-
 Space = Mapping[str, Range | Sequence[Any]]
-
-# By task: what is searched of a model that has the argument and whose user names no space.
-_DEFAULTS: dict[str, dict[str, Range | Sequence[Any]]] = {
-    "classification": {
-        "num_layers": Range(1, 4),
-        "num_dense_layers": Range(5, 20, step=5),
-        "dense_units": Range(8, 32),
-        "units": Range(50, 300, log=True),
-        "dropout": Range(0.2, 0.6, step=0.1),
-        "embedding_dropout": Range(0.2, 0.6, step=0.1),
-        "learning_rate": Range(5e-4, 5e-3, log=True),
-    },
-    "language_model": {
-        "num_layers": Range(1, 4),
-        "units": Range(100, 650, log=True),
-        "dropout": Range(0.2, 0.7, step=0.1),
-        "learning_rate": Range(0.5, 2.0, log=True),
-    },
-    "tagging": {
-        "num_layers": Range(1, 9, step=2),
-        "units": Range(64, 512, log=True),
-        "dropout": Range(0.2, 0.6, step=0.1),
-        "learning_rate": Range(0.005, 0.1, log=True),
-    },
-}
-# Arguments of ``train`` that may be searched beside those of the model.
-TRAINING = ("batch_size", "learning_rate_decay", "decay_after", "num_steps")
 
 
 def default_space(model: str, fixed: Iterable[str] = ()) -> dict[str, Range | Sequence[Any]]:
@@ -89,7 +25,9 @@ def default_space(model: str, fixed: Iterable[str] = ()) -> dict[str, Range | Se
         ['units', 'embedding_dropout', 'learning_rate']
     """
     entry, fixed = registry.entry(model), set(fixed)
-    return {name: x for name, x in _DEFAULTS[entry.task].items() if name in entry.arguments and name not in fixed}
+    return {
+        name: x for name, x in tasks.find(entry.task).space.items() if name in entry.arguments and name not in fixed
+    }
 
 
 def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
@@ -97,9 +35,10 @@ def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
     if not space:
         raise ValueError("The search space is empty: name arguments to search, such as units=Range(50, 300).")
     known = set(registry.entry(model).arguments) - set(registry.FROM_DATA)
+    options = [name for name, option in tasks.every_option().items() if option.searched]
     for name, values in space.items():
-        if name not in known and name not in TRAINING:
-            raise checks.unknown_name(f"argument of {model} to search:", name, [*known, *TRAINING])
+        if name not in known and name not in options:
+            raise checks.unknown_name(f"argument of {model} to search:", name, [*known, *options])
         if name in set(fixed):
             raise ValueError(f"{name} is both fixed and searched; leave one out.")
         if isinstance(values, Range):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo.search import trial
-from dense_lstm_zoo.search.plan import Sweep, plan
+from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
 from dense_lstm_zoo.search.space import Space
 from dense_lstm_zoo.search.trouble import SweepPausedError, TrialDiedError, TrialFailedError, paused
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from dense_lstm_zoo.search.oracles import Durable
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +140,6 @@ def tune(
             raise paused(error) from error
 
 
-# What ``plan`` takes where a worker's command says nothing: the defaults of ``tune``.
-PLAN_DEFAULTS = {
-    p.name: p.default
-    for p in inspect.signature(tune).parameters.values()
-    if p.name in ("tuner", "space", "budget", "seeds", "folds", "seed", "epochs", "data", "recipe")
-}
-
-
 def _search(
     run_dir: Path,
     sweep: Sweep,
@@ -188,25 +177,6 @@ def _search(
 
         chief.serve(oracle, address, silence, token, every_second, say)
         progress.catch_up(wait=True)
-
-
-def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
-    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's."""
-    import keras_tuner
-
-    from dense_lstm_zoo.search.oracles import make_oracle
-    from dense_lstm_zoo.search.space import declare
-
-    hyperparameters = keras_tuner.HyperParameters()
-    declare(hyperparameters, sweep.space)
-    return make_oracle(
-        sweep.tuner,
-        objective=keras_tuner.Objective(sweep.score, "max" if sweep.higher_is_better else "min"),
-        trials=trials,
-        epochs=sweep.epochs,
-        seed=sweep.seed,
-        hyperparameters=hyperparameters,
-    )
 
 
 def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any]) -> TuneResult:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
 from dense_lstm_zoo.search import process, trouble
 
@@ -146,7 +147,7 @@ def run(folder: Path) -> dict[str, Any]:
     import pandas as pd
 
     runs = pd.DataFrame(rows)
-    score = "dev_perplexity" if "dev_perplexity" in runs else "dev_accuracy"
+    score = f"dev_{tasks.find(registry.entry(spec['model']).task).measure}"
     mean = float(runs[score].mean())
     if not math.isfinite(mean):
         raise ArithmeticError(f"{score} is {mean}")

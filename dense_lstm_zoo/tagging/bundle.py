@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
+from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
     import keras
@@ -54,8 +55,7 @@ class TaggingBundle(Bundle):
     vocabulary: TaggingVocabulary
 
     read_vocabulary: ClassVar[Callable[..., TaggingVocabulary]] = TaggingVocabulary.read
-    measure: ClassVar[str] = "accuracy"
-    higher_is_better: ClassVar[bool] = True
+    task: ClassVar[Task] = TASK
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
@@ -73,6 +73,8 @@ class TaggingBundle(Bundle):
     def _tag(self) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
         """Ids to tags and their probabilities, (batch, time) each, as one graph for any shape."""
         import tensorflow as tf
+
+        from dense_lstm_zoo.tagging.decoding import tag
 
         crf = getattr(self.model, "crf", None)
         return tf.function(functools.partial(tag, self.network, crf), [self.tokens_to_ids.signature])
@@ -131,16 +133,9 @@ class TaggingBundle(Bundle):
 
     def encode(self, sentences: list[list[str]]) -> list[dict[str, np.ndarray]]:
         """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
-        import tensorflow as tf
+        from dense_lstm_zoo.tagging.batches import encode
 
-        from dense_lstm_zoo.data.text import to_bytes
-
-        lengths = [len(tokens) for tokens in sentences]
-        flat = to_bytes(token for tokens in sentences for token in tokens)
-        ragged = tf.RaggedTensor.from_row_lengths(tf.constant(flat, tf.string), tf.constant(lengths, tf.int64))
-        ends = np.cumsum(lengths)[:-1]
-        found = {name: np.split(ids.values.numpy(), ends) for name, ids in self.tokens_to_ids(ragged).items()}
-        return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+        return encode(self.tokens_to_ids, sentences)
 
     def _tags(self, sentences: list[list[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the index of each token's tag, and its probability."""
@@ -204,23 +199,3 @@ class TaggingBundle(Bundle):
             raise ValueError("evaluate needs at least one sentence; received none.")
         predicted = [[self.labels[i] for i in tags] for tags, _ in self._tags(split.tokens)]
         return analyse(split, predicted, self.labels)
-
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write a SavedModel that tags raw sentences or tokens; see ``export.export_tagger``."""
-        from dense_lstm_zoo.export import export_tagger
-
-        return export_tagger(self, path, overwrite=overwrite)
-
-
-def tag(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the tags (batch, time), int32, and the probability of each, float32: graph code."""
-    import tensorflow as tf
-
-    logits = network(ids, training=False)
-    if crf is None:
-        shares = tf.nn.softmax(logits)
-        tags = tf.argmax(logits, axis=-1, output_type=tf.int32)
-    else:
-        lengths = tf.reduce_sum(tf.cast(ids["token_ids"] != 0, tf.int32), axis=1)
-        shares, tags = crf.marginals(logits, lengths), tf.maximum(crf(logits, lengths=lengths), 0)
-    return tags, tf.gather(shares, tags, axis=2, batch_dims=2)

@@ -5,12 +5,14 @@ Columns are counted from 0, or from the end with -1 as the last. Tokens and tags
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, ColumnFile, Row, describe
+from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 
 # The columns of CoNLL-U that are a token and its two tags; a "_" there stands for nothing.
@@ -201,3 +203,66 @@ def _published(paths: list[Path], sizes: Iterable[tuple[int, int]], tag_column: 
             )
         splits.append(split)
     return splits
+
+
+def read_demo(name: str, paths: list[Path]) -> TaggingCorpus:
+    """Return the generated demo corpus for taggers; it has no files."""
+    from dense_lstm_zoo.tagging.demo import demo_tagging_splits
+
+    return TaggingCorpus(name, **demo_tagging_splits())
+
+
+_EWT_HOME = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.15/"
+_EWT_FILES = (
+    SourceFile(
+        "en_ewt-ud-train.conllu",
+        _EWT_HOME + "en_ewt-ud-train.conllu",
+        "3fb78e2b55482c8ee00caa653af436c88c9e5bc9a73ce26e4ae3ddc79d2b7e7b",
+        14_203_025,
+    ),
+    SourceFile(
+        "en_ewt-ud-dev.conllu",
+        _EWT_HOME + "en_ewt-ud-dev.conllu",
+        "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
+        1_805_545,
+    ),
+    SourceFile(
+        "en_ewt-ud-test.conllu",
+        _EWT_HOME + "en_ewt-ud-test.conllu",
+        "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd",
+        1_804_515,
+    ),
+)
+_CONLL_FILES = members(
+    NLTK + "conll2000.zip",
+    "conll2000",
+    train=("train.txt", "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea", 2_842_164),
+    test=("test.txt", "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628", 639_396),
+)
+
+
+def _ewt(column: str) -> Source:
+    return Source("ud_english_ewt", _EWT_FILES, functools.partial(read_ud_ewt, column=column))
+
+
+SOURCES = {
+    "demo": Source("demo", (), read_demo),
+    "ewt_upos": _ewt("upos"),
+    "ewt_xpos": _ewt("xpos"),
+    "conll2000": Source("conll2000", _CONLL_FILES, read_conll2000),
+}
+read_files = read_column_files
+
+
+def read_file(
+    form: str,
+    path: str | Path,
+    *,
+    token_column: int = 0,
+    tag_column: int = -1,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> tuple[TaggedSplit, tuple[str, ...]]:
+    """Return the sentences of one file to score a model on; see ``read_columns``."""
+    columns = {"token_column": token_column, "tag_column": tag_column}
+    return read_columns(path, **columns, separator=separator, encoding=encoding), ()

@@ -25,7 +25,7 @@ import random
 import re
 from collections.abc import Iterable
 
-from dense_lstm_zoo.language.demo import _draw, _long_tail, _with_s
+from dense_lstm_zoo.data.demo_grammar import draw, long_tail, with_s
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _SPLIT_SIZES = {"train": 3000, "dev": 500, "test": 500}
@@ -213,7 +213,7 @@ def _sentence(rng: random.Random, table: _Table) -> tuple[list[str], list[str]]:
 
     def expand(symbol: str, number: str) -> None:
         cumulative, templates = table[symbol, number]
-        for part in templates[_draw(rng, cumulative)]:
+        for part in templates[draw(rng, cumulative)]:
             if isinstance(part, str):
                 token, _, tag = part.rpartition("/")
                 if tokens and tokens[-1] == "a" and token[0] in "aeiou":
@@ -243,11 +243,11 @@ def _table() -> _Table:
         singular, _, plural = words.partition("|")
         _add(table, symbol, tag, singular.split(), (plural or singular).split())
     for symbol, nouns in _NOUNS.items():
-        _add(table, symbol, "NOUN", nouns.split(), map(_with_s, nouns.split()))
+        _add(table, symbol, "NOUN", nouns.split(), map(with_s, nouns.split()))
     for symbol, verbs in _VERBS.items():
         forms = [_forms(verb) for verb in verbs.split()]
         bases = [base for base, *_ in forms]
-        _add(table, f"{symbol}_now", "VERB", map(_with_s, bases), bases)
+        _add(table, f"{symbol}_now", "VERB", map(with_s, bases), bases)
         for form, words_of_form in zip(_FORMS[1:], zip(*forms, strict=True), strict=True):
             _add(table, f"{symbol}_{form}", "VERB", words_of_form, words_of_form)
     return table
@@ -262,7 +262,7 @@ def _part(piece: str) -> _Part:
 def _add(table: _Table, symbol: str, tag: str, singular: Iterable[str], plural: Iterable[str]) -> None:
     for number, words in (("s", singular), ("p", plural)):
         templates: list[list[_Part]] = [[f"{word}/{tag}"] for word in words]
-        table[symbol, number] = (_long_tail(len(templates)), templates)
+        table[symbol, number] = (long_tail(len(templates)), templates)
 
 
 def _forms(verb: str) -> tuple[str, str, str, str]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.classification.vocabulary import Coverage, alphabet
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
+from dense_lstm_zoo.data.words import Coverage, alphabet
 
 
 @dataclass(frozen=True)

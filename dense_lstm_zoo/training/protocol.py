@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import check
 from dense_lstm_zoo.json_files import read_object
+from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_folder
-from dense_lstm_zoo.training.loop import job_for, train
+from dense_lstm_zoo.training.loop import train
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,16 +31,17 @@ class ProtocolResult:
     Args:
         runs: One row a run: ``run`` (its folder's name), ``seed``, ``fold`` and the bundle's metrics.
         run_dir: The folder that holds the runs' bundles.
+        task: What the model is for.
     """
 
     runs: pd.DataFrame
     run_dir: Path
+    task: Task
 
     @property
     def measure(self) -> str:
         """``test_accuracy`` or ``test_perplexity``; ``dev_...`` for a corpus without a test set."""
-        score = "perplexity" if "dev_perplexity" in self.runs else "accuracy"
-        return f"test_{score}" if f"test_{score}" in self.runs else f"dev_{score}"
+        return next(name for split in ("test", "dev") if (name := f"{split}_{self.task.measure}") in self.runs)
 
     @property
     def mean(self) -> float:
@@ -52,7 +55,7 @@ class ProtocolResult:
 
     def __str__(self) -> str:
         split, score = self.measure.split("_")
-        digits = 2 if score == "perplexity" else 4
+        digits = self.task.digits
         lines = [
             f"{run.run:<14} best epoch {run.best_epoch:>3} of {run.epochs:>3}   "
             + "".join(
@@ -124,12 +127,11 @@ def run_protocol(
                 raise ValueError(f"only_folds must be from 1 to {folds}; received {fold}.")
         if not chosen:
             raise ValueError("only_folds is empty; leave it out for all folds.")
-    task = registry.entry(name).task
-    corpus: Any = load_corpus(dataset, task) if isinstance(dataset, str) else dataset
+    task = tasks.find(registry.entry(name).task)
+    corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
     if folds is not None and not isinstance(corpus, Corpus):
-        kind = "running text" if task == "language_model" else "no corpus of labelled texts"
-        raise ValueError(f"{corpus.name} is {kind}: folds={folds} divide labelled texts only.")
-    job_class = job_for(task)
+        raise ValueError(f"{corpus.name} is no corpus of labelled texts: folds={folds} divide labelled texts only.")
+    job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
@@ -153,7 +155,7 @@ def run_protocol(
         rows.append({"run": run, "seed": run_seed, "fold": fold, **metrics})
     import pandas as pd
 
-    result = ProtocolResult(pd.DataFrame(rows), run_dir)
+    result = ProtocolResult(pd.DataFrame(rows), run_dir, task)
     with files.new_file(run_dir / "runs.csv", "w") as file:
         result.runs.to_csv(file, index=False)
     with files.new_file(run_dir / "summary.txt", "w") as file:

@@ -1,0 +1,75 @@
+"""A classifier as a SavedModel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.classification.explain import explainer
+from dense_lstm_zoo.classification.text_ids import pad_features
+from dense_lstm_zoo.export import Endpoints, portable_copy, write
+from dense_lstm_zoo.layers import recurrence
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.classification.bundle import ClassificationBundle
+
+
+@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
+def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a classifier as a SavedModel, whole or not at all; return its path.
+
+    Signatures, for any batch size, also 0:
+        - ``serving_default``: ``text`` (batch,) strings.
+        - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0; for models that read characters also
+          ``char_ids`` (batch, time, 24).
+        - ``explain``: ``text`` (batch,) strings.
+
+    The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
+    classes), the names that the columns of ``probabilities`` have. ``explain`` returns what
+    ``ClassificationBundle.explain`` tells: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts one
+    after the other, and ``row_lengths`` (batch,), how many tokens each text has.
+
+    The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
+    ``assets.extra/non_core_ops.txt``.
+
+    Args:
+        bundle: A trained classifier.
+        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/trec/1``.
+        overwrite: Whether to replace what is there.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False.
+    """
+    path = files.check_new_folder(path, overwrite)
+    model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
+    names = tf.constant(bundle.labels)
+
+    @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once, for two signatures
+    def classify(ids: Any) -> dict[str, Any]:
+        probabilities = tf.nn.softmax(tf.cast(model(ids, training=False), tf.float32))
+        best = tf.argmax(probabilities, axis=1)
+        return {
+            "label": tf.gather(names, best),
+            "probabilities": probabilities,
+            "labels": tf.tile(names[None, :], [tf.shape(probabilities)[0], 1]),
+        }
+
+    look_inside = explainer(model)
+
+    def explain(text: Any) -> dict[str, Any]:
+        tokens, ids = text_to_ids.read(text)
+        found = look_inside(pad_features(ids))
+        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(found["saliency"])[1])
+        by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
+        return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
+
+    text = tf.TensorSpec((None,), tf.string, name="text")
+    endpoints: Endpoints = {
+        "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
+        "token_ids": (classify, [text_to_ids.signature]),
+        "explain": (explain, [text]),
+    }
+    return write(path, overwrite, text_to_ids, endpoints)

@@ -1,0 +1,99 @@
+"""Pictures of a classifier: where it errs, and what moved a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo.classification.analysis import confusion_cells
+from dense_lstm_zoo.plots import first_tokens, picture, short
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.classification.explain import Explanation
+
+_MOST_LABELS = 30  # of a confusion matrix that can be read
+
+
+def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
+    """Draw the confusion matrix and the reliability diagram of an evaluation.
+
+    Of more than 30 labels, the matrix holds the 30 that are confused most.
+
+    Args:
+        evaluation: What ``classification.analysis.analyse`` returns.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    import numpy as np
+
+    cells, names = confusion_cells(evaluation), evaluation["labels"]
+    chosen = _most_confused(cells, len(names))
+    place = {label: i for i, label in enumerate(chosen)}
+    counts = np.zeros((len(chosen), len(chosen)), int)
+    for i, j, count in cells:
+        if i in place and j in place:
+            counts[place[i], place[j]] = count
+    totals = np.array([evaluation["classes"][label]["texts"] for label in chosen])
+    share = counts / np.maximum(totals, 1)[:, None]
+    labels = [short(names[label], 30) for label in chosen]
+    size = max(4.5, 0.28 * len(labels) + 0.08 * max(map(len, labels)))
+    with picture(path, title, 2 * size, size) as figure:
+        left, right = figure.subplots(1, 2)
+        left.imshow(share, cmap="Blues", vmin=0, vmax=1)
+        which = "" if len(chosen) == len(names) else f", the {len(chosen)} of {len(names):,} confused most"
+        left.set(xlabel="predicted", ylabel="right", title=f"share of each right label{which}")
+        left.set_xticks(range(len(labels)), labels, rotation=90 if len(labels) > 2 else 0)
+        left.set_yticks(range(len(labels)), labels)
+        if len(labels) <= 12:
+            for (i, j), count in np.ndenumerate(counts):
+                left.text(j, i, f"{count:,}", ha="center", va="center", color="white" if share[i, j] > 0.5 else "black")
+        bins = evaluation["calibration"]
+        right.plot([0, 1], [0, 1], color="gray", linestyle=":", label="calibrated")
+        right.bar([row["from"] + 0.05 for row in bins], [row["accuracy"] for row in bins], width=0.09, label="accuracy")
+        right.plot([row["mean"] for row in bins], [row["accuracy"] for row in bins], marker=".", color="black")
+        error = evaluation["calibration_error"]
+        right.set(xlabel="probability of the predicted label", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1))
+        right.set_title(f"expected calibration error {100 * error:.1f} %")
+        right.legend()
+
+
+def _most_confused(cells: Sequence[tuple[int, int, int]], size: int) -> list[int]:
+    """Return the labels with most errors, as the right label or as the predicted one, in their order."""
+    errors = [0] * size
+    for i, j, count in cells:
+        if i != j:
+            errors[i] += count
+            errors[j] += count
+    return sorted(sorted(range(size), key=lambda label: -errors[label])[:_MOST_LABELS])
+
+
+def explanation(found: Explanation, path: Path, title: str) -> None:
+    """Draw a text's words downwards: their saliency and, to the right, the shares of each layer (Figs 6 and 7).
+
+    Args:
+        found: What ``ClassificationBundle.explain`` returns.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    wide, tokens = bool(found.layers), first_tokens(found.tokens)
+    height = 1.5 + 0.25 * len(tokens)
+    with picture(path, title, 4 + (1.5 + 0.35 * len(found.layers)) * wide, height) as figure:
+        panels = figure.subplots(1, 1 + wide, sharey=True, squeeze=False)[0]
+        places, saliency = range(len(tokens)), found.saliency[: len(tokens)]
+        panels[0].barh(places, saliency, color=["tab:blue" if x >= 0 else "tab:red" for x in saliency])
+        panels[0].set(xlabel=f"gradient x input, for {short(found.label)}")
+        panels[0].axvline(0, color="gray", linewidth=1)
+        panels[0].set_yticks(places, tokens)
+        panels[0].invert_yaxis()
+        if wide:
+            image = panels[1].imshow(found.shares[: len(tokens)], cmap="viridis", aspect="auto")
+            panels[1].set_xticks(range(len(found.layers)), [name.rsplit(" ", 1)[1] for name in found.layers])
+            panels[1].set(xlabel=found.layers[0].rsplit(" ", 1)[0])
+            figure.colorbar(image, ax=panels[1], label="share of the words")

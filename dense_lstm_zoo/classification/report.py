@@ -1,0 +1,83 @@
+"""What a classifier's run and its evaluation tell a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo.classification.analysis import confusion_cells
+from dense_lstm_zoo.display import escape, table
+from dense_lstm_zoo.report import by_class, label, percent, summary, write
+
+_MOST_COLUMNS = 12  # of a table that a person still reads
+_MOST_CONFUSIONS = 20
+
+__all__ = ["USE", "all_scores", "markdown", "picture", "score_line", "summary", "write"]
+
+USE = """bundle.predict(["a sentence", "another one"])
+bundle.export("exports/my_model/1")  # a SavedModel for TF Serving: strings in, labels and probabilities out"""
+
+
+def all_scores(scores: Mapping[str, Any]) -> str:
+    """Return all scores of an evaluation in one line."""
+    return f"accuracy {scores['accuracy']:.4f}, loss {scores['loss']:.4f}, {scores['texts']:,} texts"
+
+
+def score_line(scores: Mapping[str, Any]) -> str:
+    """Return a split's score as people read it, with what it was measured on."""
+    return f"{scores['accuracy']:.4f} ({scores['texts']:,} texts)"
+
+
+def picture(evaluation: dict[str, Any], path: Path, title: str) -> None:
+    """Draw ``report.png``."""
+    from dense_lstm_zoo.classification import pictures
+
+    pictures.evaluation(evaluation, path, title)
+
+
+def markdown(evaluation: dict[str, Any], title: str) -> str:
+    """Return the report in Markdown; see ``analysis.analyse`` for what is in it."""
+    wrong = [
+        (f"{found['probability']:.3f}", label(found["predicted"]), label(found["label"]), _text(found["text"]))
+        for found in evaluation["wrong"]
+    ]
+    calibration = [
+        (
+            f"{row['from']:.1f} to {row['from'] + 0.1:.1f}",
+            percent(row["mean"]),
+            percent(row["accuracy"]),
+            row["texts"],
+        )
+        for row in evaluation["calibration"]
+    ]
+    return "\n".join(
+        [
+            f"# {escape(title)}: {evaluation['split']} texts",
+            "\n## The most confidently wrong\n",
+            table(["probability", "predicted", "right", "text"], wrong) if wrong else "None.",
+            "\n## By class\n",
+            by_class(evaluation["classes"], "texts"),
+            "\n## Confusion\n",
+            _confusion(evaluation),
+            f"\n## Calibration\n\nExpected calibration error: {percent(evaluation['calibration_error'])} %.\n",
+            table(["probability of the predicted label", "mean %", "accuracy %", "texts"], calibration),
+            "",
+        ]
+    )
+
+
+def _confusion(evaluation: dict[str, Any]) -> str:
+    labels, cells = [label(name) for name in evaluation["labels"]], confusion_cells(evaluation)
+    if len(labels) <= _MOST_COLUMNS:
+        counts = {(i, j): count for i, j, count in cells}
+        rows = [(name, *(counts.get((i, j), 0) for j in range(len(labels)))) for i, name in enumerate(labels)]
+        return "Rows are right labels, columns predicted ones.\n\n" + table(["", *labels], rows)
+    # A stable order: labels in theirs where as many texts are confused.
+    top = sorted((cell for cell in cells if cell[0] != cell[1]), key=lambda cell: -cell[2])[:_MOST_CONFUSIONS]
+    rows = [(count, labels[i], labels[j]) for i, j, count in top]
+    return "The most frequent confusions of many labels.\n\n" + table(["texts", "right", "predicted"], rows)
+
+
+def _text(text: str) -> str:
+    return escape(text, 300, cell=True)

@@ -1,0 +1,102 @@
+"""A user's own table as a corpus: csv, tsv or jsonl, one example a row, checked before anything is built on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.data.tables import Table, name_rows, read_tables, sorted_labels
+
+
+def read_table_corpus(
+    kind: str,
+    *,
+    train_file: str | Path,
+    dev_file: str | Path | None = None,
+    test_file: str | Path | None = None,
+    text_column: str = "text",
+    label_column: str = "label",
+    encoding: str = "utf-8",
+) -> Corpus:
+    """Read a corpus from one to three files of your own.
+
+    Texts and labels are taken as written: "NA" is a text, "1" and "1.0" are two labels (only the spaces around a label
+    go, and in csv and tsv the apostrophe that keeps a spreadsheet from reading a cell as a formula: ``'=1``, ``'-x``).
+    Labels are sorted, by value if all of them are integers.
+
+    Args:
+        kind: "csv" (quoted cells may hold commas and line breaks), "tsv" (no quoting: a quotation mark is a character
+            like any other) or "jsonl" (one object a line). csv and tsv begin with a row of column names.
+        train_file: The file to train on; its labels are the corpus' labels.
+        dev_file: The file to choose the best epoch on, if there is one.
+        test_file: The file to report the final score on, if there is one.
+        text_column: The column, or key, of the text.
+        label_column: The column, or key, of the label: a string, or in jsonl also a number or a truth value.
+        encoding: How the files are encoded.
+
+    Returns:
+        A ``Corpus`` whose name is ``kind``.
+
+    Raises:
+        FileNotFoundError: If a file does not exist; the message names similar files in the same folder.
+        ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, a label that is
+            longer than 1,000 characters or cannot be encoded, fewer than two labels in training, or a label in dev or
+            test that training has not. The message names file and rows.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from dense_lstm_zoo.classification.tables import read_table_corpus
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "train.csv")
+        ...     _ = path.write_text("text,label\\nA fine film .,good\\nA dull film .,bad\\n")
+        ...     print(read_table_corpus("csv", train_file=path))
+        csv: 2 train; 2 labels: bad, good
+    """
+    paths = {"train": train_file, "dev": dev_file, "test": test_file}
+    tables = read_tables(kind, paths, text_column, label_column, encoding)
+    train = tables["train"]
+    label_names = sorted_labels(set(train.labels))
+    if len(label_names) < 2:
+        raise ValueError(
+            f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
+        )
+    for table in tables.values():
+        strange = [n for n, label in zip(table.numbers, table.labels, strict=True) if label not in label_names]
+        if strange:
+            label = table.labels[table.numbers.index(strange[0])]
+            raise ValueError(
+                f"{table.path}: {name_rows(strange)} with a label that {train.path.name} has not, the first of them "
+                f"{label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
+            )
+    splits = {part: _split(table, label_names) for part, table in tables.items()}
+    columns = {"text_column": text_column, "label_column": label_column}
+    return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=columns)
+
+
+def read_table(
+    kind: str, path: str | Path, *, text_column: str = "text", label_column: str = "label", encoding: str = "utf-8"
+) -> tuple[Split, tuple[str, ...]]:
+    """Read one file of your own to score a model on, for which one label is enough.
+
+    Args:
+        kind: As in ``read_table_corpus``.
+        path: The file.
+        text_column: As in ``read_table_corpus``.
+        label_column: As in ``read_table_corpus``.
+        encoding: How the file is encoded.
+
+    Returns:
+        The texts, and the names of the labels that they have.
+
+    Raises:
+        FileNotFoundError: As ``read_table_corpus``.
+        ValueError: As ``read_table_corpus``, except that one label will do.
+    """
+    table = read_tables(kind, {"test": path}, text_column, label_column, encoding)["test"]
+    label_names = sorted_labels(set(table.labels))
+    return _split(table, label_names), label_names
+
+
+def _split(table: Table, label_names: tuple[str, ...]) -> Split:
+    index = {label: i for i, label in enumerate(label_names)}
+    return Split(table.texts, [index[label] for label in table.labels])

@@ -1,0 +1,41 @@
+"""Sentence classification, as the rest of the package sees it."""
+
+from dense_lstm_zoo.ranges import Range
+from dense_lstm_zoo.recipe import Recipe
+from dense_lstm_zoo.task import WORD_VECTORS, Option, Task
+
+TASK = Task(
+    name="classification",
+    title="classifiers",
+    measure="accuracy",
+    higher_is_better=True,
+    digits=4,
+    percent=True,
+    options=(
+        *WORD_VECTORS,
+        Option("oov", str, 'words outside the vocabulary: "drop" or "unk"', otherwise="drop with vectors, else unk"),
+        Option(
+            "dev_every",
+            int,
+            "also score dev every so many batches, for a learning curve by batch",
+            otherwise="never",
+            metavar="N",
+        ),
+    ),
+    defaults=Recipe(name="", source="", models={}),
+    space={
+        "num_layers": Range(1, 4),
+        "num_dense_layers": Range(5, 20, step=5),
+        "dense_units": Range(8, 32),
+        "units": Range(50, 300, log=True),
+        "dropout": Range(0.2, 0.6, step=0.1),
+        "embedding_dropout": Range(0.2, 0.6, step=0.1),
+        "learning_rate": Range(5e-4, 5e-3, log=True),
+    },
+    own_files=("csv", "tsv", "jsonl"),
+    commands="predict",
+    package="dense_lstm_zoo.classification",
+    job="ClassificationJob",
+    bundle="ClassificationBundle",
+    factories=("models", "interaction", "convolution"),
+)

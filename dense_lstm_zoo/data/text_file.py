@@ -1,0 +1,155 @@
+"""Running text, in a file or in memory, read line by line as often as needed.
+
+Tokens are what white space separates (who wants other tokens tokenises first). Blank lines are skipped.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+from dense_lstm_zoo import checks, files
+
+_BLOCK = 1 << 16
+_LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens fill 15 times its size
+_TOKEN = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The lines of a text file that are not blank, without surrounding white space; the file is never held whole.
+
+    Iterate over it as often as you like. Memory is that of the longest line.
+
+    Args:
+        path: A text file, plain or compressed with gzip (told by its content, whatever its name).
+        encoding: How the text is encoded. Only a line feed, with or without a carriage return, ends a line.
+        start: How many lines to leave out at the beginning, not counting blank ones.
+        stop: The line before which to stop, counted from 0 and from the file's beginning; None: at the end.
+
+    Raises:
+        FileNotFoundError: No such file; the message names similar ones beside it.
+        ValueError: A folder, an unknown encoding; on iteration: bytes that are not in the encoding, damaged gzip.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "text.txt")
+        ...     _ = path.write_text("one line\\n\\nanother line\\n")
+        ...     text = TextFile(path)
+        ...     list(text), list(text), text.num_lines, text.num_tokens
+        (['one line', 'another line'], ['one line', 'another line'], 2, 6)
+    """
+
+    path: Path
+    encoding: str = "utf-8"
+    start: int = 0
+    stop: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", files.existing_file(self.path))
+        checks.integer("start", self.start, minimum=0)
+        if self.stop is not None:
+            checks.integer("stop", self.stop, minimum=0)
+        checks.encoding(self.encoding)
+
+    def __iter__(self) -> Iterator[str]:
+        return itertools.islice(self._lines(), self.start, self.stop)
+
+    @property
+    def num_lines(self) -> int:
+        """How many lines are not blank; the first call reads the text."""
+        return self._size[0]
+
+    @property
+    def num_tokens(self) -> int:
+        """How many tokens there are, with one ``<eos>`` a line; the first call reads the text."""
+        return self._size[1]
+
+    @functools.cached_property
+    def _size(self) -> tuple[int, int]:
+        lines = tokens = 0
+        for line in token_lines(self):
+            lines += 1
+            tokens += 1 + sum(1 for _ in line)
+        return lines, tokens
+
+    def _lines(self) -> Iterator[str]:
+        try:
+            with (
+                self.path.open("rb") as file,
+                io.TextIOWrapper(unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
+            ):
+                for line in text:
+                    if stripped := line.strip():
+                        yield stripped
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{self.path}, line {self._undecodable_line()} is not {self.encoding}: byte "
+                f"{error.object[error.start]:#04x} ({error.reason}). Say how the file is encoded, such as "
+                'encoding="latin-1".'
+            ) from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{self.path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+
+    def _undecodable_line(self) -> int:
+        """Return the number of the line, which blocks hide from the reader of lines."""
+        decoder, number = codecs.getincrementaldecoder(checks.encoding(self.encoding))(), 1
+        with self.path.open("rb") as file:
+            stream = unpacked(file)
+            try:
+                while block := stream.read(_BLOCK):
+                    number += decoder.decode(block).count("\n")
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError as error:
+                number += error.object[: error.start].decode(checks.encoding(self.encoding), "ignore").count("\n")
+        return number
+
+
+def unpacked(file: Any) -> BinaryIO:
+    """Return what a buffered stream of bytes holds: unpacked where it is compressed with gzip."""
+    return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file  # type: ignore[return-value]
+
+
+TextSource: TypeAlias = TextFile | Sequence[str]
+"""Lines of text that can be read again and again: in a file, or in memory as a list."""
+
+
+def token_lines(source: Iterable[str]) -> Iterator[Iterable[str]]:
+    """Yield the tokens of each line that is not blank, without ``<eos>``.
+
+    Raises:
+        ValueError: One ``str`` in place of lines, or a line that is not a ``str``.
+
+    Example:
+        >>> [list(tokens) for tokens in token_lines(["to be", " ", "or not"])]
+        [['to', 'be'], ['or', 'not']]
+    """
+    if isinstance(source, str | bytes):
+        raise ValueError(f"Text must come as lines, such as a list of str; received one {type(source).__name__}.")
+    for number, line in enumerate(source, start=1):
+        if not isinstance(line, str):
+            raise ValueError(f"Line {number} of the text must be a str; received {line!r:.80}.")
+        if line and not line.isspace():
+            yield line.split() if len(line) < _LONG_LINE else (match[0] for match in _TOKEN.finditer(line))
+
+
+def num_tokens(source: TextSource) -> int:
+    """Return how many tokens a text has, with one ``<eos>`` a line.
+
+    Example:
+        >>> num_tokens(["to be", "", "or not"])
+        6
+    """
+    if isinstance(source, TextFile):
+        return source.num_tokens
+    return sum(1 + sum(1 for _ in line) for line in token_lines(source))

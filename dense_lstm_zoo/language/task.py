@@ -1,0 +1,44 @@
+"""Language modelling, as the rest of the package sees it."""
+
+from dense_lstm_zoo.ranges import Range
+from dense_lstm_zoo.recipe import Recipe
+from dense_lstm_zoo.task import Option, Task
+
+TASK = Task(
+    name="language_model",
+    title="language models",
+    measure="perplexity",
+    higher_is_better=False,
+    digits=2,
+    percent=False,
+    options=(
+        Option("num_steps", int, "steps of a window", otherwise="the recipe's, else 35", searched=True),
+        Option(
+            "max_words", int, "the most frequent words to know, <eos> and <unk> among them", otherwise="all", minimum=2
+        ),
+        Option("min_count", int, "how often a word must occur in the training text to be known", 1),
+    ),
+    # Godin et al. 2017 with the shorter schedule of the recipes that say so.
+    defaults=Recipe(
+        name="",
+        source="",
+        models={},
+        batch_size=20,
+        num_steps=35,
+        learning_rate_decay=0.85,
+        decay_after=6,
+        epochs=30,
+        patience=5,
+    ),
+    space={
+        "num_layers": Range(1, 4),
+        "units": Range(100, 650, log=True),
+        "dropout": Range(0.2, 0.7, step=0.1),
+        "learning_rate": Range(0.5, 2.0, log=True),
+    },
+    own_files=("text",),
+    commands="score, generate or next-words",
+    package="dense_lstm_zoo.language",
+    job="LanguageModelJob",
+    bundle="LanguageModelBundle",
+)

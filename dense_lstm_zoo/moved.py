@@ -1,0 +1,90 @@
+"""Old import paths: each still works, with a ``DeprecationWarning`` that names the new one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+_PACKAGE = "dense_lstm_zoo"
+# Modules that documentation or notebooks of version 0.1 named, or that users are likely to have found, by where they
+# are today. An empty name is a package that is gone but held such modules.
+_MODULES = {
+    "data.corpus": "classification.corpus",
+    "data.language": "language.corpus",
+    "data.language_vocabulary": "language.vocabulary",
+    "data.tagging": "tagging.corpus",
+    "data.tagging_files": "tagging.corpora",
+    "data.tagging_vocabulary": "tagging.vocabulary",
+    "data.vocabulary": "classification.vocabulary",
+    "data.windows": "language.batches",
+    "explaining": "classification.explain",
+    "language_modelling": "language.bundle",
+    "models": "",
+    "models.classifier": "classification.assembly",
+    "models.adam": "adam",
+    "models.classifiers": "classification.models",
+    "models.language_model": "language.assembly",
+    "models.language_models": "language.models",
+    "models.tagger": "tagging.assembly",
+    "models.taggers": "tagging.models",
+    "training.recipes": "recipes",
+    "tuning": "search",
+    "tuning.budget": "search.budget",
+    "tuning.report": "search.report",
+    "tuning.space": "search.space",
+    "tuning.sweep": "search.sweep",
+}
+# Modules that are packages now, and where what they held is.
+_INSIDE = {"classification": "classification.bundle", "tagging": "tagging.bundle"}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        if package != _PACKAGE or name not in _MODULES:
+            return None
+        holds = any(other.startswith(f"{name}.") for other in _MODULES)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=holds)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        new = _MODULES[module.__name__.partition(".")[2]]
+        if not new:
+            return
+        today = importlib.import_module(f"{_PACKAGE}.{new}")
+        told = f"{module.__name__} is {today.__name__} now."
+        if not hasattr(module, "__path__"):
+            warnings.warn(told, DeprecationWarning, stacklevel=2)
+            module.__dict__["__getattr__"] = lambda name: getattr(today, name)
+            return
+
+        def attribute(name: str) -> Any:
+            found = getattr(today, name)
+            if not name.startswith("__"):  # a package is also imported for a module in it, which warns by itself
+                warnings.warn(told, DeprecationWarning, stacklevel=2)
+            return found
+
+        module.__dict__["__getattr__"] = attribute
+
+
+def install() -> None:
+    """Let the old paths be imported."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())  # before a folder that an older version left behind
+
+
+def attribute(package: str, name: str) -> Any:
+    """Return a name that the module had which is a package now; its ``__getattr__`` calls this."""
+    if not name.startswith("__"):
+        module = importlib.import_module(f"{_PACKAGE}.{_INSIDE[package.partition('.')[2]]}")
+        if hasattr(module, name):
+            warnings.warn(f"{package}.{name} is {module.__name__}.{name} now.", DeprecationWarning, stacklevel=3)
+            return getattr(module, name)
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")

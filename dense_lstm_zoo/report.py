@@ -1,0 +1,173 @@
+"""What a run tells a person: a summary, a model card, learning curves, and a report of where the model errs."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import files, plots
+from dense_lstm_zoo.display import code, escape, fenced, one_line, table
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.task import Task
+
+_MOST_LABELS = 50  # on a card; labels.json holds all of them
+_NOTES = {"diverged": "stopped", "changed": "changed"}  # metrics that are text, and what a summary calls them
+
+
+_Writer = Callable[[Path], None]
+
+
+def write(bundle: Bundle, folder: Path) -> None:
+    """Write a bundle's model card, its pictures and the report of its evaluation into its folder.
+
+    Each is written whole or not at all. What cannot be made is told in one warning and never stops the others.
+    """
+    writers: dict[str, _Writer] = {"README.md": lambda path: _write_text(path, model_card(bundle))}
+    task, history, curve = bundle.task, bundle.history, bundle.dev_curve
+    if has_matplotlib() and len(history) and "changed" not in bundle.metrics:
+        writers["learning_curve.png"] = lambda path: plots.learning_curve(
+            history, path, _title(bundle), task.measure, higher_is_better=task.higher_is_better
+        )
+        if curve is not None:
+            panels = {"": {_title(bundle): curve}}
+            writers["dev_curve.png"] = lambda path: plots.by_batch(panels, path, "dev accuracy by batch")
+    if bundle.evaluation:
+        writers |= _evaluation_writers(task, bundle.evaluation, _title(bundle))
+    _try(writers, folder)
+
+
+def write_evaluation(task: Task, evaluation: dict[str, Any], folder: Path, title: str) -> None:
+    """Write ``report.md``; of a classifier also ``report.png``, where matplotlib is installed.
+
+    A picture that cannot be drawn is told in a warning; the report is written all the same.
+    """
+    writers = _evaluation_writers(task, evaluation, title)
+    writers.pop("report.md")(folder / "report.md")
+    _try(writers, folder)
+
+
+def _title(bundle: Bundle) -> str:
+    training = bundle.config["training"]
+    return f"{bundle.config['model']} on {training['dataset']}, seed {training.get('seed')}"
+
+
+def _evaluation_writers(task: Task, evaluation: dict[str, Any], title: str) -> dict[str, _Writer]:
+    report = task.module("report")
+    writers: dict[str, _Writer] = {
+        "report.md": lambda path: _write_text(path, report.markdown(evaluation, title)),
+    }
+    if has_matplotlib() and hasattr(report, "picture"):
+        heading = f"{title}: {evaluation['split']}"
+        writers["report.png"] = lambda path: report.picture(evaluation, path, heading)
+    return writers
+
+
+def _try(writers: Mapping[str, _Writer], folder: Path) -> None:
+    failures = []
+    for name, write in writers.items():
+        try:
+            write(folder / name)
+        except Exception as error:  # whatever it is, the model must not be lost for it
+            failures.append(f"{name} ({type(error).__name__}: {one_line(error, 200)})")
+    if failures:
+        warnings.warn(f"{folder} is without {', '.join(failures)}; all else is written.", stacklevel=4)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with files.new_file(path, "w") as file:
+        file.write(text)
+
+
+def has_matplotlib() -> bool:
+    """Return whether pictures can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def summary(bundle: Bundle) -> str:
+    """Return a run's result in a few lines: scores, parameters, seconds."""
+    metrics, measure, score_line = bundle.metrics, bundle.task.measure, bundle.task.module("report").score_line
+    lines = []
+    if "best_epoch" in metrics:
+        lines.append(f"{'best epoch':<17} {metrics['best_epoch']} of {metrics['epochs']}")
+    for split in ("dev", "test"):
+        if f"{split}_{measure}" in metrics:
+            lines.append(f"{f'{split} {measure}':<17} {score_line(of_split(metrics, split))}")
+    if "parameters" in metrics:
+        count, encoder = metrics["parameters"], metrics["encoder_parameters"]
+        lines.append(f"parameters        {count:,} in all, {encoder:,} in the encoder")
+    if "seconds" in metrics:
+        lines.append(f"training seconds  {metrics['seconds']:.1f}")
+    lines += [f"{what:<17} {metrics[name]}" for name, what in _NOTES.items() if name in metrics]
+    return "\n".join(lines)
+
+
+def of_split(metrics: Mapping[str, Any], split: str) -> dict[str, Any]:
+    """Return a split's scores by their names."""
+    return {name.removeprefix(f"{split}_"): value for name, value in metrics.items() if name.startswith(f"{split}_")}
+
+
+def model_card(bundle: Bundle) -> str:
+    """Return the bundle's README: what it is, how it was trained, how well it does, how to use it."""
+    config = bundle.config
+    training = config["training"]
+    return f"""# {escape(config["model"])} trained on {escape(training["dataset"], 80)}
+
+{_knows(bundle)}
+
+{fenced(summary(bundle))}
+
+{"Where it errs: `report.md`." if bundle.evaluation else "It has no scores: `bundle.rescore(test=...)` makes some."}
+
+## Use
+
+```python
+import dense_lstm_zoo as zoo
+
+bundle = zoo.load("this folder")
+{bundle.task.module("report").USE}
+```
+
+## Training
+
+{_settings(training)}
+
+## Model arguments
+
+{_settings(config["arguments"])}
+"""
+
+
+def _knows(bundle: Bundle) -> str:
+    if not bundle.labels:
+        return f"Words: {bundle.config['arguments']['vocab_size']:,}"
+    shown = ", ".join(escape(label, 80) for label in bundle.labels[:_MOST_LABELS])
+    more = len(bundle.labels) - _MOST_LABELS
+    return f"Labels: {shown}" + (f" and {more:,} more, in {code('labels.json')}" if more > 0 else "")
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return "\n".join(f"- {name}: {escape(value)}" for name, value in sorted(values.items()) if value is not None)
+
+
+def by_class(rows: list[dict[str, Any]], unit: str) -> str:
+    """Return precision, recall and F1 of each class as a table."""
+    cells = [
+        (label(row["label"]), *(percent(row[name]) for name in ("precision", "recall", "f1")), f"{row['texts']:,}")
+        for row in rows
+    ]
+    return table(["label", "precision %", "recall %", "F1 %", unit], cells)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent, with one decimal; a dash for none."""
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def label(name: str) -> str:
+    """Return a label as a cell of a table can hold it."""
+    return escape(name, 80, cell=True)

@@ -1,0 +1,37 @@
+"""Tagged sentences as ids, ready to be batched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from dense_lstm_zoo.data.batching import pad
+from dense_lstm_zoo.data.text import to_bytes
+from dense_lstm_zoo.data.token_ids import TokensToIds
+from dense_lstm_zoo.tagging.corpus import TaggedSplit
+
+
+def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> list[dict[str, np.ndarray]]:
+    """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
+    lengths = [len(tokens) for tokens in sentences]
+    flat = to_bytes(token for tokens in sentences for token in tokens)
+    ragged = tf.RaggedTensor.from_row_lengths(tf.constant(flat, tf.string), tf.constant(lengths, tf.int64))
+    ends = np.cumsum(lengths)[:-1]
+    found = {name: np.split(ids.values.numpy(), ends) for name, ids in tokens_to_ids(ragged).items()}
+    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+
+
+class TaggedExamples:
+    """The ids and tags of a split's sentences; a tag that ``ids`` has not is unknown, -2."""
+
+    def __init__(self, tokens_to_ids: TokensToIds, split: TaggedSplit, ids: dict[str, int]) -> None:
+        self.rows = encode(tokens_to_ids, split.tokens)
+        self.tags = [np.array([ids.get(tag, -2) for tag in tags], np.int32) for tags in split.tags]
+        self.lengths = [len(tags) for tags in self.tags]
+
+    def collate(self, indices: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return a batch: padded ids, and tags padded with -1."""
+        return pad([self.rows[i] for i in indices]), pad([self.tags[i] for i in indices], value=-1)

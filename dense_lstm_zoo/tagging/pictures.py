@@ -1,0 +1,33 @@
+"""Pictures of a tagger: how far its gates are open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dense_lstm_zoo.plots import first_tokens, picture
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.tagging.bundle import GateActivations
+
+
+def gates(found: GateActivations, path: Path, title: str) -> None:
+    """Draw how far the skips' gates are open, a panel a direction: words downwards, layers to the right.
+
+    Args:
+        found: What ``TaggingBundle.gates`` returns.
+        path: The picture to write; its ending is the format.
+        title: The picture's title.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    tokens = first_tokens(found.tokens)
+    with picture(path, title, 3.5 + 0.8 * len(found.layers), 1.5 + 0.25 * len(tokens)) as figure:
+        panels = figure.subplots(1, 2, sharey=True)
+        for d, (axes, direction) in enumerate(zip(panels, ("forward", "backward"), strict=True)):
+            image = axes.imshow(found.values[:, d, : len(tokens)].T, cmap="viridis", aspect="auto")
+            axes.set(xlabel="layer", title=direction)
+            axes.set_xticks(range(len(found.layers)), found.layers)
+            axes.set_yticks(range(len(tokens)), tokens)
+            figure.colorbar(image, ax=axes, label="mean gate" if d else None)

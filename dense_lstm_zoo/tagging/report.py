@@ -1,0 +1,44 @@
+"""What a tagger's run and its evaluation tell a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dense_lstm_zoo.display import escape, table
+from dense_lstm_zoo.report import by_class, label, percent, summary, write
+
+__all__ = ["USE", "all_scores", "markdown", "score_line", "summary", "write"]
+
+USE = """bundle.predict(["a raw sentence", ["a", "list", "of", "tokens"]])
+bundle.export("exports/my_model/1")  # a SavedModel for TF Serving: strings in, tokens and tags out"""
+
+
+def all_scores(scores: Mapping[str, Any]) -> str:
+    """Return all scores of an evaluation in one line."""
+    f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
+    return f"accuracy {scores['accuracy']:.4f}{f1}, {scores['tokens']:,} tokens, {scores['texts']:,} sentences"
+
+
+def score_line(scores: Mapping[str, Any]) -> str:
+    """Return a split's score as people read it, with what it was measured on."""
+    f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
+    return f"{scores['accuracy']:.4f}{f1} ({scores['tokens']:,} tokens of {scores['texts']:,} sentences)"
+
+
+def markdown(evaluation: dict[str, Any], title: str) -> str:
+    """Return a tagger's report in Markdown: scores by tag, and what it confuses."""
+    confusions = [(row["tokens"], label(row["right"]), label(row["predicted"])) for row in evaluation["confusions"]]
+    f1 = f", span F1 {percent(evaluation['f1'])} %" if "f1" in evaluation else ""
+    return f"""# {escape(title)}: {evaluation["split"]} sentences
+
+Accuracy {percent(evaluation["accuracy"])} % of {evaluation["tokens"]:,} tokens{f1}.
+
+## The most frequent confusions
+
+{table(["tokens", "right", "predicted"], confusions) if confusions else "None."}
+
+## By tag
+
+{by_class(evaluation["tags"], "tokens")}
+"""

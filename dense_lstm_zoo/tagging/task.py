@@ -1,0 +1,30 @@
+"""Tagging, as the rest of the package sees it."""
+
+from dense_lstm_zoo.ranges import Range
+from dense_lstm_zoo.recipe import Recipe
+from dense_lstm_zoo.task import WORD_VECTORS, Option, Task
+
+TASK = Task(
+    name="tagging",
+    title="taggers",
+    measure="accuracy",
+    higher_is_better=True,
+    digits=4,
+    percent=True,
+    options=(
+        *WORD_VECTORS,
+        Option("min_tag_count", int, "how often a tag must occur in training; others become one tag, RARE", 1),
+    ),
+    defaults=Recipe(name="", source="", models={}, batch_size=32, epochs=30, patience=5),
+    space={
+        "num_layers": Range(1, 9, step=2),
+        "units": Range(64, 512, log=True),
+        "dropout": Range(0.2, 0.6, step=0.1),
+        "learning_rate": Range(0.005, 0.1, log=True),
+    },
+    own_files=("columns",),
+    commands="predict",
+    package="dense_lstm_zoo.tagging",
+    job="TaggingJob",
+    bundle="TaggingBundle",
+)
