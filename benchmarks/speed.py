@@ -39,7 +39,7 @@ from benchmarks import tables
 from dense_lstm_zoo import display
 from dense_lstm_zoo.benchmark import bench, line
 from dense_lstm_zoo.benchmark.workloads import SCALING, SHARE_AIM, SHARE_FLOOR
-from dense_lstm_zoo.display import Markdown, code, escape, fenced
+from dense_lstm_zoo.display import Markdown, code, escape
 
 RESULTS = tables.ROOT / "results" / "speed_cpu.csv"
 PICTURE = RESULTS.with_suffix(".png")
@@ -112,7 +112,7 @@ PEERS = {"keras": "stock Keras", "torch": "PyTorch", "": "-"}
 
 
 def table(path: Path = RESULTS) -> str:
-    """Return the README's tables of speed and memory, as Markdown, from the CSV file ``path``."""
+    """Return the tables of speed and memory, as Markdown, from the CSV file ``path``."""
     everything = pd.read_csv(path, dtype=str, keep_default_na=False)
     rows = everything[everything["kernel"] == ""]
     header = ["what", "batch", "peer", "ours", "peer's", "ratio (quartiles)", "floor, aim", "repeats"]
@@ -136,7 +136,7 @@ def table(path: Path = RESULTS) -> str:
     commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
     machines = "; ".join(dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in everything.itertuples()))
     versions = max(rows["versions"], key=len)
-    return "\n".join([*lines, "", fenced(commands), "", f"{machines}. Versions: {versions}."])
+    return "\n".join([*lines, "", tables.folded(commands), "", f"{machines}. Versions: {versions}."])
 
 
 def _cells(row: Any, title: str) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Tables of the README, made from results/*.csv: ``python -m benchmarks.tables`` rewrites them, ``--check`` compares.
+"""Tables of results/README.md, made from results/*.csv: ``python -m benchmarks.tables`` rewrites them.
+
+``--check`` only compares.
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
@@ -17,7 +19,7 @@ from dense_lstm_zoo import files, plots
 from dense_lstm_zoo.display import Markdown, code, escape, fenced, table
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+README = ROOT / "results" / "README.md"
 CLASSIFICATION = ROOT / "results" / "classification.csv"
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
 TAGGING = ROOT / "results" / "tagging.csv"
@@ -199,10 +201,15 @@ def _beside(ours: str, theirs: str) -> str:
 def _table(
     rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
 ) -> str:
-    """Return rows as a table, and behind it the commands that made them and the last versions."""
+    """Return rows as a table, and after it, folded, the commands that made them, and the last versions."""
     made = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([made, "", fenced(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
+    return "\n".join([made, "", folded(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
+
+
+def folded(commands: str) -> str:
+    """Return commands as a block of code that a reader opens with a click."""
+    return "\n".join(["<details>", "<summary>Commands</summary>", "", fenced(commands), "", "</details>"])
 
 
 def _named(name: str, settings: str) -> Markdown:
@@ -241,7 +248,7 @@ TABLES = {
 
 
 def render(text: str) -> str:
-    """Return the README's text with every table made anew."""
+    """Return the page's text with every table made anew."""
 
     def made(match: re.Match[str]) -> str:
         path = ROOT / "results" / f"{match[1]}.csv"
@@ -252,7 +259,7 @@ def render(text: str) -> str:
 
 
 def update_readme() -> None:
-    """Rewrite the README's tables."""
+    """Rewrite the tables of results/README.md."""
     text = README.read_text(encoding="utf-8")
     with files.new_file(README, "w") as file:
         file.write(render(text))
@@ -261,5 +268,6 @@ def update_readme() -> None:
 if __name__ == "__main__":
     if "--check" in sys.argv[1:]:
         current = README.read_text(encoding="utf-8")
-        sys.exit(0 if render(current) == current else "README.md is older than results/: python -m benchmarks.tables")
+        older = "results/README.md is older than its rows: python -m benchmarks.tables"
+        sys.exit(0 if render(current) == current else older)
     update_readme()

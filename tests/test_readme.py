@@ -5,22 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tables
-
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_tables_are_those_of_the_results():
-    assert tables.render(README) == README
-    assert "<!-- table: classification -->\n| corpus |" in README
-
-
-def test_a_new_row_replaces_the_old_one_with_its_key(tmp_path):
-    path = tmp_path / "r.csv"
-    tables.merge(path, [{"model": "a", "score": 1}, {"model": "b", "score": 2}], ["model"])
-    tables.merge(path, [{"model": "a", "score": 3, "seeds": "1 2"}], ["model"])
-    assert path.read_text() == "model,score,seeds\nb,2,\na,3,1 2\n"
 
 
 def test_every_make_target_of_the_docs_exists():

@@ -1,0 +1,226 @@
+"""results/README.md: its tables are made from the rows, and what its sentences say of them is so."""
+
+import re
+from decimal import ROUND_HALF_UP, Decimal
+
+import pandas as pd
+import pytest
+
+from benchmarks import tables
+
+PAGE = tables.README.read_text(encoding="utf-8")
+SENTENCES = " ".join(re.sub(r"<!-- table: .*?<!-- end -->", "", PAGE, flags=re.S).replace("**", "").split())
+
+
+def test_the_tables_are_those_of_the_results():
+    assert tables.render(PAGE) == PAGE
+    assert "<!-- table: classification -->\n| corpus |" in PAGE
+
+
+def test_every_file_of_rows_has_its_table():
+    shown = set(re.findall(r"<!-- table: (\w+) -->", PAGE))
+    extra = {"speed_cpu", "recipe_search", "language_model_curves", "dynamic_interaction_curves"}
+    assert {path.stem for path in tables.README.parent.glob("*.csv")} - extra == shown - {"speed"}
+
+
+def test_every_section_begins_with_what_it_shows_and_folds_its_commands_away():
+    sections = re.split(r"^## ", PAGE, flags=re.M)[1:]
+    assert len(sections) >= 6
+    for section in sections:
+        assert section.split("\n\n")[1].startswith("**What it shows.** "), section.splitlines()[0]
+    unfolded = re.sub(r"<details>\n<summary>Commands</summary>\n\n```\n[^`]*```\n\n</details>", "", PAGE)
+    assert PAGE.count("<details>") == PAGE.count("<!-- table: ")
+    assert "```" not in unfolded
+
+
+def test_a_new_row_replaces_the_old_one_with_its_key(tmp_path):
+    path = tmp_path / "r.csv"
+    tables.merge(path, [{"model": "a", "score": 1}, {"model": "b", "score": 2}], ["model"])
+    tables.merge(path, [{"model": "a", "score": 3, "seeds": "1 2"}], ["model"])
+    assert path.read_text() == "model,score,seeds\nb,2,\na,3,1 2\n"
+
+
+def row(file, **wanted):
+    rows = pd.read_csv(tables.ROOT / "results" / f"{file}.csv", dtype=str).fillna("").to_dict("records")
+    (found,) = [row for row in rows if wanted.items() <= row.items()]
+    return found
+
+
+def accuracy(dataset, model, recipe="ding2018", settings=""):
+    return Decimal(
+        row("classification", dataset=dataset, model=model, recipe=recipe, settings=settings)["accuracy_mean"]
+    )
+
+
+def best(dataset):
+    rows = pd.read_csv(tables.ROOT / "results" / "classification.csv")
+    return Decimal(str(rows[rows["dataset"] == dataset]["accuracy_mean"].max()))
+
+
+def tagger(model, settings, dataset="ewt_upos", column="accuracy_mean"):
+    return Decimal(row("tagging", dataset=dataset, model=model, settings=settings)[column])
+
+
+def small(layers, model="gated_skip_tagger", **settings):
+    extra = "".join(f" {name}={value}" for name, value in settings.items())
+    return tagger(model, f"num_layers={layers} units=64 epochs=8{extra}")
+
+
+def perplexity(recipe, column="test_perplexity_mean"):
+    return Decimal(row("language_model", recipe=recipe)[column])
+
+
+def deep(layers, model, dataset="ewt_upos", crf="", column="accuracy_mean"):
+    return tagger(model, f"num_layers={layers}{crf}", dataset, column)
+
+
+def pooled(dataset, encoder, pooling):
+    return Decimal(row("dynamic_interaction", dataset=dataset, encoder=encoder, pooling=pooling)["accuracy_mean"])
+
+
+def interval(file, column, ours, theirs):
+    """The mean difference of two rows and its interval, by SciPy's own test of pairs."""
+    from scipy import stats
+
+    ours, theirs = ([float(score) for score in row(file, **wanted)[column].split()] for wanted in (ours, theirs))
+    found = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+    mean = sum(ours) / len(ours) - sum(theirs) / len(theirs)
+    return mean, found.low, found.high
+
+
+def speed(name, peer):
+    rows = pd.read_csv(tables.ROOT / "results" / "speed_cpu.csv", dtype=str).fillna("")
+    rows = rows[(rows["name"] == name) & (rows["peer"] == peer) & (rows["kernel"] == "")]
+    return rows["ratio"].astype(float).min()
+
+
+def one(value):
+    """A number to one decimal, as people round."""
+    return str(Decimal(str(value)).quantize(Decimal("0.1"), ROUND_HALF_UP))
+
+
+def by_the_rows_of_classification():
+    dense, plain = (accuracy("sst2", model, "fixed_vectors") for model in ("dc_bilstm", "bilstm"))
+    fixed = {"recipe": "fixed_vectors"}
+    mr = [{"dataset": "mr", "model": model, **fixed} for model in ("dc_bilstm", "bilstm")]
+    spread = [row("classification", dataset="sst2", model=m, **fixed)["accuracy_std"] for m in ("bilstm", "dc_bilstm")]
+    mean, low, high = map(one, interval("classification", "accuracies", *mr))
+    return [
+        f"DC-Bi-LSTM has the best score on SST-2, {one(dense)} %",
+        f"On SST-2 it is then {one(dense - plain)} points above the Bi-LSTM of equal size",
+        f"standard deviations of {one(spread[0])} and {one(spread[1])}",
+        f"DC-Bi-LSTM is {mean} points above the Bi-LSTM, with a 95 % interval of {low} to {high}",
+        f"Their {one(accuracy('trec', 'cnn_mc', 'kim2014'))} on TREC is the best figure there",
+        f"at depth 8 it is at {accuracy('sst1', 'stacked_bilstm'):.0f} % on SST-1's five labels",
+    ]
+
+
+def by_the_rows_of_depth_against_width():
+    table3 = [{"recipe": f"ding2018_table3_{size}"} for size in ("5x40", "0x10", "15x13")]
+    table4 = [{"recipe": f"ding2018_table4_{depth}x10"} for depth in (20, 0)]
+    mean, low, high = map(one, interval("ding2018_table3", "scores", *table3[:2]))
+    _, low4, high4 = map(one, interval("ding2018_table4", "scores", *table4))
+    shallow, deep = (Decimal(row("ding2018_table3", **wanted)["paper"]) for wanted in table3[1:])
+    return [
+        f"The best row, 5 x 40, is {mean} points above the Bi-LSTM ({low} to {high})",
+        f"In the paper 15 x 13 is {one(deep - shallow)} points above",
+        f"gains no more than half a point ({low4} to {high4})",
+    ]
+
+
+def by_the_rows_of_dynamic_interaction():
+    def gains(dataset, pooling):
+        beside = (
+            pooled(dataset, encoder, pooling) - pooled(dataset, encoder, "constant") for encoder in ("stack", "dense")
+        )
+        return " and ".join(one(abs(gain)) for gain in beside)
+
+    return [
+        f"`position` is {gains('trec', 'position')} points lower on TREC, {gains('sst2', 'position')} higher on SST-2, "
+        f"and `vector` {gains('sst2', 'vector')} higher"
+    ]
+
+
+def by_the_rows_of_language_models():
+    short = ("godin2017_dense_200x2_30_epochs", "godin2017_stacked_200x2_30_epochs")
+    ours, stacked = (perplexity(recipe) for recipe in short)
+    theirs = [perplexity(recipe, "paper") for recipe in short]
+    long = row("language_model", recipe="regularised_dense_400x3")
+    reached, weights = Decimal(long["test_perplexity_mean"]), int(long["parameters"]) / 1e6
+    return [
+        f"test perplexity is {100 * (1 - ours / stacked):.0f} % below the stacked model's; in the paper, after 100, it "
+        f"is {100 * (1 - theirs[0] / theirs[1]):.0f} %",
+        f"Our own recipe reaches {one(reached)} with {weights:.1f} million weights",
+        f"is {100 * (1 - reached / ours):.0f} % below the paper's dense recipe",
+        f"it is best after {long['best_epochs']} of its {long['epochs']} epochs",
+    ]
+
+
+def by_the_rows_of_tagging():
+    plain = [one(small(layers, "bilstm_tagger")) for layers in (1, 3, 5, 7, 9, 11)]
+    kinds = ("outputs", "internals", "gated_internals", "gates", "gated_sigmoid")
+    ahead = [small(7) - small(7, "bilstm_tagger"), *(small(7, skip=k) - small(7, "bilstm_tagger") for k in kinds)]
+    skip = {kind: one(small(7, skip=kind)) for kind in kinds}
+    fine = [deep(n, m, "ewt_xpos") for n, m in ((1, "bilstm_tagger"), (7, "bilstm_tagger"), (7, "gated_skip_tagger"))]
+    return [
+        f"1, 3, 5, 7 and 9 layers with gated skips all reach {one(small(7))}, and 11 layers {one(small(11))}",
+        f"Without them it is {', '.join(plain[:4])} and {plain[4]}, and eleven layers learn next to nothing",
+        f"next to nothing ({plain[5]})",
+        f"to the output without a gate ({skip['outputs']}), then with its gate ({one(small(7))}), to the internals "
+        f"({skip['internals']}), those with a gate ({skip['gated_internals']}), to the gates ({skip['gates']}), the "
+        f"gate with a sigmoid ({skip['gated_sigmoid']}); without skips {plain[3]}",
+        f"A recurrent highway network is at {one(tagger('rhn_tagger', 'depth=3 units=64 epochs=8'))}, a highway LSTM "
+        f"at {one(small(7, 'highway_tagger'))}, one plain layer at {plain[0]}",
+        f"every skip is ahead of none, by {one(min(ahead))} to {one(max(ahead))} points",
+        f"seven layers without skips are {one(deep(1, 'bilstm_tagger') - deep(7, 'bilstm_tagger'))} points below one",
+        f"seven layers are {one(fine[0] - fine[1])} points below one layer without skips, "
+        f"{fine[2] - fine[0]:.2f} above it with them",
+        f"seven plain layers of 128 units reach {one(deep(7, 'bilstm_tagger'))}",
+        f"seven layers gain {chunks('gated_skip_tagger')} points of F1 with skips and lose {chunks('bilstm_tagger')}",
+        f"random field adds {crf_adds(1, 'bilstm_tagger')} points over one layer, "
+        f"{crf_adds(7, 'gated_skip_tagger')} over seven with skips",
+    ]
+
+
+def f1(layers, model, crf=""):
+    return deep(layers, model, "conll2000", crf, "f1_mean")
+
+
+def crf_adds(layers, model):
+    return one(f1(layers, model, " crf=true") - f1(layers, model))
+
+
+def chunks(model):
+    """How far seven layers are from one in F1, without and with a conditional random field."""
+    gains = [f1(7, model, crf) - f1(1, "bilstm_tagger", crf) for crf in ("", " crf=true")]
+    return " to ".join(sorted(one(abs(gain)) for gain in gains))
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        by_the_rows_of_classification,
+        by_the_rows_of_depth_against_width,
+        by_the_rows_of_dynamic_interaction,
+        by_the_rows_of_language_models,
+        by_the_rows_of_tagging,
+    ],
+)
+def test_the_sentences_say_what_their_rows_say(claims):
+    for claim in claims():
+        assert claim in SENTENCES
+
+
+def test_what_a_sentence_calls_the_best_is_the_best():
+    assert best("sst2") == accuracy("sst2", "dc_bilstm", "fixed_vectors")
+    assert best("trec") == accuracy("trec", "cnn_mc", "kim2014")
+    reached = [small(1, "bilstm_tagger"), *map(small, (3, 5, 7, 9))]
+    assert {one(score) for score in reached} == {one(small(7))}
+
+
+def test_the_ratios_of_speed_are_at_least_what_the_page_says():
+    claim = re.search(r"trains at least (\w+) as fast as in stock Keras .* predicts at least ([\d.]+) times", SENTENCES)
+    assert claim[1] == "twice"
+    assert speed("train", "keras") >= 2
+    assert speed("predict", "keras") >= float(claim[2])
+    assert min(speed("train", "torch"), speed("predict", "torch")) > 1
