@@ -1,25 +1,59 @@
-import re
-import subprocess
-import sys
-from pathlib import Path
+"""The README stays on one page, and says nothing that the results, the models and the Makefile do not say."""
 
+import re
+
+import pandas as pd
 import pytest
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+from tests import pages
+
+README = pages.ROOT / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+FILES = {
+    "classification": ["classification", "dynamic_interaction"],
+    "language model": ["language_model"],
+    "tagging": ["tagging"],
+}
 
 
-def test_every_make_target_of_the_docs_exists():
-    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
-    docs = README + (ROOT / "CONTRIBUTING.md").read_text()
-    assert {name for found in re.findall(r"`?make ([a-z-]+(?: [a-z-]+)?)`", docs) for name in found.split()} <= targets
+def test_it_fits_on_one_page():
+    assert len(TEXT.splitlines()) <= 150
+    assert README.stat().st_size <= 10_000
 
 
-@pytest.mark.slow
-def test_the_readmes_python_examples_run_as_they_stand(tmp_path):
-    blocks = [b for b in re.findall(r"```python\n(.*?)```", README, re.S) if "exports/trec" not in b]
-    assert len(blocks) == 6
-    for block in blocks:
-        run = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
-    assert (tmp_path / "exports" / "readme" / "1" / "saved_model.pb").is_file()
+def choices():
+    (lines,) = re.findall(r"^\| task \| model .*\n\|[-|]+\n((?:\|.*\n)+)", TEXT, re.M)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.splitlines()]
+
+
+@pytest.mark.parametrize("choice", choices(), ids=lambda choice: choice[1].strip("`"))
+def test_a_models_size_and_score_are_those_of_the_row_that_is_named(choice):
+    task, model, _, parameters, score, named = choice
+    model, named = model.strip("`"), re.findall(r"`([^`]+)`", named)
+    assert registry.entry(model).task == task.replace(" ", "_")
+    rows = [pd.read_csv(pages.ROOT / "results" / f"{file}.csv", dtype=str).fillna("") for file in FILES[task]]
+    found = [row for table in rows for row in table.to_dict("records") if row["model"] == model]
+    (row,) = [row for row in found if set(named) <= set(row.values())]
+    measure = {"%": "accuracy_mean", "perplexity": "test_perplexity_mean", "F1": "f1_mean"}
+    (column,) = [column for word, column in measure.items() if word in score]
+    assert float(re.search(r"\d+\.\d+", score)[0]) == float(row[column])
+    if "encoder_parameters" in row:
+        assert int(parameters.replace(",", "")) == int(row["encoder_parameters"])
+    else:
+        assert int(parameters.replace(",", "")) == zoo.count_encoder_parameters(model, recipe=row["recipe"])
+
+
+def test_every_task_has_a_model_to_choose():
+    assert {task for task, *_ in choices()} == set(FILES)
+
+
+def test_every_make_target_that_a_page_names_exists():
+    targets = set(re.findall(r"^([\w-]+):", (pages.ROOT / "Makefile").read_text(), re.M))
+    for path in pages.PAGES:
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(r"`make ([a-z-]+(?: [a-z-]+)?)`|^make ([a-z-]+)", text, re.M)
+        assert {target for pair in named for target in " ".join(pair).split()} <= targets, path
+    assert "\nmake demo " in TEXT
+    assert "\nmake test " in TEXT

@@ -1,0 +1,71 @@
+"""The pages that readers see, cut into what the tests look at: blocks of code, code in sentences, links, headings."""
+
+import functools
+import itertools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[1]
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "results" / "README.md"]
+
+_MARK = re.compile(r"<!-- (not run|slow): .+ -->")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its text, its first line, and ``not run`` or ``slow`` where a comment before it says so."""
+
+    text: str
+    line: int
+    mark: str
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@functools.cache
+def tokens(path: Path) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(path.read_text(encoding="utf-8"))
+
+
+def inline(path: Path, kind: str) -> list[Token]:
+    return [found for token in tokens(path) for found in token.children or () if found.type == kind]
+
+
+def blocks(path: Path, language: str) -> list[Block]:
+    found, mark = [], ""
+    for token in tokens(path):
+        if token.type == "fence" and token.info.strip() == language:
+            found.append(Block(token.content, token.map[0] + 1, mark))
+        marked = _MARK.fullmatch(token.content.strip()) if token.type == "html_block" else None
+        mark = marked[1] if marked else ""
+    return found
+
+
+def code_in_sentences(path: Path) -> list[str]:
+    return [" ".join(token.content.split()) for token in inline(path, "code_inline")]
+
+
+def links(path: Path) -> list[str]:
+    """Return where links and pictures lead, without those to other sites."""
+    found = [token.attrs["href"] for token in inline(path, "link_open")]
+    found += [token.attrs["src"] for token in inline(path, "image")]
+    return [str(link) for link in found if not re.match(r"\w+:", str(link))]
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the names by which a page's headings are reached, as GitHub and the site make them."""
+    found = set()
+    for opened, content in itertools.pairwise(tokens(path)):
+        if opened.type == "heading_open" and int(opened.tag[1]) <= 3:  # myst_heading_anchors
+            found.add(re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-"))
+    for block in blocks(path, "{include} ../results/README.md"):
+        assert block
+        found |= anchors(ROOT / "results" / "README.md")
+    return found
