@@ -233,7 +233,7 @@ def _with_spread(mean: str, std: str) -> str:
 
 def speed() -> str:
     """Return the tables of speed and memory."""
-    from benchmarks.speed import table
+    from benchmarks.speed.__main__ import table
 
     return table()
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import speed
-from dense_lstm_zoo.benchmark import (
+from benchmarks.speed import (
     GROUPS,
     bench,
     language_sides,
@@ -22,11 +21,14 @@ from dense_lstm_zoo.benchmark import (
     tagger_sides,
     worker,
 )
-from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
-from dense_lstm_zoo.benchmark.networks import LanguageArchitecture
-from dense_lstm_zoo.benchmark.sides import Side
-from dense_lstm_zoo.benchmark.texts import TextSide
-from dense_lstm_zoo.benchmark.workloads import COLUMNS, SCALING, TARGETS, Settings
+from benchmarks.speed import (
+    __main__ as speed,
+)
+from benchmarks.speed.measure import Worker, WorkerError
+from benchmarks.speed.networks import LanguageArchitecture
+from benchmarks.speed.sides import Side
+from benchmarks.speed.texts import TextSide
+from benchmarks.speed.workloads import COLUMNS, SCALING, TARGETS, Settings
 from tests.test_peers import BATCH, SMALL, SMALL_LANGUAGE, SMALL_POOLING, SMALL_TAGGER, TIME
 
 
@@ -292,5 +294,5 @@ def test_a_worker_tells_of_errors_and_of_its_death():
 
 
 def test_help_answers_without_tensorflow():
-    program = "import sys, benchmarks.speed, dense_lstm_zoo.benchmark; assert 'tensorflow' not in sys.modules"
+    program = "import sys, benchmarks.speed.__main__; assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[1])

@@ -5,21 +5,21 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dense_lstm_zoo.benchmark import (
+from benchmarks.speed import (
     language_sides,
     measure,
     peers,
     pooling_sides,
     tagger_sides,
 )
-from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
-from dense_lstm_zoo.benchmark.networks import (
+from benchmarks.speed.measure import Worker, WorkerError
+from benchmarks.speed.networks import (
     Architecture,
     LanguageArchitecture,
     PoolingArchitecture,
     TaggerArchitecture,
 )
-from dense_lstm_zoo.benchmark.sides import Side
+from benchmarks.speed.sides import Side
 
 SMALL = Architecture(num_dense_layers=2, dense_units=3, top_units=4, features=5, num_classes=3)
 BATCH, TIME = 4, 6

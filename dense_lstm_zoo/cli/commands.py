@@ -144,7 +144,7 @@ def bench(only: list[str] | None, quick: bool, device: str, output: str | None, 
     """Run the speed suite and print its rows."""
     if output:
         check_output(output, overwrite)
-    from dense_lstm_zoo.benchmark import bench, line
+    from benchmarks.speed import bench, line
 
     rows = bench(device, only, quick, report=lambda row: print(line(row), flush=True))
     if output:

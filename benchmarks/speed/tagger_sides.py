@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.networks import TaggerArchitecture
-from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
+from benchmarks.speed.networks import TaggerArchitecture
+from benchmarks.speed.sides import SEED, FeatureSide, Side
 
 LEARNING_RATE = 0.02
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.measure import seconds_a_step
-from dense_lstm_zoo.benchmark.networks import Architecture
-from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
+from benchmarks.speed.measure import seconds_a_step
+from benchmarks.speed.networks import Architecture
+from benchmarks.speed.sides import SEED, FeatureSide, Side
 
 LEARNING_RATE = 1e-3
 
@@ -118,7 +118,7 @@ def stock_encoder(layer_units: list[int], words: Any, mask: Any) -> Any:
 def make_side(name: str, architecture: Architecture) -> Classifier:
     """Return a side by name: ``"ours"``, ``"keras"`` or ``"torch"``."""
     if name == "torch":
-        from dense_lstm_zoo.benchmark.torch_side import TorchClassifier
+        from benchmarks.speed.torch_side import TorchClassifier
 
         return TorchClassifier(architecture)
     return {"ours": OurSide, "keras": StockSide}[name](architecture)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.networks import PoolingArchitecture
-from dense_lstm_zoo.benchmark.sides import SEED, FeatureSide, Side
+from benchmarks.speed.networks import PoolingArchitecture
+from benchmarks.speed.sides import SEED, FeatureSide, Side
 
 
 def random_states(architecture: PoolingArchitecture, batch: int, time: int) -> tuple[np.ndarray, ...]:

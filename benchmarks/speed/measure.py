@@ -105,7 +105,7 @@ class Worker:
     def __init__(self, imports: str) -> None:
         self._log = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "dense_lstm_zoo.benchmark.worker", imports],
+            [sys.executable, "-m", "benchmarks.speed.worker", imports],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

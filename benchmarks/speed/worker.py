@@ -1,4 +1,4 @@
-"""One side of a comparison in a process of its own: ``python -m dense_lstm_zoo.benchmark.worker tensorflow``.
+"""One side of a comparison in a process of its own: ``python -m benchmarks.speed.worker tensorflow``.
 
 It reads a JSON object a line, ``{"do": name, "arguments": {...}}``, and answers each with a line: ``{"result": ...}``
 or ``{"error": [kind, message]}``. ``measure.Worker`` is the other end.
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.networks import (
+from benchmarks.speed.networks import (
     Architecture,
     LanguageArchitecture,
     PoolingArchitecture,
@@ -67,14 +67,12 @@ def load(imports: str) -> dict[str, str]:
 def build(side: str, architecture: dict[str, Any], key: str = "", network: str = "classifier") -> None:
     """Make a side of a network's comparison; ``key`` tells it from others in this process."""
     module, make, kind = NETWORKS[network]
-    _sides[key] = getattr(importlib.import_module(f"dense_lstm_zoo.benchmark.{module}"), make)(
-        side, kind(**architecture)
-    )
+    _sides[key] = getattr(importlib.import_module(f"benchmarks.speed.{module}"), make)(side, kind(**architecture))
 
 
 def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:
     """Make a side that starts from raw text; return how many texts and tokens it trains on."""
-    from dense_lstm_zoo.benchmark.texts import TextSide
+    from benchmarks.speed.texts import TextSide
 
     _sides[key] = TextSide(side, corpus, max_texts, kernel)
     return _sides[key].sizes()
@@ -118,7 +116,7 @@ def training_memory(architecture: dict[str, Any], batch: int, length: int) -> fl
     The graph is traced (for any batch) and Adam's moments made by the tiny step; a full step before the one that is
     measured compiles what a shape compiles, so that a compiler's memory does not count as the step's.
     """
-    from dense_lstm_zoo.benchmark.peers import OurSide, random_batch
+    from benchmarks.speed.peers import OurSide, random_batch
 
     model = OurSide(Architecture(**architecture)).model
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.speed.measure import seconds_a_step
+from benchmarks.speed.peers import SEED, stock_encoder
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.benchmark.measure import seconds_a_step
-from dense_lstm_zoo.benchmark.peers import SEED, stock_encoder
 from dense_lstm_zoo.classification.batches import TrainingBatches
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.vocabulary import build_vocabulary

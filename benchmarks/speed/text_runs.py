@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dense_lstm_zoo.benchmark import measure
-from dense_lstm_zoo.benchmark.measure import Worker
-from dense_lstm_zoo.benchmark.rows import (
+from benchmarks.speed import measure
+from benchmarks.speed.measure import Worker
+from benchmarks.speed.rows import (
     Row,
     long_turns,
     max_difference,
@@ -19,7 +19,7 @@ from dense_lstm_zoo.benchmark.rows import (
     times,
     versions,
 )
-from dense_lstm_zoo.benchmark.workloads import FRESH_BATCH, Settings
+from benchmarks.speed.workloads import FRESH_BATCH, Settings
 
 
 def corpora_here(settings: Settings) -> tuple[str, ...]:

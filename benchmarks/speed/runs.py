@@ -7,10 +7,10 @@ import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dense_lstm_zoo.benchmark import measure
-from dense_lstm_zoo.benchmark.measure import Worker
-from dense_lstm_zoo.benchmark.networks import TIME, Architecture, Network
-from dense_lstm_zoo.benchmark.rows import (
+from benchmarks.speed import measure
+from benchmarks.speed.measure import Worker
+from benchmarks.speed.networks import TIME, Architecture, Network
+from benchmarks.speed.rows import (
     BFLOAT16_TOLERANCE,
     TOLERANCE,
     Row,
@@ -24,8 +24,8 @@ from dense_lstm_zoo.benchmark.rows import (
     times,
     versions,
 )
-from dense_lstm_zoo.benchmark.text_runs import epochs, pipeline, predict_texts
-from dense_lstm_zoo.benchmark.workloads import FRESH_BATCH, SCALING, SCALING_BASE, Settings
+from benchmarks.speed.text_runs import epochs, pipeline, predict_texts
+from benchmarks.speed.workloads import FRESH_BATCH, SCALING, SCALING_BASE, Settings
 
 MEMORY_BATCH = 32
 PEAK_SIZE = 3072  # a matrix product of 58 GFLOP

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.measure import seconds_a_step
+from benchmarks.speed.measure import seconds_a_step
 
 SEED = 7
 

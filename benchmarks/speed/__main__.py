@@ -36,9 +36,9 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import tables
+from benchmarks.speed import bench, line
+from benchmarks.speed.workloads import SCALING, SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo import display
-from dense_lstm_zoo.benchmark import bench, line
-from dense_lstm_zoo.benchmark.workloads import SCALING, SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo.display import Markdown, code, escape
 
 RESULTS = tables.ROOT / "results" / "speed_cpu.csv"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from dense_lstm_zoo import checks
-from dense_lstm_zoo.benchmark.networks import (
+from benchmarks.speed.networks import (
     TIME,
     Architecture,
     LanguageArchitecture,
     PoolingArchitecture,
     TaggerArchitecture,
 )
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.corpora import published
 
 LONG_REPEATS = 5

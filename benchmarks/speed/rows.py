@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark import measure
-from dense_lstm_zoo.benchmark.measure import Worker, WorkerError
-from dense_lstm_zoo.benchmark.workloads import COLUMNS, LONG_REPEATS, TARGETS, Settings
+from benchmarks.speed import measure
+from benchmarks.speed.measure import Worker, WorkerError
+from benchmarks.speed.workloads import COLUMNS, LONG_REPEATS, TARGETS, Settings
 from dense_lstm_zoo.training import loop
 
 Row = dict[str, Any]

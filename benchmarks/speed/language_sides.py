@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark.networks import LanguageArchitecture
-from dense_lstm_zoo.benchmark.sides import SEED, KerasSide, Side
+from benchmarks.speed.networks import LanguageArchitecture
+from benchmarks.speed.sides import SEED, KerasSide, Side
 
 LEARNING_RATE = 1.0
 CLIP_NORM = 3.0
@@ -142,7 +142,7 @@ class StockLanguageModel(KerasLanguageModel):
 def make_language_side(name: str, architecture: LanguageArchitecture) -> Side:
     """Return a side by name: ``"ours"``, ``"keras"`` or ``"torch"``."""
     if name == "torch":
-        from dense_lstm_zoo.benchmark.torch_side import TorchLanguageModel
+        from benchmarks.speed.torch_side import TorchLanguageModel
 
         return TorchLanguageModel(architecture)
     return {"ours": OurLanguageModel, "keras": StockLanguageModel}[name](architecture)

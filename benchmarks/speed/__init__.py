@@ -1,6 +1,6 @@
 """How fast is it here? Ours against stock Keras layers and PyTorch, measured side by side on this machine.
 
-``bench()`` is the whole of it; ``benchmarks/speed.py`` writes its rows to ``results/``. Nothing here imports
+``bench()`` is the whole of it; ``python -m benchmarks.speed`` writes its rows to ``results/``. Nothing here imports
 TensorFlow: each side runs in a process of its own.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.speed.measure import Worker
+from benchmarks.speed.runs import GROUPS
+from benchmarks.speed.workloads import COLUMNS, Settings
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.benchmark.measure import Worker
-from dense_lstm_zoo.benchmark.runs import GROUPS
-from dense_lstm_zoo.benchmark.workloads import COLUMNS, Settings
 
 if TYPE_CHECKING:
     import pandas as pd

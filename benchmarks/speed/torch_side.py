@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo.benchmark import language_sides, peers
-from dense_lstm_zoo.benchmark.measure import seconds_a_step
-from dense_lstm_zoo.benchmark.networks import Architecture, LanguageArchitecture
-from dense_lstm_zoo.benchmark.sides import SEED, Side
+from benchmarks.speed import language_sides, peers
+from benchmarks.speed.measure import seconds_a_step
+from benchmarks.speed.networks import Architecture, LanguageArchitecture
+from benchmarks.speed.sides import SEED, Side
 
 
 class TorchSide(Side):
