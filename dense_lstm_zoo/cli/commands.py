@@ -140,18 +140,6 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
         plots.by_batch({"": found}, Path(output), "dev accuracy by batch")
 
 
-def bench(only: list[str] | None, quick: bool, device: str, output: str | None, overwrite: bool) -> None:
-    """Run the speed suite and print its rows."""
-    if output:
-        check_output(output, overwrite)
-    from benchmarks.speed import bench, line
-
-    rows = bench(device, only, quick, report=lambda row: print(line(row), flush=True))
-    if output:
-        with files.new_file(output, "w") as file:
-            rows.to_csv(file, index=False)
-
-
 def check_picture(output: str | None, overwrite: bool) -> None:
     """Raise ``ValueError`` or ``OSError`` for a picture that cannot be written."""
     if not output:

@@ -14,6 +14,11 @@ from dense_lstm_zoo.cli import commands, texts, writing
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.search import TUNERS
 
+BENCH = (
+    "bench is now python -m benchmarks.speed, in a checkout of the project: ours beside stock Keras and PyTorch.\n"
+    "dense-lstm-zoo measure tells what a trained model costs on this machine."
+)
+
 
 def _literal(text: str) -> Any:
     """Read 13, 0.5, true or null as JSON does; everything else is a string."""
@@ -28,8 +33,14 @@ class _Command(argparse.ArgumentParser):
 
     _within = False
 
+    def __init__(self, *args: Any, gone: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._gone = gone  # of a command that is no more: where it went
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse in any order, which calls this method again for each of its passes."""
+        if self._gone:
+            self.exit(2, f"error: {self._gone}\n")
         if self._within:
             return super().parse_known_args(args, namespace)
         self._within = True
@@ -178,13 +189,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")
     sub.add_argument("--overwrite", action="store_true", help="replace what is there")
 
-    sub = command(
-        "bench", commands.bench, "Measure speed here, beside stock Keras and PyTorch.", "bench --quick --only train"
-    )
-    sub.add_argument("--only", nargs="+", metavar="GROUP", help="train, predict, first_step, ... (default: all)")
-    sub.add_argument("--quick", action="store_true", help="minutes in place of a quarter of an hour")
-    sub.add_argument("--device", default="cpu", help="cpu (default), or gpu where there is one")
-    _add_output(sub, "also write the rows to this CSV file")
+    subparsers.add_parser("bench", gone=BENCH)  # without help=, so that it is not listed
     return parser
 
 
