@@ -15,25 +15,18 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.result_files import ROOT, folded
+from benchmarks.result_files import merge as merge  # what scripts call
+from benchmarks.result_files import read as _read
+from benchmarks.speed.table import table as speed_table
 from dense_lstm_zoo import files, plots
-from dense_lstm_zoo.display import Markdown, code, escape, fenced, table
+from dense_lstm_zoo.display import Markdown, code, escape, table
 
-ROOT = Path(__file__).parent.parent
 README = ROOT / "results" / "README.md"
 CLASSIFICATION = ROOT / "results" / "classification.csv"
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
 TAGGING = ROOT / "results" / "tagging.csv"
 DYNAMIC_INTERACTION = ROOT / "results" / "dynamic_interaction.csv"
-
-
-def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
-    """Put ``rows`` into the CSV file ``path``; a row replaces the one with the same ``key``."""
-    new = pd.DataFrame(rows).astype(str)
-    if path.is_file():
-        new = pd.concat([_read(path), new]).drop_duplicates(key, keep="last").fillna("")
-    path.parent.mkdir(exist_ok=True)
-    with files.new_file(path, "w") as file:
-        new.to_csv(file, index=False)
 
 
 def classification() -> str:
@@ -207,19 +200,9 @@ def _table(
     return "\n".join([made, "", folded(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
 
 
-def folded(commands: str) -> str:
-    """Return commands as a block of code that a reader opens with a click."""
-    return "\n".join(["<details>", "<summary>Commands</summary>", "", fenced(commands), "", "</details>"])
-
-
 def _named(name: str, settings: str) -> Markdown:
     """Return a cell with a name of ours, as code, and what was set."""
     return Markdown(f"{code(name)} {escape(settings, cell=True)}")
-
-
-def _read(path: Path) -> pd.DataFrame:
-    """Return a CSV file's cells as they are written."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def _paper(row: Any) -> str:
@@ -231,19 +214,12 @@ def _with_spread(mean: str, std: str) -> str:
     return f"{mean} ± {std}" if std else mean
 
 
-def speed() -> str:
-    """Return the tables of speed and memory."""
-    from benchmarks.speed.__main__ import table
-
-    return table()
-
-
 TABLES = {
     "classification": classification,
     "dynamic_interaction": dynamic_interaction,
     "language_model": language_model,
     "tagging": tagging,
-    "speed": speed,
+    "speed": speed_table,
 }
 
 

@@ -1,6 +1,8 @@
 """The benchmark measures what it says: right statistics, complete rows, clear errors. Nothing here is timed."""
 
+import ast
 import contextlib
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +12,9 @@ import pandas as pd
 import pytest
 
 from benchmarks.speed import (
-    GROUPS,
-    bench,
+    __main__ as speed,
+)
+from benchmarks.speed import (
     language_sides,
     measure,
     peers,
@@ -21,12 +24,13 @@ from benchmarks.speed import (
     tagger_sides,
     worker,
 )
-from benchmarks.speed import (
-    __main__ as speed,
-)
+from benchmarks.speed.bench import bench
+from benchmarks.speed.figure import draw
 from benchmarks.speed.measure import Worker, WorkerError
 from benchmarks.speed.networks import LanguageArchitecture
+from benchmarks.speed.runs import GROUPS
 from benchmarks.speed.sides import Side
+from benchmarks.speed.table import table as table_of
 from benchmarks.speed.texts import TextSide
 from benchmarks.speed.workloads import COLUMNS, SCALING, TARGETS, Settings
 from tests.test_peers import BATCH, SMALL, SMALL_LANGUAGE, SMALL_POOLING, SMALL_TAGGER, TIME
@@ -184,7 +188,7 @@ def test_the_work_of_a_step_is_counted_from_the_weights():
         assert architecture.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)
 
 
-def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path, monkeypatch):
+def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path):
     settings = {"architecture": SMALL, "batches": (2,), "repeats": 2, "block_seconds": 0.001, "torch": False}
     seen: list[dict] = []
     frame = bench(only=["predict"], quick=True, report=seen.append, **settings)
@@ -203,11 +207,10 @@ def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path, monk
     assert min(map(len, row[["command", "processor"]])) > 0
 
     path = tmp_path / "speed.csv"
-    monkeypatch.setattr(speed, "RESULTS", path)
-    speed._report(seen[0], write=True)
-    speed._report({**seen[0], "repeats": 9}, write=True)
+    speed._report(seen[0], path)
+    speed._report({**seen[0], "repeats": 9}, path)
     assert tuple(pd.read_csv(path).columns) == COLUMNS
-    (line,) = [line for line in speed.table(path).splitlines() if line.startswith("| W, prediction")]
+    (line,) = [line for line in table_of(path).splitlines() if line.startswith("| W, prediction")]
     assert "| stock Keras |" in line
     assert line.endswith("| 9 |")
     assert str(Path.home()) not in path.read_text()
@@ -223,7 +226,7 @@ def test_the_picture_shows_what_there_is(tmp_path):
         for n, b, p in TARGETS
     ]
     pd.DataFrame(table).to_csv(path, index=False)
-    speed._draw(path, tmp_path / "speed.png")
+    draw(path, tmp_path / "speed.png")
     assert (tmp_path / "speed.png").stat().st_size > 10_000
 
 
@@ -240,7 +243,7 @@ def test_the_tables_show_memory_and_the_share_of_the_peak(tmp_path):
                  **rows.times([0.1, 0.1])),
     ]  # fmt: skip
     pd.DataFrame(table).to_csv(path, index=False)
-    text = speed.table(path)
+    text = table_of(path)
     share = "2.50x (2.50-2.50) | 1.8x, 2.5x"
     assert f"| W, training step | 200 | stock Keras | 200 ms ± 0 ms | 500 ms ± 0 ms | {share} | 2 |" in text
     assert "| 10 | 11 | 32 |" in text
@@ -294,5 +297,42 @@ def test_a_worker_tells_of_errors_and_of_its_death():
 
 
 def test_help_answers_without_tensorflow():
-    program = "import sys, benchmarks.speed.__main__; assert 'tensorflow' not in sys.modules"
+    program = "import sys, benchmarks.speed.__main__, benchmarks.tables; assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[1])
+
+
+def test_the_old_import_works_in_a_checkout_with_a_warning():
+    with pytest.warns(DeprecationWarning, match=r"dense_lstm_zoo\.benchmark\.bench is now benchmarks\.speed\.bench"):
+        from dense_lstm_zoo.benchmark import bench as old
+    assert old is bench
+
+
+def test_the_old_import_outside_a_checkout_says_where_it_went(monkeypatch):
+    for name in ("benchmarks", "benchmarks.speed", "benchmarks.speed.bench"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it could not be found
+    with pytest.raises(ImportError, match=r"is now benchmarks\.speed\.bench\.bench, in a checkout of the project"):
+        from dense_lstm_zoo.benchmark import bench  # noqa: F401
+
+
+def test_what_is_installed_holds_the_package_and_no_comparisons(tmp_path):
+    root = Path(__file__).parents[1]
+    command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["dense_lstm_zoo"]
+    built = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.py")}
+    assert built == {path.relative_to(root) for path in (root / "dense_lstm_zoo").rglob("*.py")}
+    assert not [path for path in built if "import torch" in (tmp_path / path).read_text(encoding="utf-8")]
+
+
+def test_no_two_modules_of_the_benchmarks_import_each_other():
+    root = Path(__file__).parents[1]
+    imports = {}
+    for path in (root / "benchmarks").rglob("*.py"):
+        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks"):
+                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        imports[name] = found - {name}
+    graph = {name: {other for other in found if imports.get(other)} for name, found in imports.items()}
+    assert list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError for a circle

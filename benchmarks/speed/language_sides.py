@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.networks import LanguageArchitecture
-from benchmarks.speed.sides import SEED, KerasSide, Side
+from benchmarks.speed.sides import SEED, KerasSide
 
 LEARNING_RATE = 1.0
 CLIP_NORM = 3.0
@@ -137,12 +137,3 @@ class StockLanguageModel(KerasLanguageModel):
         for layer in self.model.layers:
             if getattr(layer, "stateful", False):
                 layer.reset_state()
-
-
-def make_language_side(name: str, architecture: LanguageArchitecture) -> Side:
-    """Return a side by name: ``"ours"``, ``"keras"`` or ``"torch"``."""
-    if name == "torch":
-        from benchmarks.speed.torch_side import TorchLanguageModel
-
-        return TorchLanguageModel(architecture)
-    return {"ours": OurLanguageModel, "keras": StockLanguageModel}[name](architecture)

@@ -6,7 +6,6 @@ import concurrent.futures
 import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -169,23 +168,3 @@ def _environment(imports: str, sees_gpus: bool) -> dict[str, str]:
         paths.insert(0, os.environ.get(TORCH_FOLDER, ""))
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3"} | ({} if sees_gpus else {"CUDA_VISIBLE_DEVICES": "-1"})
     return {**os.environ, **quiet, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-
-
-def processor() -> str:
-    """Return the processor's model name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:  # no Linux
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def load_average() -> float | None:
-    """Return the mean number of running processes in the last minute: a reader sees whether the machine was quiet."""
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None

@@ -113,12 +113,3 @@ def stock_encoder(layer_units: list[int], words: Any, mask: Any) -> Any:
         states = keras.layers.Bidirectional(keras.layers.LSTM(units, return_sequences=True))(read, mask=mask)
         read = keras.layers.Concatenate()([read, states])
     return keras.layers.GlobalAveragePooling1D()(states, mask=mask)
-
-
-def make_side(name: str, architecture: Architecture) -> Classifier:
-    """Return a side by name: ``"ours"``, ``"keras"`` or ``"torch"``."""
-    if name == "torch":
-        from benchmarks.speed.torch_side import TorchClassifier
-
-        return TorchClassifier(architecture)
-    return {"ours": OurSide, "keras": StockSide}[name](architecture)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.networks import PoolingArchitecture
-from benchmarks.speed.sides import SEED, FeatureSide, Side
+from benchmarks.speed.sides import SEED, FeatureSide
 
 
 def random_states(architecture: PoolingArchitecture, batch: int, time: int) -> tuple[np.ndarray, ...]:
@@ -99,8 +99,3 @@ class PlainPooling(KerasPooling):
         """Return each projection's kernel and bias, then the softmax's."""
         own = [weight for layer in self._projections for weight in layer.trainable_variables]
         return [*own, *self.model.get_layer("logits").trainable_variables]
-
-
-def make_pooling_side(name: str, architecture: PoolingArchitecture) -> Side:
-    """Return a side by name: ``"ours"`` or ``"keras"``."""
-    return {"ours": OurPooling, "keras": PlainPooling}[name](architecture)

@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.speed import measure
 from benchmarks.speed.measure import Worker, WorkerError
 from benchmarks.speed.workloads import COLUMNS, LONG_REPEATS, TARGETS, Settings
+from dense_lstm_zoo import machine
 from dense_lstm_zoo.training import loop
 
 Row = dict[str, Any]
@@ -33,9 +34,9 @@ def row(settings: Settings, versions: dict[str, str], **values: Any) -> Row:
         **values,
         "kernel": settings.kernel or "",
         "versions": " ".join(f"{name}={version}" for name, version in versions.items()),
-        "processor": measure.processor(),
-        "cores": measure.cores(),
-        "load_average": measure.load_average(),
+        "processor": machine.processor(),
+        "cores": machine.cores(),
+        "load_average": machine.load_average(),
         "command": settings.command,
     }
     unknown = set(given) - set(COLUMNS)

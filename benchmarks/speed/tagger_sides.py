@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed.networks import TaggerArchitecture
-from benchmarks.speed.sides import SEED, FeatureSide, Side
+from benchmarks.speed.sides import SEED, FeatureSide
 
 LEARNING_RATE = 0.02
 
@@ -91,8 +91,3 @@ class StockTagger(KerasTagger):
         """Return the cells' weights from the bottom up, forward before backward, then the softmax's."""
         cells = [weight for cell in self._cells for weight in cell.trainable_variables]
         return [*cells, *self.model.get_layer("logits").trainable_variables]
-
-
-def make_tagger_side(name: str, architecture: TaggerArchitecture) -> Side:
-    """Return a side by name: ``"ours"`` or ``"keras"``."""
-    return {"ours": OurTagger, "keras": StockTagger}[name](architecture)

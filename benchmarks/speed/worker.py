@@ -19,20 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed.networks import (
-    Architecture,
-    LanguageArchitecture,
-    PoolingArchitecture,
-    TaggerArchitecture,
-)
+from benchmarks.speed.comparisons import make_side
+from benchmarks.speed.networks import Architecture
 
-# Where a network's sides are made, and of what.
-NETWORKS: dict[str, tuple[str, str, type]] = {
-    "classifier": ("peers", "make_side", Architecture),
-    "language_model": ("language_sides", "make_language_side", LanguageArchitecture),
-    "pooling": ("pooling_sides", "make_pooling_side", PoolingArchitecture),
-    "tagger": ("tagger_sides", "make_tagger_side", TaggerArchitecture),
-}
 _sides: dict[str, Any] = {}
 
 
@@ -66,8 +55,7 @@ def load(imports: str) -> dict[str, str]:
 
 def build(side: str, architecture: dict[str, Any], key: str = "", network: str = "classifier") -> None:
     """Make a side of a network's comparison; ``key`` tells it from others in this process."""
-    module, make, kind = NETWORKS[network]
-    _sides[key] = getattr(importlib.import_module(f"benchmarks.speed.{module}"), make)(side, kind(**architecture))
+    _sides[key] = make_side(network, side, architecture)
 
 
 def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:

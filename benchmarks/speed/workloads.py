@@ -103,7 +103,7 @@ class Settings:
     pooling: PoolingArchitecture = field(default_factory=PoolingArchitecture)
     kernel: str | None = None
     torch: bool = True
-    command: str = "dense-lstm-zoo bench"
+    command: str = "python -m benchmarks.speed"
 
     def __post_init__(self) -> None:
         for name in ("repeats", "fresh_repeats", "epoch_repeats", "memory_repeats", "min_steps"):

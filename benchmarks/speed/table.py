@@ -1,0 +1,81 @@
+"""The tables of speed and memory, as Markdown, from the CSV file that the comparisons write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.result_files import ROOT, folded, read
+from benchmarks.speed.workloads import SHARE_AIM, SHARE_FLOOR
+from dense_lstm_zoo import display
+from dense_lstm_zoo.display import Markdown, code, escape
+
+RESULTS = ROOT / "results" / "speed_cpu.csv"
+TITLES = {
+    "train": "W, training step",
+    "predict": "W, prediction",
+    "language_model": "language model, training step",
+    "language_model_bfloat16": "language model in `mixed_bfloat16`, training step",
+    "tagger_512": "tagger 7 x 512, training step (peer: its cell in `keras.layers.RNN`)",
+    "tagger_128": "tagger 7 x 128, training step (peer: its cell in `keras.layers.RNN`)",
+    "pooling": "dynamic interaction, training step (peer: a loop over the layers)",
+    "first_step": "W, first training step, fresh process",
+    "first_epoch": "first epoch, from raw text",
+    "second_epoch": "second epoch",
+    "predict_texts": "raw texts to labels",
+    "training_batches": "an epoch of batches, no model",
+    "text_to_ids": "texts to ids",
+}
+PEERS = {"keras": "stock Keras", "torch": "PyTorch", "": "-"}
+
+
+def table(path: Path = RESULTS) -> str:
+    """Return the README's tables of speed and memory, as Markdown, from the CSV file ``path``."""
+    everything = read(path)
+    rows = everything[everything["kernel"] == ""]
+    header = ["what", "batch", "peer", "ours", "peer's", "ratio (quartiles)", "floor, aim", "repeats"]
+    cells = [_cells(row, title) for name, title in TITLES.items() for row in rows[rows["name"] == name].itertuples()]
+    exported = everything[(everything["kernel"] == "native") & (everything["name"] == "predict")]
+    cells += [_cells(row, "W, prediction with the kernel of exported graphs") for row in exported.itertuples()]
+    lines: list[str] = [display.table(header, cells)]
+    memory = sorted(rows[rows["name"].str.startswith("memory_")].itertuples(), key=_depth)
+    if memory:
+        peaks = [(_depth(row), f"{float(row.ours_mb):,.0f}", f"{float(row.peer_mb):,.0f}") for row in memory]
+        header = ["layers", Markdown("peak MB of a training step, `remat=True`"), code("remat=False")]
+        lines += ["", display.table(header, peaks)]
+    shares = rows[(rows["name"] == "train") & (rows["batch"] == "200")]
+    if len(shares):
+        share, peak = (float(shares[column].iloc[-1]) for column in ("gflops_share", "peak_gflops"))
+        lines += [
+            "",
+            f"Training at batch 200 runs at {share:.0%} of the machine's float32 matrix-product peak, {peak:,.0f} "
+            f"GFLOP/s (floor {SHARE_FLOOR:.0%}, aim {SHARE_AIM:.0%}).",
+        ]
+    commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
+    machines = "; ".join(dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in everything.itertuples()))
+    versions = max(rows["versions"], key=len)
+    return "\n".join([*lines, "", folded(commands), "", f"{machines}. Versions: {versions}."])
+
+
+def _cells(row: Any, title: str) -> tuple[str, ...]:
+    where = f"{title} ({escape(row.corpus, cell=True)})" if row.corpus else title
+    times = [
+        f"{_duration(median)} ± {_duration(spread)}" if median else "-"
+        for median, spread in ((row.ours_ms, row.ours_spread_ms), (row.peer_ms, row.peer_spread_ms))
+    ]
+    if row.ours_rate:
+        times[0] += f", {int(row.ours_rate):,} {row.rate_unit}"
+    ratio = f"{float(row.ratio):.2f}x ({float(row.ratio_low):.2f}-{float(row.ratio_high):.2f})" if row.ratio else "-"
+    goals = ", ".join(f"{float(goal):g}x" if goal else "-" for goal in (row.floor, row.aim))
+    goals = goals if row.floor or row.aim else "-"
+    # Titles are ours, with code in them.
+    return (Markdown(where), row.batch or "-", PEERS[row.peer], *times, ratio, goals, row.repeats)
+
+
+def _duration(milliseconds: str) -> str:
+    value = float(milliseconds)
+    return f"{value / 1000:.1f} s" if value >= 2000 else f"{value:.3g} ms"
+
+
+def _depth(row: Any) -> int:
+    return int(row.name.split("_")[1])
