@@ -9,6 +9,7 @@ from dense_lstm_zoo import moved
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
+from dense_lstm_zoo.measuring.measure import measure
 from dense_lstm_zoo.recipes import get_recipe, list_recipes
 from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
 from dense_lstm_zoo.search import Range
@@ -37,6 +38,7 @@ __all__ = [
     "list_recipes",
     "load",
     "load_corpus",
+    "measure",
     "run_protocol",
     "train",
     "tune",

@@ -224,6 +224,7 @@ def test_help_shows_an_example_for_every_command(capsys):
         "generate",
         "next-words",
         "export",
+        "measure",
     ):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])

@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks.speed.comparisons import make_side
 from benchmarks.speed.networks import Architecture
+from dense_lstm_zoo import machine
 
 _sides: dict[str, Any] = {}
 
@@ -121,17 +122,12 @@ def training_memory(architecture: dict[str, Any], batch: int, length: int) -> fl
 
     step(1, 2)
     _return_free_memory()
-    base = _memory_mb("VmRSS")
+    base = machine.resident_mb()
     step(batch, length)
     _return_free_memory()
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
     step(batch, length)
-    return _memory_mb("VmHWM") - base
-
-
-def _memory_mb(field: str) -> float:
-    status = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in status if line.startswith(field)) / 1024
+    return machine.peak_mb() - base
 
 
 def _return_free_memory() -> None:

@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, registry
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.cli import commands, texts, writing
+from dense_lstm_zoo.cli import commands, measuring, texts, writing
 from dense_lstm_zoo.data import records
+from dense_lstm_zoo.measuring.measure import REPEATS, TIMEOUT
 from dense_lstm_zoo.search import TUNERS
 
 BENCH = (
@@ -189,6 +190,15 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")
     sub.add_argument("--overwrite", action="store_true", help="replace what is there")
 
+    sub = command(
+        "measure",
+        measuring.measure,
+        "Measure what trained models cost here: time, memory, disk.",
+        "measure runs/trec exports/trec/1 --texts questions.txt --output costs.csv",
+    )
+    sub.description = measuring.DESCRIPTION
+    _add_measuring(sub)
+
     subparsers.add_parser("bench", gone=BENCH)  # without help=, so that it is not listed
     return parser
 
@@ -224,6 +234,35 @@ def _add_texts(sub: argparse.ArgumentParser, readable: Sequence[str], writable: 
         action="store_true",
         help="csv: no apostrophe before what a spreadsheet reads as a formula; text: control characters as they are",
     )
+
+
+def _add_measuring(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("runs", nargs="+", metavar="run", help="folders that train or export wrote, of any task")
+    sub.add_argument(
+        "--texts",
+        metavar="FILE",
+        help="texts like the ones you will serve, as their length decides what a call costs: one per line, or a table, "
+        "as the file's name says; the first 2,000 are used (default: sentences of the demo corpus)",
+    )
+    sub.add_argument(
+        "--input-format",
+        dest="input_form",
+        choices=records.FORMATS,
+        help="how --texts is written (default: as the file's name says, else text, a text a line)",
+    )
+    sub.add_argument("--text-column", help="csv, tsv, jsonl: where the texts are (default: text)")
+    sub.add_argument("--encoding", help="of --texts (default: utf-8)")
+    sub.add_argument(
+        "--repeats",
+        type=int,
+        default=REPEATS,
+        metavar="N",
+        help=f"timed calls at each size, for a minute at most (default: {REPEATS})",
+    )
+    sub.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"stop a run after S seconds (default: {TIMEOUT:g})"
+    )
+    _add_output(sub, "also write the rows to this CSV file, with the date, the versions and the processor")
 
 
 def _add_output(sub: argparse.ArgumentParser, help: str) -> None:

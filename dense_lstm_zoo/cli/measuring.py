@@ -1,0 +1,88 @@
+"""The command measure: what trained models cost on this machine, a line each, and a CSV file."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data.cells import escape_controls, mark_formula
+from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.measuring import rows
+from dense_lstm_zoo.measuring.measure import MAX_TEXTS, prepare
+from dense_lstm_zoo.output_files import check_output
+
+DESCRIPTION = (
+    "Measure what trained models cost on this machine: seconds to load, the first prediction, the median and the 99th "
+    "percentile of later ones at 1, 32 and 200 texts a call, texts a second, memory and disk. Each bundle or export "
+    "runs in a fresh process, so that nothing is left over from another; warm-up calls are not counted. Run nothing "
+    "else meanwhile. If one model fails, the others are still measured, and the exit status is 1."
+)
+
+
+def measure(
+    runs: list[str],
+    texts: str | None,
+    input_form: str | None,
+    text_column: str | None,
+    encoding: str | None,
+    repeats: int,
+    timeout: float,
+    output: str | None,
+    overwrite: bool,
+) -> None:
+    """Print a line for each run, and write the rows of those that could be measured."""
+    if output:
+        check_output(output, overwrite)
+    if texts is None and (input_form, text_column, encoding) != (None, None, None):
+        raise ValueError("--input-format, --text-column and --encoding say how --texts is written; name its file too.")
+    own = None if texts is None else read_texts(texts, input_form, text_column, encoding)
+    plan = prepare(runs, own, repeats, timeout, "" if texts is None else Path(texts).name)
+    names = [run.name for run in plan.runs]
+    print(_heading(plan.shared), rows.LEGEND, rows.header(names), sep="\n", flush=True)
+    good, failed = [], 0
+    for row in plan.rows():
+        print(rows.line(row, names), flush=True)
+        if row["error"]:
+            failed += 1
+            print(
+                escape_controls(f"error: {row['run']}: {' '.join(row['error'].split())}"), file=sys.stderr, flush=True
+            )
+        else:
+            good.append({name: mark_formula(x) if isinstance(x, str) else x for name, x in row.items()})
+    if output and good:
+        import pandas as pd
+
+        with files.new_file(output, "w") as file:
+            pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
+    if failed:
+        sys.exit(1)
+
+
+def read_texts(path: str, form: str | None, text_column: str | None, encoding: str | None) -> list[str]:
+    """Return the first texts of a file, read as ``predict`` reads them.
+
+    Raises:
+        ValueError: It holds no texts, or all are blank; or it cannot be read in this format.
+        FileNotFoundError: It does not exist.
+    """
+    file = files.existing_file(path)
+    form = format_of(path, records.FORMATS, "--input-format", form, otherwise="text")
+    if text_column is not None and form == "text":
+        raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
+    with file.open("rb") as stream:
+        source = records.read(stream, path, records.Options(form, text_column, encoding=encoding))
+        found = [str(record.text) for record in itertools.islice(source.records, MAX_TEXTS)]
+    if not any(text.strip() for text in found):
+        raise ValueError(f"{path} holds {'only blank' if found else 'no'} texts; there is nothing to predict.")
+    return found
+
+
+def _heading(shared: dict[str, Any]) -> str:
+    """Say what is predicted, and on what."""
+    source, words = escape_controls(shared["source"]), shared["words_per_text"]
+    texts = f"{shared['texts']:,} texts of {source}, {words:.0f} words on average"
+    return f"{texts}; {shared['processor']}, {shared['cores']} cores, load average {shared['load_average']} before."

@@ -1,0 +1,130 @@
+"""The folders to measure: found, checked and named before any work."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dense_lstm_zoo import bundle
+
+_GRAPH, _OPS = "saved_model.pb", "assets.extra/non_core_ops.txt"  # what every export holds
+_EXPORT_FILES = (_GRAPH, _OPS, "variables/variables.index")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A bundle or an export.
+
+    Args:
+        path: Its folder, as the user wrote it.
+        kind: ``"bundle"`` or ``"export"``.
+        name: What results call it; no absolute path.
+    """
+
+    path: Path
+    kind: str
+    name: str
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
+    """Return the runs in these folders, in their order.
+
+    Raises:
+        FileNotFoundError: Nothing is there; the message names similar folders.
+        ValueError: No folder, one that is named twice, or one that is neither bundle nor export; the message names
+            those inside it. A damaged bundle (``BundleError``), or an export with a file missing.
+    """
+    if not paths:
+        raise ValueError("There is nothing to measure; name at least one bundle or export.")
+    folders = [Path(path) for path in paths]
+    seen: dict[Path, Path] = {}
+    for path in folders:
+        real = path.resolve()
+        if real in seen:
+            also = "" if seen[real] == path else f", also as {seen[real]}"
+            raise ValueError(f"{path} is named twice{also}; name each folder once.")
+        seen[real] = path
+    kinds = [check(path) for path in folders]
+    return [Run(*found) for found in zip(folders, kinds, names(folders), strict=True)]
+
+
+def check(path: Path) -> str:
+    """Return ``"bundle"`` or ``"export"`` for a whole one, else raise as ``find`` does."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.{_hint(_similar(path))}")
+    if not path.is_dir():
+        raise ValueError(f"{path} is a file; name the folder that train or export wrote.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise PermissionError(f"{path} cannot be read: no permission.")
+    if (path / _GRAPH).is_file():
+        missing = next((name for name in _EXPORT_FILES if not (path / name).is_file()), None)
+        if missing == _OPS:
+            raise ValueError(f"{path} is a SavedModel that export did not write: it has no {_OPS}.")
+        if missing is not None or not (path / _GRAPH).stat().st_size:
+            raise ValueError(f"{path} is a damaged export: {missing or _GRAPH} is {'missing' if missing else 'empty'}.")
+        return "export"
+    if (path / "manifest.json").exists() or (path / "config.json").exists():
+        bundle.check(path)
+        return "bundle"
+    raise ValueError(
+        f"{path} is neither a bundle (it has no manifest.json) nor an export (no {_GRAPH})."
+        f"{_hint([*_inside(path), *_similar(path)])}"
+    )
+
+
+def names(paths: Sequence[Path]) -> list[str]:
+    """Return what to call folders: a relative path as it is, of an absolute one the last parts that tell it apart.
+
+    Example:
+        >>> names([Path("runs/a"), Path("/data/exports/trec/1"), Path("/data/exports/mr/1")])
+        ['runs/a', 'trec/1', 'mr/1']
+    """
+    found = []
+    for path in paths:
+        if not path.is_absolute():
+            found.append(str(path))
+            continue
+        others = [other.parts for other in paths if other is not path]
+        parts = path.parts[1:]
+        # The version numbers of TF Serving say nothing by themselves.
+        fewest = 2 if path.name.isdigit() else 1
+        count = next((n for n in range(fewest, len(parts)) if all(o[-n:] != parts[-n:] for o in others)), len(parts))
+        found.append("/".join(parts[-count:]) or "/")
+    return found
+
+
+def size_mb(path: Path) -> float:
+    """Return the size of all files in a folder, in MB of 2**20 bytes; links are not followed."""
+    files = (file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+    return sum(file.stat().st_size for file in files) / 2**20
+
+
+def _is_run(path: Path) -> bool:
+    return (path / _GRAPH).is_file() or (path / "manifest.json").is_file()
+
+
+def _inside(path: Path) -> list[Path]:
+    """Return bundles and exports in a folder, at most two folders down: exports/trec/1 in exports."""
+    return sorted({file.parent for name in (_GRAPH, "manifest.json") for file in _glob(path, name)})
+
+
+def _glob(path: Path, name: str) -> Iterable[Path]:
+    return [*path.glob(f"*/{name}"), *path.glob(f"*/*/{name}")]
+
+
+def _similar(path: Path) -> list[Path]:
+    """Return bundles and exports beside a path whose names are like its own."""
+    if not path.parent.is_dir():
+        return []
+    beside = {other.name: other for other in path.parent.iterdir() if other.name != path.name and _is_run(other)}
+    return [beside[name] for name in difflib.get_close_matches(path.name, beside, n=3)]
+
+
+def _hint(near: list[Path]) -> str:
+    if not near:
+        return ""
+    more = f" ({len(near) - 3} more are there)" if len(near) > 3 else ""
+    return f" Did you mean {' or '.join(map(str, near[:3]))}?{more}"

@@ -1,0 +1,74 @@
+"""How long a prediction takes: calls after a warm-up, of batches of one size."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+MAX_SECONDS = 60.0  # of timed calls of one size, and of its warm-up
+MIN_CALLS = 3
+
+
+def batches(texts: Sequence[str], size: int, most: int) -> list[list[str]]:
+    """Return up to ``most`` batches of ``size`` texts in their order, each text once; too few texts are repeated.
+
+    Example:
+        >>> batches(["a", "b", "c", "d", "e"], 2, 10), batches(["a", "b"], 3, 10)
+        ([['a', 'b'], ['c', 'd']], [['a', 'b', 'a']])
+    """
+    endless = itertools.cycle(texts)
+    count = min(most, max(len(texts) // size, 1))
+    return [list(itertools.islice(endless, size)) for _ in range(count)]
+
+
+def time_calls(
+    predict: Callable[[list[str]], Any],
+    texts: Sequence[str],
+    size: int,
+    repeats: int,
+    max_seconds: float = MAX_SECONDS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """Time ``predict`` on batches of ``size`` texts.
+
+    Before any call is timed, every batch is predicted once (at least three calls, at most ``max_seconds``): a shape
+    that a model meets for the first time may cost a compilation. Batches that the warm-up did not reach are not timed.
+
+    Args:
+        predict: Takes a list of texts.
+        texts: What the batches are made of.
+        size: Texts a call.
+        repeats: Timed calls; fewer where ``max_seconds`` are over, but at least three.
+        max_seconds: See above.
+        clock: Returns seconds.
+
+    Returns:
+        ``p50_ms`` and ``p99_ms`` of the calls, ``texts_per_s`` over all of them, and how many ``calls`` there were.
+    """
+    warm: list[list[str]] = []
+    todo = batches(texts, size, repeats)
+    started = clock()
+    for number, batch in enumerate(itertools.cycle(todo)):
+        if number >= MIN_CALLS and (number >= len(todo) or clock() - started >= max_seconds):
+            break
+        predict(batch)
+        if number < len(todo):
+            warm.append(batch)
+    seconds: list[float] = []
+    for batch in itertools.islice(itertools.cycle(warm), max(repeats, 1)):
+        if len(seconds) >= MIN_CALLS and sum(seconds) >= max_seconds:
+            break
+        before = clock()
+        predict(batch)
+        seconds.append(clock() - before)
+    p50, p99 = np.percentile(seconds, [50, 99])
+    return {
+        "p50_ms": 1e3 * float(p50),
+        "p99_ms": 1e3 * float(p99),
+        "texts_per_s": size * len(seconds) / sum(seconds),
+        "calls": len(seconds),
+    }

@@ -1,0 +1,65 @@
+"""How results look: the columns of the CSV file, and lines of a table that stand below each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dense_lstm_zoo.data.cells import escape_controls
+
+SIZES = (1, 32, 200)  # texts a call
+
+_TIMES = tuple(f"{name}_{size}" for size in SIZES for name in ("p50_ms", "p99_ms", "calls"))
+COLUMNS = (
+    *("run", "kind", "task", "model", "import_s", "load_s", "first_ms", *_TIMES, "texts_per_s"),
+    *("peak_mb", "added_mb", "disk_mb", "texts", "words_per_text", "source", "repeats"),
+    *("date", "versions", "processor", "cores", "load_average", "error"),
+)
+_DIGITS = {"import_s": 2, "load_s": 2, "texts_per_s": 1, "peak_mb": 1, "added_mb": 1, "disk_mb": 2}  # of others: 3
+
+# Two lines of heading, column, decimals, width.
+_SHOWN = (
+    *(("import", "s", "import_s", 1, 6), ("load", "s", "load_s", 2, 5), ("first", "ms", "first_ms", 0, 6)),
+    *(
+        (top, name, f"{name}_ms_{size}", 1, width)
+        for size in SIZES
+        for name, top, width in (("p50", "", 7), ("p99", f"{size} text{'s' * (size > 1)}", 9))
+    ),
+    *(("", "texts/s", "texts_per_s", 0, 7), ("peak", "MB", "peak_mb", 0, 5)),
+    *(("model", "MB", "added_mb", 0, 5), ("disk", "MB", "disk_mb", 1, 6)),
+)
+LEGEND = (
+    "p50, p99: milliseconds of a call with 1, 32 and 200 texts, warm-up excluded; first: of the first text.\n"
+    "peak: the most memory that the process held; model: how much of it came with the model."
+)
+
+
+def row(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with every column, its numbers rounded; what is not known is empty."""
+    found = {name: "" if values.get(name) is None else values[name] for name in COLUMNS}
+    return {name: round(x, _DIGITS.get(name, 3)) if isinstance(x, float) else x for name, x in found.items()}
+
+
+def header(names: Sequence[str]) -> str:
+    """Return the two lines of headings above the lines of runs with these names."""
+    tops = ["".ljust(_width(names)), *(top.rjust(width) for top, *_, width in _SHOWN)]
+    bottoms = ["run".ljust(_width(names)), *(bottom.rjust(width) for _, bottom, *_, width in _SHOWN)]
+    return "  ".join(tops) + "\n" + "  ".join(bottoms)
+
+
+def line(row: dict[str, Any], names: Sequence[str]) -> str:
+    """Return a row as a line below ``header``.
+
+    Example:
+        >>> line({"run": "a", "load_s": 1.234, "peak_mb": 1016.4}, ["a"]).split()
+        ['a', '-', '1.23', '-', '-', '-', '-', '-', '-', '-', '-', '1,016', '-', '-']
+    """
+    cells = [
+        (f"{row[column]:,.{digits}f}" if isinstance(row.get(column), int | float) else "-").rjust(width)
+        for _, _, column, digits, width in _SHOWN
+    ]
+    return "  ".join([escape_controls(str(row["run"])).ljust(_width(names)), *cells])
+
+
+def _width(names: Sequence[str]) -> int:
+    return max(len(escape_controls(name)) for name in ("run", *names))

@@ -1,0 +1,61 @@
+"""What is measured, loaded as its users load it: a bundle by ``load``, an export by TensorFlow alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dense_lstm_zoo.bundle import load
+
+# What an export's default signature returns, by task.
+_OUTPUTS = {"probabilities": "classification", "log_probability": "language_model", "tags": "tagging"}
+
+# What is imported before the model is loaded: that its own load time holds no import.
+IMPORTS = {
+    "bundle": ("tensorflow", "tensorflow_text", "keras", "pandas", "dense_lstm_zoo.layers"),
+    "export": ("tensorflow", "tensorflow_text"),
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A loaded model: its task, its name (empty for an export) and what takes a list of texts."""
+
+    task: str
+    model: str
+    predict: Callable[[list[str]], Any]
+
+
+def load_bundle(path: str) -> Served:
+    """Load a bundle; texts are classified, tagged or scored."""
+    bundle: Any = load(path)
+    task = bundle.config["task"]
+    return Served(task, bundle.config["model"], bundle.score if task == "language_model" else bundle.predict)
+
+
+def load_export(path: str) -> Served:
+    """Load an export as a server does; what its default signature returns is fetched from the device.
+
+    Raises:
+        ValueError: A SavedModel whose default signature is not one that ``export`` writes.
+    """
+    import tensorflow as tf
+
+    loaded = tf.saved_model.load(path)
+    serve = loaded.signatures.get("serving_default")
+    outputs = {} if serve is None else serve.structured_outputs
+    tasks = {"tagging" if "tags" in outputs else _OUTPUTS[name] for name in outputs if name in _OUTPUTS}
+    if len(tasks) != 1:
+        returned = f"returns {', '.join(sorted(outputs))}" if outputs else "is missing"
+        raise ValueError(f"{path} is not an export of this package: its signature serving_default {returned}.")
+
+    def predict(texts: list[str]) -> dict[str, Any]:
+        found = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
+        return {name: value.numpy() for name, value in found.items()}
+
+    predict.loaded = loaded  # type: ignore[attr-defined]  # a signature holds its variables weakly
+    return Served(tasks.pop(), "", predict)
+
+
+LOADERS: dict[str, Callable[[str], Served]] = {"bundle": load_bundle, "export": load_export}

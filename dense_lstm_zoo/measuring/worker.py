@@ -1,0 +1,87 @@
+"""The process that measures one run: ``python -m dense_lstm_zoo.measuring.worker``; ``process`` is the other end.
+
+It reads a line of JSON, the arguments of ``measured``, and answers with one: ``{"result": ...}`` or ``{"error": ...}``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any
+
+from dense_lstm_zoo import machine
+from dense_lstm_zoo.tuning.process import end_with_parent
+
+
+def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: int) -> dict[str, Any]:
+    """Load a bundle or an export in this process, predict, and return what it took.
+
+    Args:
+        kind: ``"bundle"`` or ``"export"``.
+        path: Its folder.
+        texts: What is predicted; the first of them first, by itself.
+        sizes: Texts a call.
+        repeats: Timed calls of each size.
+    """
+    started = time.perf_counter()
+    from dense_lstm_zoo.measuring import served
+
+    for module in served.IMPORTS[kind]:
+        importlib.import_module(module)
+    import tensorflow as tf
+
+    (tf.constant(1.0) + 1.0).numpy()  # TensorFlow's own start is not the model's
+    import_s = time.perf_counter() - started
+    from dense_lstm_zoo.measuring.latency import time_calls
+
+    before = machine.resident_mb()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)  # such as of a kernel that cannot run here
+        started = time.perf_counter()
+        model = served.LOADERS[kind](path)
+        load_s = time.perf_counter() - started
+    started = time.perf_counter()
+    model.predict(texts[:1])
+    first_ms = 1e3 * (time.perf_counter() - started)
+    found = {size: time_calls(model.predict, texts, size, repeats) for size in sizes}
+    peak = machine.peak_mb()
+    row: dict[str, Any] = {"task": model.task, "model": model.model}
+    row |= {"import_s": import_s, "load_s": load_s, "first_ms": first_ms}
+    for size, times in found.items():
+        row |= {f"{name}_{size}": times[name] for name in ("p50_ms", "p99_ms", "calls")}
+    row |= {"texts_per_s": found[sizes[-1]]["texts_per_s"], "peak_mb": peak, "added_mb": peak - before}
+    return {**row, "warnings": [str(warning.message) for warning in caught]}
+
+
+def main() -> None:
+    """Answer the one request."""
+    # Whatever a library prints must not mix with the answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    request = json.loads(sys.stdin.readline())
+    end_with_parent()
+    try:
+        answer: dict[str, Any] = {"result": measured(**request)}
+    except Exception as error:
+        answer = {"error": _reason(error)}
+    answers.write(json.dumps(answer) + "\n")
+    answers.close()
+
+
+def _reason(error: Exception) -> str:
+    """Say what failed; an error that is not one of a file or a value is told with its kind, in one line."""
+    if isinstance(error, (ValueError, OSError)):
+        return str(error)
+    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
+        return "out of memory"
+    first = next((line.strip() for line in str(error).split("\n") if line.strip()), "")
+    return f"{type(error).__name__}: {first}".rstrip(": ")
+
+
+if __name__ == "__main__":
+    main()

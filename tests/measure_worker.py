@@ -1,0 +1,26 @@
+"""Stands in for ``dense_lstm_zoo.measuring.worker`` in a process of its own, without TensorFlow: ``path`` says how."""
+
+import json
+import os
+import sys
+import time
+
+from dense_lstm_zoo import machine
+
+if __name__ == "__main__":
+    request = json.loads(sys.stdin.readline())
+    behaviour = request["path"]
+    if behaviour == "hang":
+        time.sleep(60)
+    if behaviour == "crash":
+        raise AttributeError("no such\nthing")
+    if behaviour == "half":
+        print('{"result": ', end="", flush=True)
+        os._exit(3)
+    if behaviour == "killed":
+        os.kill(os.getpid(), 9)
+    if behaviour == "error":
+        print(json.dumps({"error": "the weights are wrong"}), flush=True)
+    else:
+        found = {"peak_mb": machine.peak_mb(), "resident_mb": machine.resident_mb(), "texts": len(request["texts"])}
+        print(json.dumps({"result": {**found, "keras": os.environ.get("TF_CPP_MIN_LOG_LEVEL")}}), flush=True)
