@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 from dense_lstm_zoo import machine
-from dense_lstm_zoo.tuning.process import end_with_parent
+from dense_lstm_zoo.search.process import end_with_parent
 
 
 def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: int) -> dict[str, Any]:
