@@ -119,3 +119,8 @@ def test_programs_of_xla_count_what_is_not_padding_without_a_check():
     count = tf.function(layers.SequenceLengths(), jit_compile=True)
     assert count(tf.constant(RIGHT)).numpy().tolist() == [2, 0]
     assert count(tf.constant(LEFT)).numpy().tolist() == [3, 1]
+
+
+def test_the_mask_of_real_steps_is_true_up_to_each_length():
+    found = recurrence.real_steps(np.array([3, 0, 1, 2]), 3)
+    np.testing.assert_array_equal(found[:, :, 0], [[1, 1, 1], [0, 0, 0], [1, 0, 0], [1, 1, 0]])

@@ -85,7 +85,7 @@ class ConvolutionPooling(keras.layers.Layer):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
+        real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         inputs = ops.where(real, inputs, ops.zeros_like(inputs))
         found = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
@@ -195,7 +195,7 @@ class MapConvolutionPooling(keras.layers.Layer):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
+        real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         inputs = ops.where(real, inputs, ops.zeros_like(inputs))
         if self.pool_size is not None:
             return self._pool_blocks(inputs, real, self.pool_size)

@@ -90,8 +90,8 @@ class CRF(keras.layers.Layer):
             lengths: As in a call.
         """
         log_z = self._forward(potentials, lengths)[0]
-        _, lengths, real = self._prepare(potentials, lengths)
-        tags = ops.where(ops.transpose(real[:-1, :, 0]), ops.cast(tags, "int32"), 0)
+        lengths = recurrence.resolve_lengths(potentials, lengths, None)
+        tags = ops.where(recurrence.real_steps(lengths, ops.shape(potentials)[1])[:, :, 0], ops.cast(tags, "int32"), 0)
         score = ops.cond(  # the loop over all sequences that agree costs as much as the one over all of them
             ops.any(tags < 0),
             lambda: self._score_of_agreeing(potentials, tags, lengths),

@@ -130,7 +130,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         """Pool; see the class for the arguments."""
         *lower, top = inputs
         lengths = recurrence.resolve_lengths(top, lengths, mask[-1] if isinstance(mask, list | tuple) else mask)
-        real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(top)[1]), (1, 0, 2))
+        real = recurrence.real_steps(lengths, ops.shape(top)[1])
         x = project(top, real, self.kernel, self.bias, self.negative_slope)
         steps = ops.cast(ops.maximum(lengths, 1), x.dtype)[:, None, None]
         zeros = ops.zeros((ops.shape(top)[0], ops.shape(top)[1], len(lower)), x.dtype)

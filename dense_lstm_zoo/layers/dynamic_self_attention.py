@@ -83,7 +83,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         """Pool; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time = ops.shape(inputs)[:2]
-        real = ops.transpose(recurrence.sequence_mask(lengths, time), (1, 0, 2))
+        real = recurrence.real_steps(lengths, time)
         x = project(inputs, real, self.kernel, self.bias, self.negative_slope)
         x = ops.reshape(x, (batch, time, self.num_heads, self.units))
         q = ops.zeros((batch, time, self.num_heads), x.dtype)

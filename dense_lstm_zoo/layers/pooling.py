@@ -97,7 +97,7 @@ class MaskedPooling(keras.layers.Layer):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Pool; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
+        real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
         return ops.cast(pooled, inputs.dtype)
 

@@ -203,7 +203,7 @@ class RecurrentStack(KernelLayer):
 
             results = recurrence.over_time(stack, inputs, lengths, kernel, training)
         else:
-            real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1])[:, :, 0])
+            real = recurrence.real_steps(lengths, ops.shape(inputs)[1])[:, :, 0]
 
             def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
                 outputs, *states = self.layers[i](
@@ -214,7 +214,7 @@ class RecurrentStack(KernelLayer):
             results = self._wire(inputs, run, start, training, time_axis=1)
         sequences = results[: len(results) - self.num_layers * self.states_per_layer]
         if padded:
-            real = ops.transpose(recurrence.sequence_mask(lengths, ops.shape(inputs)[1]), (1, 0, 2))
+            real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
             sequences = [ops.where(real, x, ops.zeros_like(x)) for x in sequences]
         states = results[len(sequences) :] if self.return_state else []
         return [*sequences, *states] if len(sequences) + len(states) > 1 else sequences[0]

@@ -78,7 +78,7 @@ class GatedContextWindow(keras.layers.Layer):
         """Gather the window of every word; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time, features = ops.shape(inputs)
-        real = ops.transpose(recurrence.sequence_mask(lengths, time), (1, 0, 2))
+        real = recurrence.real_steps(lengths, time)
         around = inputs
         if self.boundary is not None:
             boundary = ops.cast(self.boundary, inputs.dtype)

@@ -5,7 +5,7 @@ this folder knows how the loop over time runs. ``lstm`` is what the layers call.
 """
 
 from dense_lstm_zoo.layers.recurrence.kernels import over_time
-from dense_lstm_zoo.layers.recurrence.lengths import resolve_lengths, sequence_mask
+from dense_lstm_zoo.layers.recurrence.lengths import real_steps, resolve_lengths, sequence_mask
 from dense_lstm_zoo.layers.recurrence.loop import run_steps, wide
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask, unchecked
@@ -15,6 +15,7 @@ __all__ = [
     "lengths_from_mask",
     "lstm",
     "over_time",
+    "real_steps",
     "resolve_lengths",
     "run_steps",
     "sequence_mask",

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_mask
+from dense_lstm_zoo.layers.recurrence.lengths import real_steps, reverse_sequence, sequence_mask
 
 
 def cudnn_lstm(
@@ -20,7 +20,6 @@ def cudnn_lstm(
     # cuDNN refuses a row without a real step: it runs as one of length 1, and its results are replaced after it.
     at_least_one = ops.maximum(lengths, 1)
     num_steps = ops.shape(inputs)[0]
-    mask = ops.transpose(sequence_mask(at_least_one, num_steps)[:, :, 0])
     layer = _layer(inputs.shape[-1], recurrent.shape[0], keras.backend.standardize_dtype(inputs.dtype))
     if hidden is None:
         zeros = ops.zeros((ops.shape(inputs)[1], recurrent.shape[0]), inputs.dtype)
@@ -29,7 +28,7 @@ def cudnn_lstm(
         [kernel, recurrent, bias],
         [variable.value for variable in layer.non_trainable_variables],
         ops.transpose(inputs, (1, 0, 2)),
-        mask=mask,
+        mask=real_steps(at_least_one, num_steps)[:, :, 0],
         initial_state=[hidden, cell],
     )
     states = ops.transpose(states, (1, 0, 2))

@@ -1,4 +1,4 @@
-"""Lengths in place of masks: right-padding needs no mask from layer to layer. Time is the first axis here."""
+"""Lengths in place of masks: right-padding needs no mask from layer to layer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask
 
 
 def sequence_mask(lengths: Any, num_steps: Any) -> Any:
-    """Return the boolean mask [T, B, 1] that is true at the first ``lengths[b]`` steps of row b."""
+    """Return the time-major mask [T, B, 1] that is true at the first ``lengths[b]`` steps of row b."""
     return ops.arange(num_steps, dtype="int32")[:, None, None] < ops.cast(lengths, "int32")[None, :, None]
+
+
+def real_steps(lengths: Any, num_steps: Any) -> Any:
+    """Return the batch-major mask [B, T, 1], which is ``sequence_mask`` turned around."""
+    return ops.arange(num_steps, dtype="int32")[None, :, None] < ops.cast(lengths, "int32")[:, None, None]
 
 
 def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
