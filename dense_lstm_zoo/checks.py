@@ -130,6 +130,24 @@ def cell_width(shape: tuple[int | None, ...], second: str, width: int, input_dim
     return found
 
 
+def layer_states(initial_state: Iterable[Any], num_layers: int, each: int, units: int) -> list[Any]:
+    """Return the initial states of each of a recurrent stack's layers, ``each`` tensors (batch, units).
+
+    Raises:
+        ValueError: Another number of tensors, or one of another shape.
+    """
+    states = list(initial_state)
+    if len(states) != each * num_layers:
+        raise ValueError(f"initial_state needs {each} tensors of each of {num_layers} layers; received {len(states)}.")
+    for number, state in enumerate(states):
+        if len(state.shape) != 2 or state.shape[1] not in (None, units):
+            raise ValueError(
+                f"Every state must be (batch, units) = (batch, {units}); number {number} of initial_state has "
+                f"shape {tuple(state.shape)}."
+            )
+    return [states[i : i + each] for i in range(0, len(states), each)]
+
+
 def sequence(items: Any, what: str = "texts") -> None:
     """Raise ``TypeError`` for what can be iterated over and is not a sequence of strings: iteration would mislead.
 

@@ -10,7 +10,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.corpus import Split
-from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence import machine
 from tests.training_harness import small_demo
 
 
@@ -144,7 +144,7 @@ def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tm
     bundle, _ = run
     config = {**bundle.config, "arguments": {**bundle.config["arguments"], "kernel": "cudnn"}}
     dataclasses.replace(bundle, config=config).save(tmp_path / "run")
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    monkeypatch.setattr(machine, "has_gpu", lambda: False)
     with pytest.warns(UserWarning, match="asks for kernel='cudnn'; the portable one runs: TensorFlow sees no GPU"):
         again = zoo.load(tmp_path / "run")
     texts = ["The soup was bland.", ""]

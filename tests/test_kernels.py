@@ -1,6 +1,7 @@
 """Every kernel of the time loop against the portable one and against Keras; choice, limits, and what is saved."""
 
 import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,15 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
-from dense_lstm_zoo.layers.recurrence import compiled, compiled_gated_skip, compiled_steps, cudnn, kernels, native
+from dense_lstm_zoo.layers.recurrence import (
+    compiled,
+    compiled_gated_skip,
+    compiled_steps,
+    cudnn,
+    kernels,
+    machine,
+    native,
+)
 from tests import layer_harness as harness
 from tests import reference
 
@@ -48,7 +57,7 @@ def values_and_gradients(kernel, units, inputs, lengths, start, training):
 @pytest.mark.parametrize("with_start", [False, True])
 @pytest.mark.parametrize(("units", "size"), [*itertools.product((1, 13, 100), (1, 3, 200)), (512, 3)])
 def test_every_kernel_gives_the_values_and_gradients_of_the_portable_one(units, size, with_start, monkeypatch):
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    monkeypatch.setattr(machine, "has_gpu", lambda: False)
     inputs, lengths = batch(size)
     rng = np.random.default_rng(9)
     start = [rng.normal(size=(size, 2 * units)).astype(np.float32) for _ in range(2)] if with_start else None
@@ -165,8 +174,8 @@ def test_a_gradient_of_a_prediction_is_right_too():
 def test_an_unknown_kernel_and_one_that_cannot_run_are_refused_with_what_would_run(monkeypatch):
     with pytest.raises(ValueError, match=r"Unknown value of kernel: 'compild'\. Did you mean 'compiled'"):
         layers.BiLSTM(3, kernel="compild")
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
-    monkeypatch.setattr(kernels, "_xla_works", lambda: False)
+    monkeypatch.setattr(machine, "has_gpu", lambda: False)
+    monkeypatch.setattr(machine, "xla_works", lambda: False)
     with pytest.raises(ValueError, match=r"kernel='cudnn' cannot run here: TensorFlow sees no GPU"):
         layers.BiLSTM(3, kernel="cudnn")
     with pytest.raises(ValueError, match=r"cannot compile with XLA.*Would run: auto, portable, native\."):
@@ -177,7 +186,7 @@ def test_an_unknown_kernel_and_one_that_cannot_run_are_refused_with_what_would_r
 def test_a_saved_kernel_that_cannot_run_falls_back_to_portable_with_a_warning(tmp_path, monkeypatch):
     model = harness.model(harness.BY_NAME["dense_bilstm"], kernel="compiled")
     model.save(tmp_path / "m.keras")
-    monkeypatch.setattr(kernels, "_xla_works", lambda: False)
+    monkeypatch.setattr(machine, "xla_works", lambda: False)
     with pytest.warns(UserWarning, match="asks for kernel='compiled'; the portable one runs: this TensorFlow cannot"):
         again = keras.saving.load_model(tmp_path / "m.keras")
     x = [harness.inputs(), harness.LENGTHS]
@@ -185,14 +194,14 @@ def test_a_saved_kernel_that_cannot_run_falls_back_to_portable_with_a_warning(tm
 
 
 def test_describe_says_for_each_layer_which_kernel_runs_and_why(monkeypatch):
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: False)
+    monkeypatch.setattr(machine, "has_gpu", lambda: False)
     small = {"vocab_size": 9, "num_classes": 2, "embedding_dim": 4}
     text = str(zoo.describe(zoo.build("dc_bilstm", num_dense_layers=1, dense_units=2, top_units=3, **small)))
     assert "encoder (DenseBiLSTM)" in text
     assert "compiled in training and for small batches, native for larger predictions: there is no GPU" in text
     text = str(zoo.describe(zoo.build("stacked_bilstm", units=2, kernel="portable", **small)))
     assert text.count("portable: asked for") == 2
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: True)
+    monkeypatch.setattr(machine, "has_gpu", lambda: True)
     assert "cudnn: TensorFlow sees a GPU" in str(zoo.describe(zoo.build("lstm", units=2, **small)))
 
 
@@ -278,7 +287,7 @@ def ran(monkeypatch):
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_describe_says_what_really_runs(name, gpu, ran, monkeypatch):
-    monkeypatch.setattr(kernels, "_has_gpu", lambda: gpu)
+    monkeypatch.setattr(machine, "has_gpu", lambda: gpu)
     make, *cases = DESCRIBED[name]
     said, *expected = cases[gpu]
     layer, found = make(), []
@@ -288,6 +297,15 @@ def test_describe_says_what_really_runs(name, gpu, ran, monkeypatch):
         found.append(set(ran))
     assert found == [set(names.split()) for names in expected]
     assert layer.explain_kernel() == said
+
+
+@pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "cudnn"])
+@pytest.mark.parametrize("name", ["bilstm", "no skip", "gated outputs", "all skip", "highway", "highway network"])
+def test_where_a_kernel_cannot_run_some_cells_the_one_that_is_named_runs_them(name, kernel, ran):
+    layer = DESCRIBED[name][0]()
+    layer.kernel = kernel
+    layer(np.ones((2, 3, 2), np.float32), training=True)
+    assert set(ran) == set(re.findall(r"(\w+): ", layer.explain_kernel()))
 
 
 @pytest.mark.parametrize(

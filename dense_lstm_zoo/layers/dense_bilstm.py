@@ -102,18 +102,14 @@ class DenseBiLSTM(KernelLayer):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        read = [loop.inputs]
+        for layer in self.layers:
+            read = self._run(layer, loop, read)
+        states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
+        return loop.close(states) if self.return_all_layers else loop.close(states[-1:])[0]
 
-        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            read = [inputs]
-            for layer in self.layers:
-                read = self._run(layer, read, lengths, kernel)
-            states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
-            return states if self.return_all_layers else states[-1:]
-
-        states = recurrence.over_time(stack, inputs, lengths, self.kernel, training)
-        return states if self.return_all_layers else states[0]
-
-    def _run(self, layer: BiLSTM, read: list[Any], lengths: Any, kernel: str) -> list[Any]:
+    def _run(self, layer: BiLSTM, loop: recurrence.Loop, read: list[Any]) -> list[Any]:
         """Return what a layer reads and, behind it, its states; the directions' stay apart until they are read.
 
         What is read passes through ``run`` to the layers above: on the way back their gradients come as one sum, where
@@ -124,7 +120,7 @@ class DenseBiLSTM(KernelLayer):
             forward = backward = list(states)
             if not self.couple_directions:
                 forward, backward = ([states[0], *states[d::2]] for d in (1, 2))
-            return [*states, *layer.run(forward, lengths, kernel, backward_inputs=backward)[0]]
+            return [*states, *layer.run(loop, forward, backward_inputs=backward)[0]]
 
         return (keras.remat(run) if self.remat else run)(*read)
 

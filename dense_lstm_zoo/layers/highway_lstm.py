@@ -135,27 +135,22 @@ class HighwayBiLSTM(BidirectionalEncoder):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        return loop.close([ops.concatenate([self._direction(loop, d, training) for d in (0, 1)], axis=-1)])[0]
 
-        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            ran = [self._direction(inputs, lengths, d, kernel, training) for d in (0, 1)]
-            return [ops.concatenate(ran, axis=-1)]
-
-        return recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
-
-    def _direction(self, read: Any, lengths: Any, d: int, kernel: str, training: bool | None) -> Any:
+    def _direction(self, loop: recurrence.Loop, d: int, training: bool | None) -> Any:
+        read, held, reverse = loop.inputs, None, bool(d)
         dtype = read.dtype
-        how: dict[str, Any] = {"kernel": kernel, "reverse": bool(d)}
-        held = None
         for layer, cells in enumerate(self.cells, start=1):
             cell = cells[d]
             recurrent = recurrence.wide(cell.recurrent_kernel)
             if held is None:
                 # The layer above reads the c that the project's LSTM kernels do not hand out.
                 projected = recurrence.wide(cell.project(read, None))
-                states, held = skip_loop(projected, None, lengths, recurrent, skip="none", **how).values()
+                states, held = skip_loop(loop, projected, None, recurrent, skip="none", reverse=reverse).values()
             else:
                 projected, peepholes = recurrence.wide(cell.project(read)), recurrence.wide(cell.peepholes)
-                states, held = highway_loop(projected, held, lengths, recurrent, peepholes, **how)
+                states, held = highway_loop(loop, projected, held, recurrent, peepholes, reverse=reverse)
             read = ops.cast(states, dtype)
             if training and self.dropout and layer in (1, self.num_layers):
                 read = keras.random.dropout(read, self.dropout, seed=self.seed_generator)

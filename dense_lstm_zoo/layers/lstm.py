@@ -127,28 +127,24 @@ class LSTM(KernelLayer):
     ) -> Any:
         """Run the loop; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-
-        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            final_state = self.return_state or not self.return_sequences
-            parts = self.run([inputs], lengths, kernel, initial_state, final_state)
-            return [ops.concatenate(directions, axis=-1) for directions in parts]
-
-        states, *final = recurrence.over_time(stack, inputs, lengths, self.kernel, training)
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        final_state = self.return_state or not self.return_sequences
+        parts = self.run(loop, [loop.inputs], initial_state, final_state)
+        states, *final = loop.close([ops.concatenate(directions, axis=-1) for directions in parts])
         output = states if self.return_sequences else final[0]
         return [output, *final] if self.return_state else output
 
     def run(
         self,
+        loop: recurrence.Loop,
         inputs: list[Any],
-        lengths: Any,
-        kernel: str,
         initial_state: Any = None,
         final_state: bool = False,
         recurrent_mask: Any = None,
         drop_weights: Callable[[Any], Any] | None = None,
         backward_inputs: list[Any] | None = None,
     ) -> list[list[Any]]:
-        """Run ``recurrence.lstm`` with the layer's weights, inside a stack of ``recurrence.over_time``.
+        """Run ``recurrence.lstm`` with the layer's weights; see there for the arguments.
 
         What ``drop_weights`` makes of a recurrent kernel takes its place: every kernel of the loop can run it.
         """
@@ -156,11 +152,10 @@ class LSTM(KernelLayer):
         if drop_weights is not None:
             weights = [w._replace(recurrent_kernel=drop_weights(w.recurrent_kernel)) for w in weights]
         return recurrence.lstm(
+            loop,
             inputs,
-            lengths,
             weights,
             initial_state,
-            kernel=kernel,
             final_state=final_state,
             recurrent_mask=recurrent_mask,
             backward_inputs=backward_inputs,

@@ -150,19 +150,14 @@ class BiRecurrentHighway(BidirectionalEncoder):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run both directions; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-
-        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            ran = []
-            for d, cell in enumerate(self.cells):
-                weights = cell.recurrent_kernel, cell.bias, cell.output_recurrent_kernel
-                recurrent, bias, output = map(recurrence.wide, weights)
-                projected = recurrence.wide(cell.project(inputs))
-                ran.append(
-                    recurrent_highway_loop(projected, lengths, recurrent, bias, output, kernel=kernel, reverse=bool(d))
-                )
-            return [ops.cast(ops.concatenate(ran, axis=-1), inputs.dtype)]
-
-        outputs = recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        ran = []
+        for d, cell in enumerate(self.cells):
+            weights = cell.recurrent_kernel, cell.bias, cell.output_recurrent_kernel
+            recurrent, bias, output = map(recurrence.wide, weights)
+            projected = recurrence.wide(cell.project(loop.inputs))
+            ran.append(recurrent_highway_loop(loop, projected, recurrent, bias, output, reverse=bool(d)))
+        outputs = loop.close([ops.cast(ops.concatenate(ran, axis=-1), inputs.dtype)])[0]
         if training and self.dropout:
             outputs = keras.random.dropout(outputs, self.dropout, seed=self.seed_generator)
         return outputs

@@ -183,25 +183,25 @@ class RecurrentStack(KernelLayer):
         """Run every layer; see the class for the arguments."""
         padded = lengths is not None or mask is not None
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        start = self._start(initial_state)
+        start: list[list[Any] | None] = [None] * self.num_layers
+        if initial_state is not None:
+            start = checks.layer_states(initial_state, self.num_layers, self.states_per_layer, self.units)
         if self.cell == "lstm":
             dropping = training and self.recurrent_dropout
-            kernel = "portable" if dropping else self.kernel
+            loop = recurrence.open_loop(inputs, lengths, "portable" if dropping else self.kernel, training)
+            weight_dropout = self.weight_dropout if training else 0.0
 
             def drop_weights(recurrent_kernel: Any) -> Any:
-                return drop(recurrent_kernel, self.weight_dropout if training else 0.0, self.seed_generator)
+                return drop(recurrent_kernel, weight_dropout, self.seed_generator)
 
-            def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-                def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
-                    held = self._recurrent_mask(read[0]) if dropping else None
-                    (states,), (h,), (c,) = self.layers[i].run(
-                        read, lengths, kernel, start, True, recurrent_mask=held, drop_weights=drop_weights
-                    )
-                    return states, [h, c]
+            def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
+                held = self._recurrent_mask(read[0]) if dropping else None
+                (states,), (h,), (c,) = self.layers[i].run(
+                    loop, read, start, True, recurrent_mask=held, drop_weights=drop_weights
+                )
+                return states, [h, c]
 
-                return self._wire(inputs, run, start, training, time_axis=0)
-
-            results = recurrence.over_time(stack, inputs, lengths, kernel, training)
+            results = loop.close(self._wire(loop.inputs, run, start, training, time_axis=0))
         else:
             real = recurrence.real_steps(lengths, ops.shape(inputs)[1])[:, :, 0]
 
@@ -250,22 +250,6 @@ class RecurrentStack(KernelLayer):
     def _recurrent_mask(self, read: Any) -> Any:
         """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), for all steps alike."""
         return drop(ops.ones((ops.shape(read)[1], self.units), "float32"), self.recurrent_dropout, self.seed_generator)
-
-    def _start(self, initial_state: Any) -> list[list[Any] | None]:
-        if initial_state is None:
-            return [None] * self.num_layers
-        states, each = list(initial_state), self.states_per_layer
-        if len(states) != each * self.num_layers:
-            raise ValueError(
-                f"initial_state needs {each} tensors of each of {self.num_layers} layers; received {len(states)}."
-            )
-        for number, state in enumerate(states):
-            if len(state.shape) != 2 or state.shape[1] not in (None, self.units):
-                raise ValueError(
-                    f"Every state must be (batch, units) = (batch, {self.units}); number {number} of initial_state has "
-                    f"shape {tuple(state.shape)}."
-                )
-        return [states[i : i + each] for i in range(0, len(states), each)]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Pass the mask on with the sequences, drop it with the states."""

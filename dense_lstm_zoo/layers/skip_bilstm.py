@@ -135,22 +135,12 @@ class SkipBiLSTM(BidirectionalEncoder):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
 
-        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
-                return skip_lstm(
-                    z,
-                    k,
-                    lengths,
-                    recurrence.wide(cell.recurrent_kernel),
-                    skip=cell.skip,
-                    kernel=kernel,
-                    reverse=reverse,
-                )
+        def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
+            return skip_lstm(loop, z, k, recurrence.wide(cell.recurrent_kernel), skip=cell.skip, reverse=reverse)
 
-            return [ops.concatenate(self._run(inputs, run, training)[-1], axis=-1)]
-
-        return recurrence.over_time(stack, inputs, lengths, self.kernel, training)[0]
+        return loop.close([ops.concatenate(self._run(loop.inputs, run, training)[-1], axis=-1)])[0]
 
     def explain_kernel(self) -> str:
         """Return which loop over time runs in which layers, and why."""
@@ -174,20 +164,16 @@ class SkipBiLSTM(BidirectionalEncoder):
         if self.skip not in GATED:
             raise ValueError(f"skip={self.skip!r} has no gate. Accepted: {', '.join(GATED)}.")
         lengths = recurrence.resolve_lengths(inputs, lengths, None)
+        loop, found = recurrence.open_loop(inputs, lengths, "portable", False), []
 
-        def stack(inputs: Any, lengths: Any, kernel: str) -> list[Any]:
-            found: list[Any] = []
+        def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
+            recurrent = recurrence.wide(cell.recurrent_kernel)
+            states = skip_loop(loop, z, k, recurrent, skip=cell.skip, reverse=reverse)
+            found.extend([states["g"]] if "g" in states else [])
+            return states["h"]
 
-            def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
-                recurrent = recurrence.wide(cell.recurrent_kernel)
-                states = skip_loop(z, k, lengths, recurrent, skip=cell.skip, kernel=kernel, reverse=reverse)
-                found.extend([states["g"]] if "g" in states else [])
-                return states["h"]
-
-            self._run(inputs, run, training=False)
-            return [ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)]
-
-        return recurrence.over_time(stack, inputs, lengths, "portable", False)
+        self._run(loop.inputs, run, training=False)
+        return loop.close([ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)])
 
     def _run(self, inputs: Any, run: Any, training: bool | None) -> list[list[Any]]:
         """Return the states of both directions of every layer, with the input (projected) as layer 0's."""

@@ -1,23 +1,23 @@
 """The time loop of every recurrent layer: the kernels and the rule that picks one.
 
 A kernel takes hoisted projections, lengths and recurrent kernels of one direction and returns states; nothing outside
-this folder knows how the loop over time runs. ``lstm`` is what the layers call.
+this folder knows how the loop over time runs. A layer opens a loop with ``open_loop``, runs its cells in it by ``lstm``
+or what ``gated_skip`` and ``highway`` hold, and closes it.
 """
 
-from dense_lstm_zoo.layers.recurrence.kernels import over_time
 from dense_lstm_zoo.layers.recurrence.lengths import real_steps, resolve_lengths, sequence_mask
-from dense_lstm_zoo.layers.recurrence.loop import run_steps, wide
+from dense_lstm_zoo.layers.recurrence.loop import Loop, open_loop, wide
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask, unchecked
 
 __all__ = [
     "LSTMWeights",
+    "Loop",
     "lengths_from_mask",
     "lstm",
-    "over_time",
+    "open_loop",
     "real_steps",
     "resolve_lengths",
-    "run_steps",
     "sequence_mask",
     "unchecked",
     "wide",

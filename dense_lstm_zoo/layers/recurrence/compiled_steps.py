@@ -19,7 +19,7 @@ from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 def run_compiled_steps(
     step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, reverse: bool
 ) -> Any:
-    """Return the carries [T, B, width]; arguments are those of ``loop.run_steps``."""
+    """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
     shapes = tuple(tuple(w.shape) for w in weights)
     return with_own_gradient(_steps, (step, width, reverse, shapes), inputs, lengths, *weights)
 

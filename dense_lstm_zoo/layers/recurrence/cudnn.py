@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -11,21 +12,23 @@ from keras import ops
 from dense_lstm_zoo.layers.recurrence.lengths import real_steps, reverse_sequence, sequence_mask
 
 
-def cudnn_lstm(
-    inputs: Any, lengths: Any, kernel: Any, recurrent: Any, bias: Any, hidden: Any, cell: Any, reverse: bool
-) -> list[Any]:
-    """Run one direction of time-major ``inputs`` [T, B, in], not projected yet; the rest as in ``portable_lstm``."""
+def cudnn_lstm(inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, cell: Any, reverse: bool) -> list[Any]:
+    """Run one direction of time-major ``inputs`` [T, B, in], not projected yet; return states and the final h and c.
+
+    ``weights`` are those of a Keras LSTM; the other arguments are those of ``portable_lstm``.
+    """
+    units = weights[1].shape[0]
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
     # cuDNN refuses a row without a real step: it runs as one of length 1, and its results are replaced after it.
     at_least_one = ops.maximum(lengths, 1)
     num_steps = ops.shape(inputs)[0]
-    layer = _layer(inputs.shape[-1], recurrent.shape[0], keras.backend.standardize_dtype(inputs.dtype))
+    layer = _layer(inputs.shape[-1], units, keras.backend.standardize_dtype(inputs.dtype))
     if hidden is None:
-        zeros = ops.zeros((ops.shape(inputs)[1], recurrent.shape[0]), inputs.dtype)
+        zeros = ops.zeros((ops.shape(inputs)[1], units), inputs.dtype)
         hidden = cell = zeros
     (states, final_h, final_c), _ = layer.stateless_call(
-        [kernel, recurrent, bias],
+        list(weights),
         [variable.value for variable in layer.non_trainable_variables],
         ops.transpose(inputs, (1, 0, 2)),
         mask=real_steps(at_least_one, num_steps)[:, :, 0],

@@ -12,7 +12,7 @@ from typing import Any
 
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.loop import run_steps
+from dense_lstm_zoo.layers.recurrence.loop import Loop
 from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 SKIPS = ("none", "gates", "internals", "gated_internals", "outputs", "gated_outputs", "gated_sigmoid")
@@ -49,18 +49,15 @@ def skip_step(z: Any, c: Any, k: Any, skip: str) -> tuple[Any, Any, Any]:
     return h, c, g
 
 
-def skip_lstm(
-    projected: Any, skips: Any, lengths: Any, recurrent: Any, *, skip: str, kernel: str, reverse: bool
-) -> Any:
+def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
     """Run one direction from zero states over right-padded, time-major inputs.
 
     Args:
+        loop: The open loop, whose kernel runs and whose lengths hold.
         projected: x W + b, [T, B, G n] with G = 4, or 5 for a gated skip.
         skips: k, [T, B, n]; None with ``skip="none"``.
-        lengths: Real steps of each row [B], int32.
         recurrent: U, [n, G n].
         skip: A name of ``SKIPS``.
-        kernel: The kernel that ``kernels.over_time`` picked.
         reverse: Whether to run from each row's last real step to its first.
 
     Returns:
@@ -68,34 +65,29 @@ def skip_lstm(
     """
     shape = (*projected.shape[:2], recurrent.shape[0])
     if skip == "none":
-        from dense_lstm_zoo.layers.recurrence import kernels
-
-        run = kernels.select(kernel)
-        states = run(projected, lengths, recurrent, None, None, reverse=reverse, final_state=False)[0]
+        kernel = loop.kernel.for_loop("lstm")
+        options = {"reverse": reverse, "final_state": False}
+        states = kernel.lstm(projected, loop.lengths, recurrent, None, None, **options)[0]
         return of_shape(states, shape)
-    if skip == "gated_outputs" and kernel in ("compiled", "compiled_if_small"):
-        from dense_lstm_zoo.layers.recurrence.compiled_gated_skip import compiled_gated_outputs
+    kernel = loop.kernel.for_loop("steps")
+    if skip in kernel.skips:
+        states = kernel.gated_skip(projected, skips, loop.lengths, recurrent, skip=skip, reverse=reverse)
+        return of_shape(states, shape)
+    return skip_loop(loop, projected, skips, recurrent, skip=skip, reverse=reverse)["h"]
 
-        return of_shape(compiled_gated_outputs(projected, skips, lengths, recurrent, reverse), shape)
-    return skip_loop(projected, skips, lengths, recurrent, skip=skip, kernel=kernel, reverse=reverse)["h"]
 
-
-def skip_loop(
-    projected: Any, skips: Any, lengths: Any, recurrent: Any, *, skip: str, kernel: str, reverse: bool
-) -> dict[str, Any]:
+def skip_loop(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: str, reverse: bool) -> dict[str, Any]:
     """Run ``skip_lstm`` one step after the other; return the states h and c and, of a gated skip, its gate g."""
     units = recurrent.shape[0]
     inputs = projected if skips is None else ops.concatenate([projected, skips], axis=-1)
     names = "hcg" if skip in GATED else "hc"
-    carries = run_steps(
-        _packed_step(skip), len(names) * units, inputs, [recurrent], lengths, kernel=kernel, reverse=reverse
-    )
+    carries = loop.run_steps(_packed_step(skip), len(names) * units, inputs, [recurrent], reverse=reverse)
     return dict(zip(names, ops.split(carries, len(names), axis=-1), strict=True))
 
 
 @functools.cache
 def _packed_step(skip: str) -> Callable[[Any, Any, Any], Any]:
-    """Return ``skip_step`` for ``run_steps``: all that is carried, and all that is read, in one tensor."""
+    """Return ``skip_step`` for ``Loop.run_steps``: all that is carried, and all that is read, in one tensor."""
 
     def step(carry: Any, read: Any, recurrent: Any) -> Any:
         units, gates = recurrent.shape

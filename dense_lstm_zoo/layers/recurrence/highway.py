@@ -6,7 +6,7 @@ from typing import Any
 
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.loop import run_steps
+from dense_lstm_zoo.layers.recurrence.loop import Loop
 
 
 def highway_step(z: Any, c: Any, c_below: Any, peepholes: Any) -> tuple[Any, Any]:
@@ -27,22 +27,21 @@ def highway_step(z: Any, c: Any, c_below: Any, peepholes: Any) -> tuple[Any, Any
 
 
 def highway_loop(
-    projected: Any, c_below: Any, lengths: Any, recurrent: Any, peepholes: Any, *, kernel: str, reverse: bool
+    loop: Loop, projected: Any, c_below: Any, recurrent: Any, peepholes: Any, *, reverse: bool
 ) -> tuple[Any, Any]:
     """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
 
     Args:
+        loop: The open loop, whose kernel runs and whose lengths hold.
         projected: x W + b, [T, B, 5n].
         c_below: [T, B, n].
-        lengths: Real steps of each row [B], int32.
         recurrent: U, [n, 4n]: the gate d reads no h.
         peepholes: [2, n].
-        kernel: The kernel that ``kernels.over_time`` picked.
         reverse: Whether to run from each row's last real step to its first.
     """
     weights = [ops.pad(recurrent, [[0, 0], [0, recurrent.shape[0]]]), peepholes]
     inputs = ops.concatenate([projected, c_below], axis=-1)
-    carries = run_steps(_packed_step, 2 * recurrent.shape[0], inputs, weights, lengths, kernel=kernel, reverse=reverse)
+    carries = loop.run_steps(_packed_step, 2 * recurrent.shape[0], inputs, weights, reverse=reverse)
     h, c = ops.split(carries, 2, axis=-1)
     return h, c
 
@@ -80,30 +79,20 @@ def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any
 
 
 def recurrent_highway_loop(
-    projected: Any,
-    lengths: Any,
-    recurrent: Any,
-    biases: Any,
-    output_recurrent: Any,
-    *,
-    kernel: str,
-    reverse: bool,
+    loop: Loop, projected: Any, recurrent: Any, biases: Any, output_recurrent: Any, *, reverse: bool
 ) -> Any:
     """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
 
     Args:
+        loop: The open loop, whose kernel runs and whose lengths hold.
         projected: x W and, behind it, x W_o + b_o: [T, B, 4n], or [T, B, 3n] coupled.
-        lengths: Real steps of each row [B], int32.
         recurrent: As in a step.
         biases: As in a step.
         output_recurrent: As in a step.
-        kernel: The kernel that ``kernels.over_time`` picked.
         reverse: Whether to run from each row's last real step to its first.
     """
     weights = [recurrent, biases, output_recurrent]
-    return run_steps(
-        _recurrent_highway_step, recurrent.shape[1], projected, weights, lengths, kernel=kernel, reverse=reverse
-    )
+    return loop.run_steps(_recurrent_highway_step, recurrent.shape[1], projected, weights, reverse=reverse)
 
 
 def _recurrent_highway_step(y: Any, read: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:

@@ -1,59 +1,90 @@
-"""A loop over time for any step: compiled, or in ``keras.ops`` alone, which every backend runs and differentiates."""
+"""An open loop over time: what one or more recurrent layers run in, between batch-major inputs and outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_mask
+from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.kernel_classes import Kernel
 from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 
-def run_steps(
-    step: Callable[..., Any],
-    width: int,
-    inputs: Any,
-    weights: Sequence[Any],
-    lengths: Any,
-    *,
-    kernel: str,
-    reverse: bool,
-) -> Any:
-    """Run ``step`` over right-padded, time-major inputs from a carry of zeros.
+@dataclass(frozen=True)
+class Loop:
+    """A batch that was turned to time-major, and padded, for the kernel that was picked; see ``open_loop``.
 
     Args:
-        step: (carry [B, width], input [B, n], *weights) to the next carry; whatever a recurrence carries is packed
-            into one. Programs are compiled for each function: it must be the same one in every call.
-        width: Features of the carry.
         inputs: [T, B, n].
-        weights: What else the step reads; all that has a gradient must be here.
         lengths: Real steps of each row [B], int32.
-        kernel: The kernel that ``kernels.over_time`` picked.
-        reverse: Whether to run from each row's last real step to its first.
-
-    Returns:
-        The carry after every step, [T, B, width], zeros past the length.
+        kernel: Which kernel runs.
+        batch_major: The inputs [batch, time, n] that the loop was opened for.
+        padded: Whether T or B is larger than theirs.
     """
-    shape = (*inputs.shape[:2], width)
-    if kernel in ("compiled", "compiled_if_small"):
-        from dense_lstm_zoo.layers.recurrence.compiled_steps import run_compiled_steps
 
-        return of_shape(run_compiled_steps(step, width, inputs, weights, lengths, reverse), shape)
-    if reverse:
-        inputs = reverse_sequence(inputs, lengths)
-    start = ops.zeros((ops.shape(inputs)[1], width), inputs.dtype)
+    inputs: Any
+    lengths: Any
+    kernel: Kernel
+    batch_major: Any
+    padded: bool
 
-    def twice(carry: Any, read: Any) -> tuple[Any, Any]:
-        carry = step(carry, read, *weights)
-        return carry, carry
+    def run_steps(
+        self, step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], *, reverse: bool
+    ) -> Any:
+        """Run ``step`` over time-major inputs from a carry of zeros.
 
-    carries = ops.scan(twice, start, inputs)[1]
-    if reverse:
-        carries = reverse_sequence(carries, lengths)
-    real = sequence_mask(lengths, ops.shape(carries)[0])
-    return of_shape(ops.where(real, carries, ops.zeros_like(carries)), shape)
+        Args:
+            step: (carry [B, width], input [B, n], *weights) to the next carry; whatever a recurrence carries is packed
+                into one. Programs are compiled for each function: it must be the same one in every call.
+            width: Features of the carry.
+            inputs: [T, B, n].
+            weights: What else the step reads; all that has a gradient must be here.
+            reverse: Whether to run from each row's last real step to its first.
+
+        Returns:
+            The carry after every step, [T, B, width], zeros past the length.
+        """
+        kernel = self.kernel.for_loop("steps")
+        carries = kernel.steps(step, width, inputs, weights, self.lengths, reverse=reverse)
+        return of_shape(carries, (*inputs.shape[:2], width))
+
+    def close(self, results: list[Any]) -> list[Any]:
+        """Return time-major states [T, B, m], and states of one step [B, m], batch-major and without padding."""
+        if self.padded:
+            batch, num_steps = ops.shape(self.batch_major)[:2]
+            results = [x[:num_steps, :batch] if len(x.shape) == 3 else x[:batch] for x in results]
+        # The slices, and programs for any time and batch, know neither.
+        batch, num_steps = self.batch_major.shape[:2]
+        return [
+            of_shape(ops.transpose(x, (1, 0, 2)), (batch, num_steps, x.shape[2]))
+            if len(x.shape) == 3
+            else of_shape(x, (batch, x.shape[1]))
+            for x in results
+        ]
+
+
+def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> Loop:
+    """Pick a kernel, and turn and pad a batch for it; nowhere else is either done.
+
+    A layer opens a loop, runs its cells on ``loop.inputs`` and closes it over what they returned::
+
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        states = ...
+        return loop.close([states])[0]
+
+    Args:
+        inputs: [batch, time, n], right-padded.
+        lengths: Real steps of each row [batch], int32.
+        kernel: A name of ``kernels.KERNELS``.
+        training: Whether gradients will be asked for.
+    """
+    picked = kernels.pick(kernel, training)
+    turned = ops.transpose(inputs, (1, 0, 2))
+    padded, lengths = picked.pad(turned, lengths)
+    return Loop(padded, lengths, picked, inputs, padded is not turned)
 
 
 def wide(x: Any) -> Any:

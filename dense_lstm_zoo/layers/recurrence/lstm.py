@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence import kernels
-from dense_lstm_zoo.layers.recurrence.portable import portable_lstm
+from dense_lstm_zoo.layers.recurrence.loop import Loop
 from dense_lstm_zoo.layers.recurrence.projection import join, project
 from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
@@ -22,12 +20,11 @@ class LSTMWeights(NamedTuple):
 
 
 def lstm(
+    loop: Loop,
     inputs: list[Any],
-    lengths: Any,
     directions: list[LSTMWeights],
     initial_state: tuple[Any, Any] | None = None,
     *,
-    kernel: str,
     final_state: bool = False,
     recurrent_mask: Any = None,
     backward_inputs: list[Any] | None = None,
@@ -35,11 +32,10 @@ def lstm(
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
     Args:
+        loop: The open loop, whose kernel runs and whose lengths hold.
         inputs: Features [T, B, in] in parts [T, B, n] that side by side are the layer's input; T >= 1.
-        lengths: Real steps of each row [B], int32, 0 to T.
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
         initial_state: h and c, each [B, D u]; zeros by default.
-        kernel: The kernel that ``kernels.over_time`` picked.
         final_state: Whether to return the final state as well.
         recurrent_mask: [B, u], what h is multiplied by on its way to the next step (recurrent dropout); one direction
             and the portable kernel only.
@@ -53,10 +49,15 @@ def lstm(
     state_dtype = "float64" if dtype == "float64" else "float32"
     reads = [inputs, inputs if backward_inputs is None else backward_inputs][: len(directions)]
     start = _start(initial_state, len(directions), ops.shape(inputs[0])[1], state_dtype)
-    if kernel == "cudnn":
+    kernel = loop.kernel.for_loop("layer")
+    if kernel.projects_inputs:
         joined = join(inputs)
-        joined_reads = [joined if read is inputs else join(read) for read in reads]
-        ran = kernels.run_on_inputs(joined_reads, lengths, directions, start)
+        ran = [
+            kernel.lstm_of_inputs(
+                joined if read is inputs else join(read), loop.lengths, weights, *start[d], reverse=bool(d)
+            )
+            for d, (read, weights) in enumerate(zip(reads, directions, strict=True))
+        ]
     else:
         # One product for all steps; only the small recurrent product is left inside the loop. Both directions read the
         # same: it is joined once.
@@ -66,11 +67,11 @@ def lstm(
             ops.cast(project(read, d.kernel) + d.bias, state_dtype) for read, d in zip(reads, directions, strict=True)
         ]
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
-        run = kernels.select(kernel)
+        options: dict[str, Any] = {"final_state": final_state}
         if recurrent_mask is not None:
-            run = functools.partial(portable_lstm, recurrent_mask=ops.cast(recurrent_mask, state_dtype))
+            options["recurrent_mask"] = ops.cast(recurrent_mask, state_dtype)
         ran = [
-            run(projected[d], lengths, recurrent[d], *start[d], reverse=bool(d), final_state=final_state)
+            kernel.lstm(projected[d], loop.lengths, recurrent[d], *start[d], reverse=bool(d), **options)
             for d in range(len(directions))
         ]
     wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]

@@ -1,7 +1,8 @@
-"""The LSTM loop in ``keras.ops`` alone: it runs on every backend and is what the other kernels are compared with."""
+"""Loops in ``keras.ops`` alone: they run on every backend and are what the other kernels are compared with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from keras import ops
@@ -59,6 +60,25 @@ def portable_lstm(
         last = ops.take_along_axis(packed, lengths[None, :, None], axis=0)[0]
         results += [last[:, :units], last[:, units:]]
     return results
+
+
+def portable_steps(
+    step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, reverse: bool
+) -> Any:
+    """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
+    if reverse:
+        inputs = reverse_sequence(inputs, lengths)
+    start = ops.zeros((ops.shape(inputs)[1], width), inputs.dtype)
+
+    def twice(carry: Any, read: Any) -> tuple[Any, Any]:
+        carry = step(carry, read, *weights)
+        return carry, carry
+
+    carries = ops.scan(twice, start, inputs)[1]
+    if reverse:
+        carries = reverse_sequence(carries, lengths)
+    real = sequence_mask(lengths, ops.shape(carries)[0])
+    return ops.where(real, carries, ops.zeros_like(carries))
 
 
 def start_or_zeros(projected: Any, hidden: Any = None, cell: Any = None) -> tuple[Any, Any]:

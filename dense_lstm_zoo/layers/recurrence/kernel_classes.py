@@ -1,0 +1,173 @@
+"""The kernels: what each one runs, what it needs, and which other one runs what it cannot.
+
+TensorFlow is imported only where one of its kernels runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import keras
+
+from dense_lstm_zoo.layers.recurrence import machine
+from dense_lstm_zoo.layers.recurrence.portable import portable_lstm, portable_steps
+
+
+class Kernel:
+    """A way to run loops over time. There are three kinds of loop.
+
+    ``layer`` is an LSTM layer, ``lstm`` an LSTM whose inputs were projected before the kernel sees them, and ``steps``
+    any other recurrence, of which the kernel is given one step. A kernel's class defines only what it runs itself;
+    ``for_loop`` names the kernel for the rest.
+    """
+
+    name: ClassVar[str]
+    projects_inputs: ClassVar[bool] = False  # whether it runs a layer by ``lstm_of_inputs`` and not by ``lstm``
+    skips: ClassVar[tuple[str, ...]] = ()  # the skips that ``gated_skip`` runs; others run as steps
+    instead: ClassVar[Mapping[str, Kernel]] = {}  # kinds of loop that it does not have -> the kernel in its place
+    in_predictions: ClassVar[str] = ""  # where it runs, if the size of a prediction decides
+
+    def problem(self) -> str:
+        """Return why this kernel cannot run here, or an empty string."""
+        if keras.config.backend() != "tensorflow":
+            return f"it needs the TensorFlow backend, and Keras runs on {keras.config.backend()}"
+        return ""
+
+    def for_loop(self, kind: str) -> Kernel:
+        """Return the kernel that runs this kind of loop: this one, or the one in its place."""
+        return self.instead.get(kind, self)
+
+    def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+        """Return time-major inputs [T, B, n] and lengths [B], padded to a shape that this kernel runs."""
+        return inputs, lengths
+
+    def lstm(
+        self, projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, *, reverse: bool, final_state: bool
+    ) -> list[Any]:
+        """Run one direction of an LSTM; see ``portable_lstm``."""
+        raise NotImplementedError
+
+    def lstm_of_inputs(
+        self, inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, cell: Any, *, reverse: bool
+    ) -> list[Any]:
+        """Run one direction of an LSTM with the projection of its inputs; see ``cudnn_lstm``."""
+        raise NotImplementedError
+
+    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
+        """Run one direction of an LSTM with one of ``skips`` inside its cells; see ``skip_lstm``."""
+        raise NotImplementedError
+
+    def steps(
+        self, step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, *, reverse: bool
+    ) -> Any:
+        """Run one direction of any recurrence; see ``portable_steps``."""
+        raise NotImplementedError
+
+
+class Portable(Kernel):
+    """``keras.ops`` alone: it runs everywhere, and is the only one that takes a ``recurrent_mask``."""
+
+    name = "portable"
+    lstm = staticmethod(portable_lstm)
+    steps = staticmethod(portable_steps)
+
+    def problem(self) -> str:
+        """Return an empty string."""
+        return ""
+
+
+PORTABLE = Portable()
+
+
+class Native(Kernel):
+    """TensorFlow's own ops, uncompiled."""
+
+    name = "native"
+    instead: ClassVar[Mapping[str, Kernel]] = {"steps": PORTABLE}
+
+    def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Run one direction of an LSTM."""
+        from dense_lstm_zoo.layers.recurrence.native import native_lstm
+
+        return native_lstm(*arguments, **options)
+
+
+NATIVE = Native()
+
+
+class Compiled(Kernel):
+    """An XLA program for each shape, with a backward pass of our own."""
+
+    name = "compiled"
+    skips = ("gated_outputs",)
+
+    def problem(self) -> str:
+        """Return why this kernel cannot run here, or an empty string."""
+        return super().problem() or (
+            "" if machine.xla_works() else "this TensorFlow cannot compile with XLA for this processor"
+        )
+
+    def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+        """Return inputs and lengths in one of the few shapes that programs are compiled for."""
+        from dense_lstm_zoo.layers.recurrence.compiled import pad_to_few_shapes
+
+        return pad_to_few_shapes(inputs, lengths)
+
+    def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Run one direction of an LSTM."""
+        from dense_lstm_zoo.layers.recurrence.compiled import compiled_lstm
+
+        return compiled_lstm(*arguments, **options)
+
+    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
+        """Run one direction of an LSTM with a gated skip to its output."""
+        from dense_lstm_zoo.layers.recurrence.compiled_gated_skip import compiled_gated_outputs
+
+        return compiled_gated_outputs(projected, k, lengths, recurrent, reverse)
+
+    def steps(self, *arguments: Any, **options: Any) -> Any:
+        """Run one direction of any recurrence."""
+        from dense_lstm_zoo.layers.recurrence.compiled_steps import run_compiled_steps
+
+        return run_compiled_steps(*arguments, **options)
+
+
+COMPILED = Compiled()
+
+
+class CompiledIfSmall(Compiled):
+    """``compiled`` for predictions of any size: an LSTM over a large batch runs as ``native``."""
+
+    instead: ClassVar[Mapping[str, Kernel]] = {"steps": COMPILED}
+    in_predictions = "for small batches, native for larger predictions"
+
+    def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Run one direction of an LSTM."""
+        from dense_lstm_zoo.layers.recurrence.compiled import compiled_if_small_lstm
+
+        return compiled_if_small_lstm(*arguments, **options)
+
+
+COMPILED_IF_SMALL = CompiledIfSmall()
+
+
+class Cudnn(Kernel):
+    """Keras' LSTM, which is cuDNN's on a GPU."""
+
+    name = "cudnn"
+    projects_inputs = True
+    instead: ClassVar[Mapping[str, Kernel]] = {"lstm": NATIVE, "steps": PORTABLE}
+
+    def problem(self) -> str:
+        """Return why this kernel cannot run here, or an empty string."""
+        return super().problem() or ("" if machine.has_gpu() else "TensorFlow sees no GPU")
+
+    def lstm_of_inputs(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Run one direction of an LSTM with the projection of its inputs."""
+        from dense_lstm_zoo.layers.recurrence.cudnn import cudnn_lstm
+
+        return cudnn_lstm(*arguments, **options)
+
+
+CUDNN = Cudnn()
