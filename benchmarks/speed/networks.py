@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from dense_lstm_zoo import weight_counts
+
 TIME = 30  # steps of a sentence in workload W
 
 
@@ -76,8 +78,8 @@ class Architecture(Network):
             >>> Architecture().matrix_weights
             1404200
         """
-        pairs = zip(self.input_widths, self.layer_units, strict=True)
-        return sum(8 * units * (width + units) for width, units in pairs)
+        sizes = self.features, self.num_dense_layers, self.dense_units, self.top_units
+        return weight_counts.dense_bilstm(*sizes, biases=False)
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,9 @@ class LanguageArchitecture(Network):
             >>> LanguageArchitecture().matrix_weights
             6800000
         """
-        *widths, read = self.input_widths
-        return sum(4 * self.units * (width + self.units) for width in widths) + read * self.vocab_size
+        sizes = self.embedding_dim, self.num_layers, self.units
+        stack = weight_counts.recurrent_stack(*sizes, wiring="dense", biases=False)
+        return stack + self.input_widths[-1] * self.vocab_size
 
 
 @dataclass(frozen=True)
@@ -149,9 +152,7 @@ class TaggerArchitecture(Network):
             >>> TaggerArchitecture().matrix_weights
             35188736
         """
-        widths = [self.features, *[self.units] * (self.num_layers - 1)]
-        gates = [4, 4, *[5] * (self.num_layers - 2)]
-        return sum(2 * g * self.units * (width + self.units) for g, width in zip(gates, widths, strict=True))
+        return weight_counts.skip_bilstm(self.features, self.num_layers, self.units, biases=False)
 
 
 @dataclass(frozen=True)

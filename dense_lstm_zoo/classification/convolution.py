@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, weight_counts
 from dense_lstm_zoo.classification.assembly import classifier, register_classifier
-from dense_lstm_zoo.classification.models import lstm_count
 
 if TYPE_CHECKING:
     import keras
@@ -39,7 +38,8 @@ def cnn_mc(*, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), **opt
 
 
 def _count_blstm_2dcnn(*, input_dim: int, units: int, filters: int, kernel_size: int, biases: bool, **_: Any) -> int:
-    return lstm_count(input_dim, units, biases) + filters * (kernel_size**2 + biases)
+    bilstm = weight_counts.lstm(input_dim, units, directions=2, biases=biases)
+    return bilstm + filters * (kernel_size**2 + biases)
 
 
 @register_classifier("Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639", _count_blstm_2dcnn, before={"pool_size": None})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.assembly import classifier, register_classifier
-from dense_lstm_zoo.classification.models import count_dense, dense_encoder, lstm_count, stack_states
+from dense_lstm_zoo.classification.models import count_dense, count_stack, dense_encoder, stack_states
 
 if TYPE_CHECKING:
     import keras
@@ -69,13 +69,9 @@ def _count_di(*, num_dense_layers: int, dense_units: int, top_units: int, biases
     return encoder + _count_interaction([2 * dense_units] * num_dense_layers, 2 * top_units, biases=biases, **options)
 
 
-def _count_stack(*, input_dim: int, num_layers: int, units: int, biases: bool, **_: Any) -> int:
-    return lstm_count(input_dim, units, biases) + (num_layers - 1) * lstm_count(2 * units, units, biases)
-
-
 def _count_stacked_di(*, num_layers: int, units: int, mode: str, weights: str, biases: bool, **arguments: Any) -> int:
     pooling = _count_interaction([2 * units] * (num_layers - 1), 2 * units, mode=mode, weights=weights, biases=biases)
-    return pooling + _count_stack(num_layers=num_layers, units=units, biases=biases, **arguments)
+    return pooling + count_stack(num_layers=num_layers, units=units, biases=biases, **arguments)
 
 
 def attention_classifier(
@@ -122,7 +118,7 @@ def _count_attention(width: int, *, attention_units: int, num_heads: int, biases
 
 
 def _count_dsa(*, units: int, **arguments: Any) -> int:
-    return _count_attention(2 * units, **arguments) + _count_stack(units=units, **arguments)
+    return _count_attention(2 * units, **arguments) + count_stack(units=units, **arguments)
 
 
 def _count_dense_dsa(*, top_units: int, **arguments: Any) -> int:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, weight_counts
 from dense_lstm_zoo.classification.assembly import Encode, pooled_classifier, register_classifier
 
 if TYPE_CHECKING:
     import keras
-
-
-def lstm_count(input_dim: int, units: int, biases: bool, directions: int = 2) -> int:
-    """Return the number of weights of an LSTM layer."""
-    return directions * 4 * units * (input_dim + units + biases)
 
 
 def _pooling_count(width: int, pooling: str, biases: bool) -> int:
@@ -22,16 +17,17 @@ def _pooling_count(width: int, pooling: str, biases: bool) -> int:
 
 
 def _count_lstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
-    return lstm_count(input_dim, units, biases, directions=1) + _pooling_count(units, pooling, biases)
+    return weight_counts.lstm(input_dim, units, biases=biases) + _pooling_count(units, pooling, biases)
 
 
-def _count_bilstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
-    return lstm_count(input_dim, units, biases) + _pooling_count(2 * units, pooling, biases)
+def count_stack(*, input_dim: int, units: int, biases: bool, num_layers: int = 1, **_: Any) -> int:
+    """Return the number of weights of what ``stack_states`` builds without ``residual``."""
+    widths = [input_dim, *[2 * units] * (num_layers - 1)]
+    return sum(weight_counts.lstm(width, units, directions=2, biases=biases) for width in widths)
 
 
-def _count_stacked(*, num_layers: int, units: int, biases: bool, **arguments: Any) -> int:
-    first = _count_bilstm(units=units, biases=biases, **arguments)
-    return first + (num_layers - 1) * lstm_count(2 * units, units, biases)
+def _count_stacked(*, units: int, pooling: str, biases: bool, **arguments: Any) -> int:
+    return count_stack(units=units, biases=biases, **arguments) + _pooling_count(2 * units, pooling, biases)
 
 
 def _count_residual(*, input_dim: int, units: int, **arguments: Any) -> int:
@@ -50,10 +46,9 @@ def count_dense(
     **_: Any,
 ) -> int:
     """Return the number of weights of a densely connected Bi-LSTM."""
-    step = dense_units * (2 if couple_directions else 1)
-    widths = [input_dim + step * layer for layer in range(num_dense_layers + 1)]
-    dense = sum(lstm_count(width, dense_units, biases) for width in widths[:-1])
-    return dense + lstm_count(widths[-1], top_units, biases)
+    return weight_counts.dense_bilstm(
+        input_dim, num_dense_layers, dense_units, top_units, couple_directions=couple_directions, biases=biases
+    )
 
 
 def _count_dc(*, top_units: int, pooling: str, biases: bool, **arguments: Any) -> int:
@@ -83,7 +78,7 @@ def lstm(*, units: int = 300, **options: Any) -> keras.Model:
     return pooled_classifier(encode, 1, **options)
 
 
-@_register("Tai et al. 2015, baseline of Ding et al. 2018, Eqs 5-7", _count_bilstm)
+@_register("Tai et al. 2015, baseline of Ding et al. 2018, Eqs 5-7", _count_stacked)
 def bilstm(*, units: int = 300, **options: Any) -> keras.Model:
     """One bidirectional LSTM.
 

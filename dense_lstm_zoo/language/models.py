@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, weight_counts
 from dense_lstm_zoo.compiling import compile_model
 from dense_lstm_zoo.registry import register
 
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.language.assembly import LanguageModel
-
-_GATES = {"lstm": 4, "gru": 3, "simple_rnn": 1}
 
 
 def language_model(
@@ -87,7 +85,7 @@ def language_model(
     """
     checks.integer("vocab_size", vocab_size, minimum=2)
     embedding_dim = embedding_width(wiring, units, embedding_dim)
-    checks.one_of("cell", cell, _GATES)
+    checks.one_of("cell", cell, weight_counts.GATES)
     checks.one_of("softmax", softmax, ("full", "tied"))
     checks.fraction("dropout", dropout)
     checks.fraction("embedding_dropout", embedding_dropout)
@@ -195,14 +193,10 @@ def _count(wiring: str) -> Callable[..., int]:
         *, num_layers: int, units: int, embedding_dim: int | None, cell: str, softmax: str, biases: bool, **_: Any
     ) -> int:
         e = embedding_width(wiring, units, embedding_dim)
-        gates = _GATES[cell]
-        bias = gates * units * (2 if cell == "gru" else 1) * biases  # Keras' GRU has two biases
-        widths = [e + units * layer if wiring == "dense" else units if layer else e for layer in range(num_layers)]
-        if wiring == "skip":
-            widths[1:] = [units + (e if layer == 1 else units) for layer in range(1, num_layers)]
+        stack = weight_counts.recurrent_stack(e, num_layers, units, wiring=wiring, cell=cell, biases=biases)
         top = e + units * num_layers if wiring == "dense" else units
         projection = top * e if softmax == "tied" and top != e else 0
-        return sum(gates * units * (width + units) + bias for width in widths) + projection
+        return stack + projection
 
     return count
 

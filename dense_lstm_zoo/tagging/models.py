@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, weight_counts
 from dense_lstm_zoo.compiling import compile_model
 from dense_lstm_zoo.registry import register
 
@@ -140,41 +140,19 @@ def _input_width(
     return window * embedding_dim + affixes + char_filters + (case_dim if case is not None else 0)
 
 
-def _skip_count(
-    *,
-    num_layers: int,
-    units: int,
-    biases: bool,
-    skip: str = "none",
-    gate_inputs: str = "below",
-    skip_distance: int = 2,
-    project_input: bool = False,
-    interleave: bool = False,
-    **options: Any,
-) -> int:
-    width, total = _input_width(**options), 0
-    for layer in range(1, num_layers + 1):
-        below = layer - skip_distance
-        skips = skip != "none" and (below > 0 or (below == 0 and project_input))
-        total += 2 * 4 * units * (width + units + biases)
-        if skips and skip.startswith("gated_"):
-            total += 2 * units * ((units if gate_inputs == "skip" else width) + units + biases)
-        if skips and below == 0:
-            total += 2 * units * _input_width(**options)
-        width = units * (2 if interleave else 1)
-    return total
+def _skip_count(*, num_layers: int, units: int, skip: str = "none", biases: bool, **options: Any) -> int:
+    chosen = ("gate_inputs", "skip_distance", "project_input", "interleave")
+    choices = {name: options[name] for name in chosen if name in options}
+    return weight_counts.skip_bilstm(_input_width(**options), num_layers, units, skip=skip, biases=biases, **choices)
 
 
 def _highway_count(*, num_layers: int, units: int, biases: bool, **options: Any) -> int:
-    total = 8 * units * (_input_width(**options) + units + biases)
-    # The gate d reads no h but has two peepholes.
-    return total + (num_layers - 1) * 2 * units * (5 * units + 4 * units + 5 * biases + 2)
+    return weight_counts.highway_bilstm(_input_width(**options), num_layers, units, biases=biases)
 
 
 def _highway_network_count(*, units: int, depth: int, couple_gates: bool, biases: bool, **options: Any) -> int:
-    blocks = 2 if couple_gates else 3
-    inputs = (blocks + 1) * units * _input_width(**options)
-    return 2 * (inputs + depth * blocks * units * (units + biases) + units * (units + biases))
+    width = _input_width(**options)
+    return weight_counts.bi_recurrent_highway(width, units, depth, couple_gates=couple_gates, biases=biases)
 
 
 def _register(equations: str, count: Callable[..., int]) -> Callable[..., Any]:
