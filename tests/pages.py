@@ -65,7 +65,7 @@ def anchors(path: Path) -> set[str]:
     for opened, content in itertools.pairwise(tokens(path)):
         if opened.type == "heading_open" and int(opened.tag[1]) <= 3:  # myst_heading_anchors
             found.add(re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-"))
-    for block in blocks(path, "{include} ../results/README.md"):
-        assert block
-        found |= anchors(ROOT / "results" / "README.md")
+    for token in tokens(path):
+        included = re.fullmatch(r"\{include\} (\S+)", token.info.strip()) if token.type == "fence" else None
+        found |= anchors((path.parent / included[1]).resolve()) if included else set()
     return found
