@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import keras
     import pandas as pd
 
-    from dense_lstm_zoo.classification.vocabulary import Vocabulary
-    from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
-    from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 
 FORMAT = 2
 DEV_CURVE = "dev_curve.csv"
@@ -54,7 +51,7 @@ class Bundle(abc.ABC):
 
     model: keras.Model
     config: dict[str, Any]
-    vocabulary: Vocabulary | LanguageVocabulary | TaggingVocabulary
+    vocabulary: Any
     labels: list[str]
     metrics: dict[str, Any]
     history: pd.DataFrame

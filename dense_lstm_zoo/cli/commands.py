@@ -102,7 +102,7 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
         name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())
         if texts is None:
             raise ValueError(f"{name} has no {split} set.")
-    labels = {"label_names": label_names} if task == "classification" else {}
+    labels = {"label_names": label_names} if label_names else {}
     if report:
         files.check_new_folder(report, overwrite=False)
     loaded: Any = load(bundle)

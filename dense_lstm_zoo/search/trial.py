@@ -187,7 +187,7 @@ def score_test(folder: Path) -> dict[str, Any]:
     rows = []
     for name, corpus, _ in _parts(spec):
         bundle: Bundle = load(folder / "runs" / name)
-        labels = {"label_names": corpus.label_names} if bundle.config["task"] == "classification" else {}
+        labels = {"label_names": corpus.label_names} if hasattr(corpus, "label_names") else {}
         scores, _ = bundle.assess(corpus.test, **labels)
         rows.append(scores)
     import pandas as pd
