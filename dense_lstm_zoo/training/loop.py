@@ -111,9 +111,9 @@ def train(
     Example:
         ``zoo.train("dc_bilstm", "trec", "runs/trec", recipe="ding2018", vectors="glove.42B.300d.zip")``
     """
-    run = _prepare(name, dataset, run_dir, recipe, seed, tensorboard, overwrite, progress, arguments)
     if pause_after is not None:
         checks.integer("pause_after", pause_after)
+    run = _prepare(name, dataset, run_dir, recipe, seed, tensorboard, overwrite, progress, arguments)
 
     from dense_lstm_zoo.training.callbacks import DivergenceError
     from dense_lstm_zoo.training.checkpoint import Checkpoint
