@@ -1,10 +1,6 @@
 """The benchmark measures what it says: right statistics, complete rows, clear errors. Nothing here is timed."""
 
-import ast
 import contextlib
-import graphlib
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -268,6 +264,9 @@ def test_an_unknown_name_gives_what_is_accepted(capsys):
         speed.main(["--only", "trian"])
     assert stopped.value.code == 2
     assert f"Accepted: {accepted}" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        speed.main(["--device", "tpu"])
+    assert "Accepted: cpu, gpu" in capsys.readouterr().err
 
 
 def test_sides_that_disagree_are_not_compared(tmp_path):
@@ -294,45 +293,3 @@ def test_a_worker_tells_of_errors_and_of_its_death():
         worker._process.kill()
         with pytest.raises((WorkerError, BrokenPipeError)):
             worker.ask("run", method="train")
-
-
-def test_help_answers_without_tensorflow():
-    program = "import sys, benchmarks.speed.__main__, benchmarks.tables; assert 'tensorflow' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[1])
-
-
-def test_the_old_import_works_in_a_checkout_with_a_warning():
-    with pytest.warns(DeprecationWarning, match=r"dense_lstm_zoo\.benchmark\.bench is now benchmarks\.speed\.bench"):
-        from dense_lstm_zoo.benchmark import bench as old
-    assert old is bench
-
-
-def test_the_old_import_outside_a_checkout_says_where_it_went(monkeypatch):
-    for name in ("benchmarks", "benchmarks.speed", "benchmarks.speed.bench"):
-        monkeypatch.setitem(sys.modules, name, None)  # as if it could not be found
-    with pytest.raises(ImportError, match=r"is now benchmarks\.speed\.bench\.bench, in a checkout of the project"):
-        from dense_lstm_zoo.benchmark import bench  # noqa: F401
-
-
-def test_what_is_installed_holds_the_package_and_no_comparisons(tmp_path):
-    root = Path(__file__).parents[1]
-    command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["dense_lstm_zoo"]
-    built = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.py")}
-    assert built == {path.relative_to(root) for path in (root / "dense_lstm_zoo").rglob("*.py")}
-    assert not [path for path in built if "import torch" in (tmp_path / path).read_text(encoding="utf-8")]
-
-
-def test_no_two_modules_of_the_benchmarks_import_each_other():
-    root = Path(__file__).parents[1]
-    imports = {}
-    for path in (root / "benchmarks").rglob("*.py"):
-        name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        found = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks"):
-                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        imports[name] = found - {name}
-    graph = {name: {other for other in found if imports.get(other)} for name, found in imports.items()}
-    assert list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError for a circle

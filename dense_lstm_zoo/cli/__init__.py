@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = vars(parser().parse_args(argv))
     run = arguments.pop("run")
     try:
-        run(**arguments)
+        return run(**arguments) or 0
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:

@@ -33,8 +33,8 @@ def measure(
     timeout: float,
     output: str | None,
     overwrite: bool,
-) -> None:
-    """Print a line for each run, and write the rows of those that could be measured."""
+) -> int:
+    """Print a line for each run, write the rows of those that could be measured, and return the exit status."""
     if output:
         check_output(output, overwrite)
     if texts is None and (input_form, text_column, encoding) != (None, None, None):
@@ -52,14 +52,13 @@ def measure(
                 escape_controls(f"error: {row['run']}: {' '.join(row['error'].split())}"), file=sys.stderr, flush=True
             )
         else:
-            good.append({name: mark_formula(x) if isinstance(x, str) else x for name, x in row.items()})
+            good.append({name: _cell(x) if isinstance(x, str) else x for name, x in row.items()})
     if output and good:
         import pandas as pd
 
         with files.new_file(output, "w") as file:
             pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
-    if failed:
-        sys.exit(1)
+    return 1 if failed else 0
 
 
 def read_texts(path: str, form: str | None, text_column: str | None, encoding: str | None) -> list[str]:
@@ -79,6 +78,11 @@ def read_texts(path: str, form: str | None, text_column: str | None, encoding: s
     if not any(text.strip() for text in found):
         raise ValueError(f"{path} holds {'only blank' if found else 'no'} texts; there is nothing to predict.")
     return found
+
+
+def _cell(text: str) -> str:
+    """Return text that a file can hold and that no spreadsheet takes for a formula."""
+    return mark_formula(text.encode("utf-8", "replace").decode())
 
 
 def _heading(shared: dict[str, Any]) -> str:

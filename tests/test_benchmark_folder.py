@@ -1,0 +1,64 @@
+"""The comparisons' command and folder: what ships, what the old names say, who imports whom."""
+
+import ast
+import graphlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.speed import __main__ as speed
+from benchmarks.speed.bench import bench
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_old_import_works_in_a_checkout_with_a_warning():
+    with pytest.warns(DeprecationWarning, match=r"dense_lstm_zoo\.benchmark\.bench is now benchmarks\.speed\.bench"):
+        from dense_lstm_zoo.benchmark import bench as old
+    assert old is bench
+
+
+def test_the_old_import_outside_a_checkout_says_where_it_went(monkeypatch):
+    for name in ("benchmarks", "benchmarks.speed", "benchmarks.speed.bench"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it could not be found
+    with pytest.raises(ImportError, match=r"is now benchmarks\.speed\.bench\.bench, in a checkout of the project"):
+        from dense_lstm_zoo.benchmark import bench  # noqa: F401
+
+
+def test_what_is_installed_holds_the_package_and_no_comparisons(tmp_path):
+    command = [sys.executable, "setup.py", "-q", "build_py", "--build-lib", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["dense_lstm_zoo"]
+    built = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.py")}
+    assert built == {path.relative_to(ROOT) for path in (ROOT / "dense_lstm_zoo").rglob("*.py")}
+    assert not [path for path in built if "import torch" in (tmp_path / path).read_text(encoding="utf-8")]
+
+
+def test_no_two_modules_of_the_benchmarks_import_each_other():
+    imports = {}
+    for path in (ROOT / "benchmarks").rglob("*.py"):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks"):
+                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        imports[name] = found - {name}
+    graph = {name: {other for other in found if imports.get(other)} for name, found in imports.items()}
+    assert list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError for a circle
+
+
+def test_the_command_writes_beside_the_cpus_rows_what_it_measures_on_a_gpu(monkeypatch):
+    asked: dict = {}
+    monkeypatch.setattr(speed, "bench", lambda device, only, quick, **options: asked.update(options, device=device))
+    monkeypatch.setattr(speed, "draw", lambda path, picture: asked.update(path=path, picture=picture))
+    speed.main(["--device", "gpu", "--only", "train", "--repeats", "2"])
+    assert (asked["device"], asked["repeats"]) == ("gpu", 2)
+    assert asked["command"] == "python -m benchmarks.speed --only train --repeats 2 --device gpu"
+    assert (asked["path"].name, asked["picture"].name) == ("speed_gpu.csv", "speed_gpu.png")
+
+
+def test_help_answers_without_tensorflow():
+    program = "import sys, benchmarks.speed.__main__, benchmarks.tables; assert 'tensorflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

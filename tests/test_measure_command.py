@@ -1,0 +1,215 @@
+"""zoo.measure and dense-lstm-zoo measure: whole tables and files, and clear errors before any work."""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.measuring import folders, measure, process, rows
+
+BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Replace the processes: what each folder's would answer, by name; others make the test fail."""
+    found: dict = {}
+
+    def answer(timeout, path, **request):
+        if isinstance(found[Path(path).name], Exception):
+            raise found[Path(path).name]
+        return found[Path(path).name]
+
+    monkeypatch.setattr(measure, "measure_in_fresh_process", answer)
+    return found
+
+
+def result(**values):
+    times = {f"{name}_{size}": 1234.5678 for size in rows.SIZES for name in ("p50_ms", "p99_ms")}
+    calls = {f"calls_{size}": 100 for size in rows.SIZES}
+    found = {"task": "classification", "model": "dc_bilstm", "import_s": 5.123, "load_s": 0.456, "first_ms": 1700.7}
+    memory = {"texts_per_s": 19531.25, "peak_mb": 957.28, "added_mb": 166.19}
+    return {**found, **times, **calls, **memory, "warnings": [], **values}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda f: [], "nothing to measure; name at least one"),
+        (lambda f: [f / "runs" / "treck"], r"treck does not exist\. Did you mean .*runs/trec\?"),
+        (lambda f: [f / "none" / "trec"], r"none/trec does not exist\.$"),
+        (lambda f: [f / "a.txt"], "a.txt is a file; name the folder that train or export wrote"),
+        (
+            lambda f: [f / "runs"],
+            r"runs is neither a bundle .* nor an export .* Did you mean .*runs/mr/1 or .*runs/trec\?",
+        ),
+        (lambda f: [f / "runs" / "trec", f / "runs" / "trec"], r"trec is named twice; name each folder once"),
+        (lambda f: [f / "runs" / "trec", f / "link"], r"link is named twice, also as .*runs/trec"),
+        (lambda f: [f / "runs" / "damaged"], r"damaged/vocabulary\.txt was changed or damaged since it was written"),
+        (lambda f: [f / "runs" / "unfinished"], r"unfinished is no bundle: it has no manifest\.json"),
+        (lambda f: [f / "foreign"], r"foreign is a SavedModel that export did not write: it has no assets\.extra"),
+        (lambda f: [f / "half"], r"half is a damaged export: variables/variables\.index is missing"),
+    ],
+)
+def test_a_folder_that_cannot_be_measured_is_told_before_any_work(make, message, tmp_path, answers):
+    runs = tmp_path / "runs"
+    for name in ("trec", "damaged", "unfinished"):
+        shutil.copytree(BUNDLES / "dc_bilstm", runs / name)
+    (runs / "unfinished" / "manifest.json").unlink()
+    with (runs / "damaged" / "vocabulary.txt").open("a") as file:
+        file.write("more\n")
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "link").symlink_to(runs / "trec")
+    for folder in (runs / "mr" / "1", tmp_path / "foreign", tmp_path / "half"):
+        (folder / "assets.extra").mkdir(parents=True)
+        (folder / "saved_model.pb").write_bytes(b"x")
+    (tmp_path / "half" / "assets.extra" / "non_core_ops.txt").write_text("")
+    good = [str(BUNDLES / "di_bilstm")] if make(tmp_path) else []  # comes first, and is not measured either
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        zoo.measure([*good, *make(tmp_path)])
+
+
+def test_numbers_and_texts_are_checked_before_any_work(answers):
+    for options, kind, message in (
+        ({"repeats": 0}, ValueError, "repeats must be an integer of at least 1; received 0"),
+        ({"timeout": 0}, ValueError, "timeout must be a finite number above 0; received 0"),
+        ({"texts": []}, ValueError, "must hold a text that is not blank; received 0 texts"),
+        ({"texts": ["", " \n"]}, ValueError, "received 2 texts, all blank"),
+        ({"texts": "a text"}, TypeError, "texts must be a list of strings; received one string"),
+        ({"texts": ["a", None]}, TypeError, r"received None \(NoneType\) as item 1"),
+    ):
+        with pytest.raises(kind, match=message):
+            zoo.measure(BUNDLES / "dc_bilstm", **options)
+
+
+def test_a_row_has_every_column_and_one_failure_does_not_cost_the_others(answers):
+    answers |= {"dc_bilstm": result(), "di_bilstm": process.WorkerError("out of memory")}
+    answers |= {"dense_lstm_lm": result(task="language_model", warnings=["another kernel runs"])}
+    with pytest.warns(UserWarning, match="dense_lstm_lm: another kernel runs"):
+        frame = zoo.measure([BUNDLES / name for name in answers], ["a b", "c d e f"] * 1500, repeats=7)
+    assert tuple(frame.columns) == rows.COLUMNS
+    assert list(frame["run"]) == list(answers)
+    assert list(frame["error"]) == ["", "out of memory", ""]
+    first, failed, _ = frame.to_dict("records")
+    size = sum(file.stat().st_size for file in (BUNDLES / "dc_bilstm").iterdir()) / 2**20
+    assert first["disk_mb"] == round(size, 2) > 0.1
+    assert (first["load_s"], first["p99_ms_200"], first["texts_per_s"]) == (0.46, 1234.568, 19531.2)
+    assert (first["texts"], first["words_per_text"], first["repeats"]) == (2000, 3, 7)
+    assert all(first[name] not in ("", None) for name in rows.COLUMNS if name != "error")
+    assert failed["load_s"] == failed["disk_mb"] == ""
+    assert "keras=" in first["versions"]
+    text = frame.to_csv()
+    assert str(Path.home()) not in text
+    assert str(BUNDLES.parent) not in text
+    assert os.uname().nodename not in text
+
+
+def run_command(capsys, *arguments):
+    try:
+        status = main(["measure", *map(str, arguments)])
+    except SystemExit as stop:
+        status = stop.code
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(answers, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(BUNDLES)
+    answers |= {"dc_bilstm": result(), "di_bilstm": process.WorkerError("out of\nmemory"), "dense_lstm_lm": result()}
+    output = tmp_path / "new" / "costs.csv"
+    status, out, err = run_command(capsys, *answers, "--output", output, "--repeats", "7")
+    assert status == 1
+    assert err == "error: di_bilstm: out of memory\n"
+    first, *_, tops, bottoms, one, failed, other = out.splitlines()
+    assert first.startswith("1,000 texts of the demo corpus, 15 words on average; ")
+    assert len({len(line) for line in (tops, bottoms, one, failed, other)}) == 1
+    assert " ".join(tops.split()) == "import load first 1 text 32 texts 200 texts peak model disk"
+    assert bottoms.split()[:4] == ["run", "s", "s", "ms"]
+    assert one.split()[:4] == ["dc_bilstm", "5.1", "0.46", "1,701"]
+    assert one.split()[-4:-1] == ["19,531", "957", "166"]
+    assert failed.split()[1:] == ["-"] * 13
+    with output.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [row["run"] for row in found] == ["dc_bilstm", "dense_lstm_lm"]
+    assert tuple(found[0]) == rows.COLUMNS[:-1]
+    assert float(found[0]["p50_ms_32"]) == 1234.568
+    assert (found[0]["repeats"], found[0]["source"], found[0]["calls_1"]) == ("7", "the demo corpus", "100")
+
+
+def test_without_a_failure_the_status_is_0_and_without_a_success_no_file_is_written(answers, tmp_path, capsys):
+    answers["dc_bilstm"] = result()
+    output = tmp_path / "costs.csv"
+    assert run_command(capsys, BUNDLES / "dc_bilstm")[0] == 0
+    answers["dc_bilstm"] = process.WorkerError("out of memory")
+    assert run_command(capsys, BUNDLES / "dc_bilstm", "--output", output)[0] == 1
+    assert list(tmp_path.iterdir()) == []
+    output.write_text("mine")
+    status, out, err = run_command(capsys, BUNDLES / "dc_bilstm", "--output", output)
+    assert (status, out) == (2, "")
+    assert "is there already" in err
+    assert run_command(capsys, BUNDLES / "dc_bilstm", "--output", output, "--overwrite")[0] == 1
+    assert output.read_text() == "mine"
+    answers["dc_bilstm"] = result()
+    assert run_command(capsys, BUNDLES / "dc_bilstm", "--output", output, "--overwrite")[0] == 0
+    assert output.read_text().startswith("run,kind,task,")
+
+
+def test_texts_are_read_as_predict_reads_them(answers, tmp_path, capsys, monkeypatch):
+    answers["dc_bilstm"] = result()
+    seen = []
+    monkeypatch.setattr(measure, "measure_in_fresh_process", lambda *_, texts, **__: seen.append(texts) or result())
+    output = tmp_path / "costs.csv"
+    (tmp_path / "a.txt").write_bytes(b"one two\n\ncaf\xe9\n")
+    (tmp_path / "b.csv").write_text('text,said\nx,"one, two"\ny,three\n')
+    (tmp_path / "c.jsonl").write_text('{"text": "one"}\n' * 2500)
+    for name, options, texts in (
+        ("a.txt", ["--encoding", "latin-1"], ["one two", "", "caf\u00e9"]),
+        ("b.csv", ["--text-column", "said"], ["one, two", "three"]),
+        ("c.jsonl", [], ["one"] * 2000),
+        ("b.csv", ["--input-format", "text"], ["text,said", 'x,"one, two"', "y,three"]),
+    ):
+        arguments = [BUNDLES / "dc_bilstm", "--texts", tmp_path / name, *options, "--output", output, "--overwrite"]
+        assert run_command(capsys, *arguments)[0] == 0
+        assert seen.pop() == texts
+        with output.open(newline="") as file:
+            (row,) = csv.DictReader(file)
+        assert (row["source"], row["texts"]) == (name, str(len(texts)))
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "blank.txt").write_text("\n  \n")
+    for name, options, message in (
+        ("empty.txt", [], "empty.txt holds no texts; there is nothing to predict"),
+        ("blank.txt", [], "blank.txt holds only blank texts"),
+        ("a.tx", [], "a.tx does not exist. Did you mean 'a.txt'"),
+        ("b.csv", ["--text-column", "siad"], "'siad'. Did you mean 'said'"),
+        ("a.txt", ["--text-column", "said"], "--text-column is for csv, tsv and jsonl; the input is text"),
+        (None, ["--text-column", "said"], "say how --texts is written; name its file too"),
+        (None, ["--repeats", "0"], "repeats must be an integer of at least 1; received 0"),
+    ):
+        own = ["--texts", tmp_path / name] if name else []
+        status, out, err = run_command(capsys, BUNDLES / "dc_bilstm", *own, *options)
+        assert (status, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+    assert seen == []
+
+
+def test_results_call_a_folder_what_tells_it_apart_and_nothing_more():
+    named = folders.names([Path("runs/a"), Path("/home/me/exports/trec/1"), Path("/home/me/exports/mr/1")])
+    assert named == ["runs/a", "trec/1", "mr/1"]
+    assert folders.names([Path("/home/me/one/run"), Path("/home/me/two/run")]) == ["one/run", "two/run"]
+    assert folders.names([Path("/home/me/runs/trec")]) == ["trec"]
+
+
+def test_bad_input_is_told_without_tensorflow():
+    code = (
+        "import sys\nfrom dense_lstm_zoo.cli import main\n"
+        "assert main(['measure', 'nowhere']) == 2\nassert 'tensorflow' not in sys.modules\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr == "error: nowhere does not exist.\n"
