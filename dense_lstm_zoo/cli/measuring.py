@@ -1,4 +1,4 @@
-"""The command measure: what trained models cost on this machine, a line each, and a CSV file."""
+"""The command measure: what trained models cost on this machine: one line per run, and a CSV file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dense_lstm_zoo.output_files import check_output
 
 DESCRIPTION = (
     "Measure what trained models cost on this machine: seconds to load, the first prediction, the median and the 99th "
-    "percentile of later ones at 1, 32 and 200 texts a call, texts a second, memory and disk. Each bundle or export "
-    "runs in a fresh process, so that nothing is left over from another; warm-up calls are not counted. Run nothing "
-    "else meanwhile. If one model fails, the others are still measured, and the exit status is 1."
+    "percentile of later ones at 1, 32 and 200 texts per call, texts per second, memory and disk. Each bundle or "
+    "export runs in a fresh process, so that nothing is left over from another; warm-up calls are not counted. Run "
+    "nothing else meanwhile. If one model fails, the others are still measured, and the exit status is 1."
 )
 
 

@@ -248,7 +248,7 @@ def _add_measuring(sub: argparse.ArgumentParser) -> None:
         "--input-format",
         dest="input_form",
         choices=records.FORMATS,
-        help="how --texts is written (default: as the file's name says, else text, a text a line)",
+        help="how --texts is written (default: as the file's name says, else text, one per line)",
     )
     sub.add_argument("--text-column", help="csv, tsv, jsonl: where the texts are (default: text)")
     sub.add_argument("--encoding", help="of --texts (default: utf-8)")

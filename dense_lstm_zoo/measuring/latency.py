@@ -41,9 +41,9 @@ def time_calls(
     Args:
         predict: Takes a list of texts.
         texts: What the batches are made of.
-        size: Texts a call.
-        repeats: Timed calls; fewer where ``max_seconds`` are over, but at least three.
-        max_seconds: See above.
+        size: Texts per call.
+        repeats: Timed calls. They stop once they add up to ``max_seconds``, but not before the third.
+        max_seconds: The limit of the warm-up, and again of the timed calls.
         clock: Returns seconds.
 
     Returns:
@@ -59,16 +59,18 @@ def time_calls(
         if number < len(todo):
             warm.append(batch)
     seconds: list[float] = []
-    for batch in itertools.islice(itertools.cycle(warm), max(repeats, 1)):
-        if len(seconds) >= MIN_CALLS and sum(seconds) >= max_seconds:
+    total = 0.0
+    for batch in itertools.islice(itertools.cycle(warm), repeats):
+        if len(seconds) >= MIN_CALLS and total >= max_seconds:
             break
         before = clock()
         predict(batch)
         seconds.append(clock() - before)
+        total += seconds[-1]
     p50, p99 = np.percentile(seconds, [50, 99])
     return {
         "p50_ms": 1e3 * float(p50),
         "p99_ms": 1e3 * float(p99),
-        "texts_per_s": size * len(seconds) / sum(seconds),
+        "texts_per_s": size * len(seconds) / total,
         "calls": len(seconds),
     }

@@ -1,4 +1,4 @@
-"""``measure``: bundles and exports one after another, each in a fresh process, a row each."""
+"""``measure``: bundles and exports one after another, each in a fresh process; one row per run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measure(
 
     Each runs in a fresh process of its own, so that loading and memory are what a new server would see: a bundle is
     loaded by ``load`` and then classifies, tags or scores; an export is loaded by TensorFlow alone. Latency is measured
-    at 1, 32 and 200 texts a call, after a warm-up in which every batch is predicted once. The first prediction, which
+    at 1, 32 and 200 texts per call, after a warm-up in which every batch is predicted once. The first prediction, which
     prepares what later ones reuse, is a column of its own. Run nothing else meanwhile.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dense_lstm_zoo.data.cells import escape_controls
 
-SIZES = (1, 32, 200)  # texts a call
+SIZES = (1, 32, 200)  # texts per call
 
 _TIMES = tuple(f"{name}_{size}" for size in SIZES for name in ("p50_ms", "p99_ms", "calls"))
 COLUMNS = (
