@@ -53,7 +53,7 @@ def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
     """Run one direction from zero states over right-padded, time-major inputs.
 
     Args:
-        loop: The open loop, whose kernel runs and whose lengths hold.
+        loop: The open loop, which gives the kernel and the lengths.
         projected: x W + b, [T, B, G n] with G = 4, or 5 for a gated skip.
         skips: k, [T, B, n]; None with ``skip="none"``.
         recurrent: U, [n, G n].

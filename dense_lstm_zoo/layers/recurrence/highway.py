@@ -32,7 +32,7 @@ def highway_loop(
     """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
 
     Args:
-        loop: The open loop, whose kernel runs and whose lengths hold.
+        loop: The open loop, which gives the kernel and the lengths.
         projected: x W + b, [T, B, 5n].
         c_below: [T, B, n].
         recurrent: U, [n, 4n]: the gate d reads no h.
@@ -84,7 +84,7 @@ def recurrent_highway_loop(
     """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
 
     Args:
-        loop: The open loop, whose kernel runs and whose lengths hold.
+        loop: The open loop, which gives the kernel and the lengths.
         projected: x W and, behind it, x W_o + b_o: [T, B, 4n], or [T, B, 3n] coupled.
         recurrent: As in a step.
         biases: As in a step.

@@ -22,7 +22,7 @@ class Loop:
         lengths: Real steps of each row [B], int32.
         kernel: Which kernel runs.
         batch_major: The inputs [batch, time, n] that the loop was opened for.
-        padded: Whether T or B is larger than theirs.
+        padded: Whether T or B may be larger than theirs.
     """
 
     inputs: Any
@@ -52,7 +52,7 @@ class Loop:
         return of_shape(carries, (*inputs.shape[:2], width))
 
     def close(self, results: list[Any]) -> list[Any]:
-        """Return time-major states [T, B, m], and states of one step [B, m], batch-major and without padding."""
+        """Turn time-major states [T, B, m] back and cut off the padding, also of states of one step [B, m]."""
         if self.padded:
             batch, num_steps = ops.shape(self.batch_major)[:2]
             results = [x[:num_steps, :batch] if len(x.shape) == 3 else x[:batch] for x in results]

@@ -32,7 +32,7 @@ def lstm(
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
     Args:
-        loop: The open loop, whose kernel runs and whose lengths hold.
+        loop: The open loop, which gives the kernel and the lengths.
         inputs: Features [T, B, in] in parts [T, B, n] that side by side are the layer's input; T >= 1.
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
         initial_state: h and c, each [B, D u]; zeros by default.
