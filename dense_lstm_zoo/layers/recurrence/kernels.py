@@ -59,7 +59,12 @@ def check(name: str) -> str:
 
 
 def check_saved(name: str) -> str:
-    """Return the kernel of a saved layer, or ``portable``, with a warning, where it cannot run on this machine."""
+    """Return the kernel of a saved layer, or ``portable``, with a warning, where it cannot run on this machine.
+
+    Raises:
+        ValueError: An unknown name.
+    """
+    checks.one_of("kernel", name, KERNELS)
     if reason := problem(name):
         warnings.warn(f"A saved layer asks for kernel={name!r}; the portable one runs: {reason}.", stacklevel=2)
         return "portable"
