@@ -43,6 +43,7 @@ class InProcess:
         return worker.REQUESTS[do](**key, **arguments)
 
 
+@pytest.mark.slow
 def test_every_network_has_a_row_and_a_wrong_copy_of_the_weights_stops_it(monkeypatch):
     @contextlib.contextmanager
     def start_sides(settings: Settings, names: tuple[str, ...]):
@@ -86,6 +87,7 @@ def test_training_takes_one_untimed_step_and_those_it_is_asked_for():
     assert int(side.model.optimizer.iterations.numpy()) == 4
 
 
+@pytest.mark.slow
 def test_the_text_sides_agree_on_raw_texts_and_train_two_epochs():
     small = {"num_dense_layers": 1, "dense_units": 2, "top_units": 3, "embedding_dim": 4}
     ours, stock = (TextSide(side, "demo", 250, overrides=small) for side in ("ours", "keras"))
@@ -184,6 +186,7 @@ def test_the_work_of_a_step_is_counted_from_the_weights():
         assert architecture.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)
 
 
+@pytest.mark.slow
 def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path):
     settings = {"architecture": SMALL, "batches": (2,), "repeats": 2, "block_seconds": 0.001, "torch": False}
     seen: list[dict] = []
