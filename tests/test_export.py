@@ -72,13 +72,17 @@ print(json.dumps({"results": results, "imported": sorted(core - {"keras"})}))
 """
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    """Every classifier exported, and what a fresh process got from each."""
+# A classifier of each kind of graph; ``make test-slow`` exports all.
+FEW = ("lstm", "dc_bilstm", "di_bilstm", "dsa_bilstm", "cnn_mc")
+
+
+@pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.slow)])
+def exported(request, tmp_path_factory):
+    """Classifiers exported, and what a fresh process got from each."""
     root = tmp_path_factory.mktemp("exports")
     shallow = {"num_layers": 2, "num_dense_layers": 1}  # depth is what exporting takes long for
     bundles = {}
-    for i, name in enumerate(zoo.list_models(task="classification")):
+    for i, name in enumerate(FEW if request.param == "few" else zoo.list_models(task="classification")):
         fewer = {key: value for key, value in shallow.items() if key in zoo.describe(name).arguments}
         bundles[name] = bundle(name, "drop" if i % 2 else "unk", **fewer)
     bundles["half"] = bundle("dc_bilstm", "drop", dtype="mixed_bfloat16", pooling="attention")
