@@ -1,27 +1,16 @@
-"""Train classifiers on a corpus by its protocol and write their test accuracy to results/classification.csv.
-
-Corpora with a test set take several seeds, the others (mr, subj, cr) the folds of a cross-validation. Every run is a
-bundle under --run-dir, so an interrupted benchmark goes on where it was. The epoch is chosen on dev; the test texts
-are scored once a run.
-
-examples:
-  python -m benchmarks.classification --dataset sst2 --seeds 3 --vectors imdb.300d.txt.gz
-  python -m benchmarks.classification --dataset mr --folds 10 --vectors imdb.300d.txt.gz
-  python -m benchmarks.classification --dataset subj --folds 10 --only-folds 1 2 3 --models dc_bilstm
-"""
+"""Classifiers on corpora with a test set, by several seeds, or by the folds of a cross-validation (mr, subj, cr)."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
-from dense_lstm_zoo.recipe import Recipe
+from benchmarks import protocols
+from tuning.columns import Found
+from tuning.command import main
+from tuning.table import Row, Table
 
-KEY = ["dataset", "model", "recipe", "settings", "vectors", "protocol"]
+KEY = ("dataset", "model", "recipe", "settings", "vectors", "protocol")
 # What Ding et al. 2018, Table 1, and Xie et al. 2019, Table 2, give for models that no recipe's `expected` is of.
 PAPER = {
     "blstm_2dcnn": {"mr": 82.3, "sst1_phrases": 52.4, "sst2_phrases": 89.5, "subj": 94.0, "trec": 96.1},
@@ -32,74 +21,52 @@ PAPER = {
 }
 
 
-@protocols.plain_errors()
-def main() -> None:
-    """Run what the arguments ask for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.classification",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--dataset", default="trec", help="a corpus (default: trec)")
-    parser.add_argument("--models", nargs="+", default=["bilstm", "dc_bilstm"], help="default: bilstm dc_bilstm")
-    protocols.add_options(parser)
-    parser.add_argument("--folds", type=int, help="cross-validate with so many folds")
-    parser.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="these folds only")
-    parser.add_argument("--recipe", default="ding2018", help="default: ding2018")
-    parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
-    parser.add_argument("--run-dir", default="runs/classification", help="default: runs/classification")
-    options = parser.parse_args()
-    vectors = protocols.vector_file(options.vectors)
-    for model in options.models:
-        zoo.describe(model)  # an unknown name fails before any training
-    recipe = "_".join([options.recipe, *options.set]).replace("=", "_")
-    for model in options.models:
-        run_dir = Path(options.run_dir) / options.dataset / recipe / model
-        result = zoo.run_protocol(
-            model,
-            options.dataset,
-            run_dir,
-            seeds=options.seeds,
-            folds=options.folds,
-            only_folds=options.only_folds,
-            recipe=options.recipe,
-            **({"vectors": vectors} if vectors else {}),
-            **protocols.parse_settings(options.set),
-        )
-        tables.merge(tables.CLASSIFICATION, [_row(model, options, result)], KEY)
-        tables.update_readme()
-
-
-def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) -> dict[str, Any]:
-    runs, recipe = result.runs, zoo.get_recipe(options.recipe)
-    folds = f"folds {' '.join(map(str, options.only_folds))} of {options.folds}" if options.only_folds else ""
-    folds = folds or (f"{options.folds} folds" if options.folds else "")
-    command = f"python -m benchmarks.classification --dataset {options.dataset} --models {model}"
-    command += f" --folds {options.folds}" if options.folds else ""
-    command += f" --only-folds {' '.join(map(str, options.only_folds))}" if options.only_folds else ""
+def columns(found: Found) -> dict[str, Any]:
+    """Return a row of results/classification.csv."""
+    row, runs = found.row, found.result.runs
+    recipe = zoo.get_recipe(row.recipe or "ding2018")
+    paper = recipe.expected or zoo.get_recipe("ding2018").expected if row.model == "dc_bilstm" else PAPER.get(row.model)
     return {
-        "dataset": options.dataset,
-        "model": model,
-        "recipe": options.recipe,
-        "settings": " ".join(options.set),
-        "vectors": Path(options.vectors).name if options.vectors else "",
-        "protocol": ", ".join(filter(None, [folds, protocols.seeds(options.seeds)])),
-        "accuracy_mean": round(100 * result.mean, 2),
-        "accuracy_std": "" if result.std is None else round(100 * result.std, 2),
+        "dataset": found.dataset,
+        "model": row.model,
+        "recipe": row.recipe,
+        "settings": found.all_settings,
+        "vectors": found.vectors,
+        "protocol": found.protocol,
+        "accuracy_mean": found.mean("test_accuracy"),
+        "accuracy_std": found.std("test_accuracy"),
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in runs["test_accuracy"]),
-        "dev_accuracy_mean": round(100 * runs["dev_accuracy"].mean(), 2),
-        "paper": protocols.published(_paper(model, recipe), options.dataset),
+        "dev_accuracy_mean": found.mean("dev_accuracy"),
+        "paper": protocols.published(paper or {}, found.dataset),
         "encoder_parameters": runs["encoder_parameters"][0],
-        **protocols.how_it_ran(result, options, f"{command} --recipe {options.recipe}"),
+        **found.how_it_ran,
     }
 
 
-def _paper(model: str, recipe: Recipe) -> Mapping[str, float]:
-    """Return the published accuracy by corpus of a model; of our own recipes, that of the model's own paper."""
-    if model == "dc_bilstm":
-        return recipe.expected or zoo.get_recipe("ding2018").expected
-    return PAPER.get(model, {})
+# Model and recipe of each row, with the estimated minutes of a run.
+ROWS = {
+    ("bilstm", "ding2018"): 1.0,
+    ("dc_bilstm", "ding2018"): 2.0,
+    ("stacked_bilstm", "ding2018"): 4.0,
+    ("bilstm", "fixed_vectors"): 2.5,
+    ("dc_bilstm", "fixed_vectors"): 4.0,
+    ("di_bilstm", "xie2019"): 8.0,
+    ("cnn_mc", "kim2014"): 3.0,
+    ("blstm_2dcnn", "zhou2016"): 7.0,
+}
 
+TABLE = Table(
+    name="classification",
+    title="How good are the classifiers, and is DC-Bi-LSTM better than a Bi-LSTM of equal size?",
+    dataset="trec",
+    minutes={"_".join(row): minutes for row, minutes in ROWS.items()},
+    texts=5452,
+    rows={f"{model}_{recipe}": Row(model, recipe) for model, recipe in ROWS},
+    seeds=1,
+    columns=columns,
+    key=KEY,
+    choices={"models": "model", "recipe": "recipe"},
+)
 
 if __name__ == "__main__":
-    main()
+    main(TABLE)

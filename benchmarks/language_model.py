@@ -1,18 +1,13 @@
-"""Train language models by their recipes and write perplexities to results/language_model.csv, learning curves beside.
+"""Language models by recipes that a laptop can train, with their learning curves.
 
-Every run is a bundle under --run-dir: an interrupted benchmark goes on after its last epoch. The epoch is chosen on the
-dev text; the test text is scored once a run.
-
-examples:
-  python -m benchmarks.language_model --recipes godin2017_dense_200x2_30_epochs godin2017_stacked_200x2_30_epochs
-  python -m benchmarks.language_model --recipes godin2017_dense_200x2  # the paper's 100 epochs, over several calls
-  python -m benchmarks.language_model --recipes godin2017_dense_200x2 --so-far  # how far they are: its learning curve
+``python -m benchmarks.language_model --so-far`` trains nothing: it adds the epochs that unfinished runs have ended.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,53 +16,56 @@ import pandas as pd
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from dense_lstm_zoo import plots
+from dense_lstm_zoo.search import trial
+from tuning.columns import Found
+from tuning.command import main, read
+from tuning.table import Row, Table
 
-KEY = ["dataset", "recipe", "settings", "protocol"]
+KEY = ("dataset", "recipe", "settings", "protocol")
 CURVES = tables.ROOT / "results" / "language_model_curves.csv"
 PICTURE = tables.ROOT / "results" / "language_model.png"
 
 
-@protocols.plain_errors()
-def main() -> None:
-    """Run what the arguments ask for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.language_model",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--recipes", nargs="+", required=True, help="recipes of language models")
-    parser.add_argument("--dataset", default="ptb", help="a corpus (default: ptb)")
-    protocols.add_options(parser)
-    parser.add_argument("--run-dir", default="runs/language_model", help="default: runs/language_model")
-    parser.add_argument(
-        "--so-far", action="store_true", help="train nothing: only write the curves of runs as they are"
-    )
-    options = parser.parse_args()
-    models = {recipe: _model(recipe) for recipe in options.recipes}  # an unknown name fails before any training
-    for recipe, model in models.items():
-        name = "_".join([recipe, *options.set]).replace("=", "_")
-        run_dir = Path(options.run_dir) / options.dataset / name
-        values = [options.dataset, recipe, " ".join(options.set), protocols.seeds(options.seeds)]
-        key = dict(zip(KEY, values, strict=True))
-        if not options.so_far:
-            settings = protocols.parse_settings(options.set)
-            result = zoo.run_protocol(model, options.dataset, run_dir, seeds=options.seeds, recipe=recipe, **settings)
-            tables.merge(tables.LANGUAGE_MODEL, [{**key, **_row(recipe, model, options, result)}], KEY)
-        curves = [
-            {**key, "run": run, "epoch": epoch, "dev_perplexity": perplexity}
-            for run in (f"seed{seed + 1}" for seed in range(options.seeds))
-            for epoch, perplexity in enumerate(_dev_perplexities(run_dir, run), start=1)
-        ]
-        if not curves:
-            raise ValueError(f"{run_dir} holds no run that has ended an epoch")
-        tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
-        draw()
-        tables.update_readme()
+def columns(found: Found) -> dict[str, Any]:
+    """Return a row of results/language_model.csv."""
+    return {
+        **_key(found),
+        "model": found.row.model,
+        "test_perplexity_mean": found.mean("test_perplexity", 1),
+        "test_perplexity_std": found.std("test_perplexity", 1),
+        "dev_perplexity_mean": found.mean("dev_perplexity", 1),
+        "paper": zoo.get_recipe(str(found.row.recipe)).expected.get(found.dataset, ""),
+        "parameters": found.result.runs["parameters"][0],
+        "best_epochs": found.joined("best_epoch"),
+        **found.how_it_ran,
+    }
 
 
-def _dev_perplexities(run_dir: Path, run: str) -> list[float]:
+def _key(found: Found) -> dict[str, Any]:
+    values = (found.dataset, found.row.recipe, found.all_settings, found.protocol)
+    return dict(zip(KEY, values, strict=True))
+
+
+def add_curves(found: Found) -> None:
+    """Add the dev perplexity of each epoch of a row's runs to ``CURVES``, and draw all of them."""
+    _add(_key(found), found.result.run_dir, list(found.result.runs["run"]))
+
+
+def _add(key: dict[str, Any], folder: Path, runs: Sequence[str]) -> None:
+    curves = [
+        {**key, "run": run, "epoch": epoch, "dev_perplexity": perplexity}
+        for run in runs
+        for epoch, perplexity in enumerate(_dev_perplexities(folder, run), start=1)
+    ]
+    if not curves:
+        raise ValueError(f"{folder} holds no run that has ended an epoch.")
+    tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
+    draw()
+
+
+def _dev_perplexities(folder: Path, run: str) -> list[float]:
     """Return those of a run's epochs, whether it has ended or not."""
-    ended, unfinished = run_dir / run / "history.csv", run_dir / f"{run}.unfinished" / "state.json"
+    ended, unfinished = folder / run / "history.csv", folder / f"{run}.unfinished" / "state.json"
     if ended.is_file():
         return list(pd.read_csv(ended)["val_perplexity"])
     if unfinished.is_file():
@@ -75,27 +73,19 @@ def _dev_perplexities(run_dir: Path, run: str) -> list[float]:
     return []
 
 
-def _model(recipe: str) -> str:
-    models = list(zoo.get_recipe(recipe).models)
-    if len(models) != 1 or models[0] not in zoo.list_models(task="language_model"):
-        raise ValueError(f"{recipe} is no recipe of a language model")
-    return models[0]
-
-
-def _row(recipe: str, model: str, options: argparse.Namespace, result: zoo.ProtocolResult) -> dict[str, Any]:
-    runs = result.runs
-    command = f"python -m benchmarks.language_model --recipes {recipe}"
-    command += f" --dataset {options.dataset}" if options.dataset != "ptb" else ""
-    return {
-        "model": model,
-        "test_perplexity_mean": round(runs["test_perplexity"].mean(), 2),
-        "test_perplexity_std": "" if result.std is None else round(result.std, 2),
-        "dev_perplexity_mean": round(runs["dev_perplexity"].mean(), 2),
-        "paper": zoo.get_recipe(recipe).expected.get(options.dataset, ""),
-        "parameters": runs["parameters"][0],
-        "best_epochs": " ".join(map(str, runs["best_epoch"])),
-        **protocols.how_it_ran(result, options, command),
-    }
+@protocols.plain_errors()
+def add_so_far(words: Sequence[str]) -> None:
+    """Add the learning curves of the runs that the words ask for, as far as they are, and train nothing."""
+    asked = read(TABLE, words)
+    folders = {asked.table.name_of(trial.read_spec(path)["values"]): path for path in asked.folder.glob("trials/*")}
+    for name in asked.rows:
+        if name in folders:
+            values = (asked.dataset, TABLE.points[name].recipe, " ".join(asked.settings), asked.protocol)
+            runs = [f"seed{seed}" for seed in range(1, asked.seeds + 1)]
+            _add(dict(zip(KEY, values, strict=True)), folders[name] / "runs", runs)
+    if not folders.keys() & set(asked.rows):
+        raise ValueError(f"{asked.folder} holds no run of {', '.join(asked.rows)}.")
+    tables.update_readme()
 
 
 def draw() -> None:
@@ -107,5 +97,32 @@ def draw() -> None:
     plots.by_epoch(curves, PICTURE, "perplexity of the dev text", "dev perplexity")
 
 
+TABLE = Table(
+    name="language_model",
+    title="How good are the language models after hours instead of days?",
+    dataset="ptb",
+    minutes={
+        "godin2017_stacked_200x2_30_epochs": 141,
+        "godin2017_dense_200x2_30_epochs": 312,
+        "regularised_dense_400x3": 217,
+        "godin2017_dense_200x2": 1040,
+    },
+    texts=42_068,
+    rows={
+        "godin2017_stacked_200x2_30_epochs": Row("stacked_lstm_lm", "godin2017_stacked_200x2_30_epochs"),
+        "godin2017_dense_200x2_30_epochs": Row("dense_lstm_lm", "godin2017_dense_200x2_30_epochs"),
+        "regularised_dense_400x3": Row("dense_lstm_lm", "regularised_dense_400x3"),
+        "godin2017_dense_200x2": Row("dense_lstm_lm", "godin2017_dense_200x2"),
+    },
+    seeds=1,
+    columns=columns,
+    key=KEY,
+    choices={"recipes": "recipe"},
+    after=add_curves,
+)
+
 if __name__ == "__main__":
-    main()
+    if "--so-far" in sys.argv:
+        add_so_far([word for word in sys.argv[1:] if word != "--so-far"])
+    else:
+        main(TABLE)

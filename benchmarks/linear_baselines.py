@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> None:
         for model in MODELS:
             row = measure(model, corpus, options.folds, options.seed)
             print(f"{corpus.name} {model}: {row['accuracy_mean']} {row['accuracy_std']}", flush=True)
-            tables.merge(tables.CLASSIFICATION, [row], KEY)
+            tables.merge(tables.CLASSIFICATION, [row], list(KEY))
     tables.update_readme()
 
 

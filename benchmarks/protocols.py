@@ -1,17 +1,14 @@
-"""What the scripts that train and score have in common: options, the columns of a row, the command that made it."""
+"""What rows of ``results/`` have in common: vectors and settings by name, published figures, how seeds are told."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
-import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import dense_lstm_zoo as zoo
-from dense_lstm_zoo.cli import PLAIN_ERRORS
+from dense_lstm_zoo.cli import FAILURES, PLAIN_ERRORS
 from dense_lstm_zoo.data.sources import find_file
 
 
@@ -20,16 +17,8 @@ def plain_errors() -> Iterator[None]:
     """End a script with one line where what it was asked for is wrong, as the command line does."""
     try:
         yield
-    except PLAIN_ERRORS as error:
+    except (*PLAIN_ERRORS, *FAILURES) as error:
         raise SystemExit(f"error: {error}") from error
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that all of them take."""
-    parser.add_argument("--seeds", type=int, default=1, help="how many seeds, from 1 (default: 1)")
-    parser.add_argument(
-        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="arguments of train that differ from the recipe's"
-    )
 
 
 def vector_file(name: str | None) -> Path | None:
@@ -40,11 +29,21 @@ def vector_file(name: str | None) -> Path | None:
     return found or None
 
 
-def parse_settings(settings: list[str]) -> dict[str, Any]:
-    """Return the arguments of ``train`` that NAME=VALUE words ask for; values as in JSON, all else is a name."""
+def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Return the arguments of ``train`` that NAME=VALUE words ask for; values as in JSON, all else is a name.
+
+    Raises:
+        ValueError: A word without a name or a value.
+
+    Example:
+        >>> parse_settings(["learning_rate=0.002", "crf=true", "skip=gates"])
+        {'learning_rate': 0.002, 'crf': True, 'skip': 'gates'}
+    """
     found: dict[str, Any] = {}
     for setting in settings:
-        name, _, value = setting.partition("=")
+        name, equals, value = setting.partition("=")
+        if not name or not equals or not value:
+            raise ValueError(f"A setting is written NAME=VALUE, such as learning_rate=0.002; received {setting!r}.")
         try:
             found[name] = json.loads(value)
         except ValueError:
@@ -52,11 +51,14 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     return found
 
 
-def read_config(result: zoo.ProtocolResult) -> dict[str, Any]:
-    """Return the config of the first run's bundle."""
-    path = result.run_dir / result.runs["run"][0] / "config.json"
-    config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return config
+def as_words(settings: Mapping[str, Any]) -> str:
+    """Return settings as ``parse_settings`` reads them.
+
+    Example:
+        >>> as_words({"learning_rate": 0.002, "crf": True, "skip": "gates"})
+        'learning_rate=0.002 crf=true skip=gates'
+    """
+    return " ".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in settings.items())
 
 
 def read_versions(config: dict[str, Any]) -> str:
@@ -73,23 +75,15 @@ def published(figures: Mapping[str, float], corpus: str) -> float | str:
     return figures.get(corpus, figures.get(f"{corpus}_phrases", ""))
 
 
-def seeds(number: int) -> str:
-    """Return the protocol's name of so many seeds."""
-    return f"seed{'s' if number > 1 else ''} {' '.join(map(str, range(1, number + 1)))}"
+def name(seeds: int, folds: int | None = None, only_folds: Sequence[int] | None = None) -> str:
+    """Return how a protocol is told in a row.
 
-
-def how_it_ran(result: zoo.ProtocolResult, options: argparse.Namespace, command: str) -> dict[str, Any]:
-    """Return the last columns of a row; ``command`` names the script and what it was given beside the options here."""
-    config = read_config(result)
-    command += f" --seeds {options.seeds}" if options.seeds > 1 else ""
-    command += f" --set {' '.join(options.set)}" if options.set else ""
-    if getattr(options, "vectors", None):
-        command += f" --vectors {Path(options.vectors).name}"
-    return {
-        "epochs": " ".join(map(str, result.runs["epochs"])),
-        "patience": config["training"]["patience"],
-        "seconds_median": round(result.runs["seconds"].median(), 1),
-        "versions": read_versions(config),
-        "processor": platform.processor() or platform.machine(),
-        "command": command,
-    }
+    Example:
+        >>> name(2), name(1, 10), name(1, 10, [1, 2, 3])
+        ('seeds 1 2', '10 folds, seed 1', 'folds 1 2 3 of 10, seed 1')
+    """
+    told = f"seed{'s' if seeds > 1 else ''} {' '.join(map(str, range(1, seeds + 1)))}"
+    if folds is None:
+        return told
+    which = f"folds {' '.join(map(str, only_folds))} of {folds}" if only_folds else f"{folds} folds"
+    return f"{which}, {told}"

@@ -1,80 +1,67 @@
-"""Compare settings of a recipe on dev texts and write results/recipe_search.csv; test texts are taken away first.
-
-Each --try is a set of arguments of train that differ from the recipe's; without any the recipe itself is the only one.
-Runs are bundles under --run-dir, so an interrupted search goes on where it was.
-
-example:
-  python -m benchmarks.recipe_search --dataset sst2 --model dc_bilstm --vectors imdb.300d.txt.gz --seeds 2 \\
-      --try --try learning_rate=0.002 --try learning_rate=0.002 embedding_learning_rate=0.0005
-"""
+"""The settings of DC-Bi-LSTM that were compared on dev to find ``fixed_vectors``; no test text is looked at."""
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
-import json
-from pathlib import Path
+import sys
+from typing import Any
 
-import dense_lstm_zoo as zoo
-from benchmarks import tables
-from benchmarks.protocols import parse_settings, plain_errors, read_versions, vector_file
-from dense_lstm_zoo.classification.corpus import cross_validation_fold
+from benchmarks import protocols
+from tuning.columns import Found
+from tuning.command import main
+from tuning.table import Row, Table
 
-RESULTS = tables.ROOT / "results" / "recipe_search.csv"
-KEY = ["dataset", "model", "recipe", "settings", "vectors"]
+KEY = ("dataset", "model", "recipe", "settings", "vectors")
 
 
-@plain_errors()
-def main() -> None:
-    """Run what the arguments ask for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.recipe_search",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--dataset", default="sst2", help="a corpus; of one without test texts, fold 1's training part")
-    parser.add_argument("--model", default="dc_bilstm", help="default: dc_bilstm")
-    parser.add_argument("--recipe", default="ding2018", help="default: ding2018")
-    parser.add_argument("--seeds", type=int, default=1, help="default: 1")
-    parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
-    parser.add_argument("--try", dest="tries", nargs="*", action="append", metavar="NAME=VALUE", help="repeatable")
-    parser.add_argument("--run-dir", default="runs/recipe_search", help="default: runs/recipe_search")
-    options = parser.parse_args()
-    vectors = vector_file(options.vectors)
-    corpus = zoo.load_corpus(options.dataset)
-    if corpus.test is None:
-        corpus = cross_validation_fold(corpus, 1)
-    corpus = dataclasses.replace(corpus, test=None)
-    for settings in options.tries or [[]]:
-        run_dir = Path(options.run_dir) / options.dataset / options.model / "_".join([options.recipe, *settings])
-        result = zoo.run_protocol(
-            options.model,
-            corpus,
-            run_dir,
-            seeds=options.seeds,
-            recipe=options.recipe,
-            **({"vectors": vectors} if vectors else {}),
-            **parse_settings(settings),
-        )
-        config = json.loads((run_dir / result.runs["run"][0] / "config.json").read_text(encoding="utf-8"))
-        row = {
-            "dataset": options.dataset,
-            "model": options.model,
-            "recipe": options.recipe,
-            "settings": " ".join(settings),
-            "vectors": vectors.name if vectors else "",
-            "seeds": options.seeds,
-            "dev_accuracy_mean": round(100 * result.mean, 2),
-            "dev_accuracy_std": "" if result.std is None else round(100 * result.std, 2),
-            "best_epochs": " ".join(map(str, result.runs["best_epoch"])),
-            "epochs": " ".join(map(str, result.runs["epochs"])),
-            "seconds_median": round(result.runs["seconds"].median(), 1),
-            "versions": read_versions(config),
-            "command": f"python -m benchmarks.recipe_search --dataset {options.dataset} --model {options.model} "
-            f"--recipe {options.recipe} --seeds {options.seeds} --vectors {options.vectors} --try {' '.join(settings)}",
-        }
-        tables.merge(RESULTS, [row], KEY)
+def columns(found: Found) -> dict[str, Any]:
+    """Return a row of results/recipe_search.csv."""
+    ran = found.how_it_ran
+    return {
+        "dataset": found.dataset,
+        "model": found.row.model,
+        "recipe": found.row.recipe,
+        "settings": found.all_settings,
+        "vectors": found.vectors,
+        "seeds": len(found.result.runs),
+        "dev_accuracy_mean": found.mean("dev_accuracy"),
+        "dev_accuracy_std": found.std("dev_accuracy"),
+        "best_epochs": found.joined("best_epoch"),
+        **{name: ran[name] for name in ("epochs", "seconds_median", "versions", "command")},
+    }
+
+
+TRIED = {
+    "as_published": "",
+    "slower": "learning_rate=0.002",
+    "slowest": "learning_rate=0.001",
+    "slower_vectors": "learning_rate=0.002 embedding_learning_rate=0.0005",
+    "slowest_vectors": "learning_rate=0.002 embedding_learning_rate=0.00005",
+    "slower_fixed": "learning_rate=0.002 trainable_embeddings=false",
+    "slower_decay": "learning_rate=0.002 learning_rate_decay=0.8",
+    "slower_batches_of_50": "learning_rate=0.002 batch_size=50",
+    "slowest_fixed": "trainable_embeddings=false learning_rate=0.001",
+    "fixed": "trainable_embeddings=false learning_rate=0.005",
+}
+
+TABLE = Table(
+    name="recipe_search",
+    title="Which settings of DC-Bi-LSTM are best on dev?",
+    dataset="sst2",
+    minutes=3,
+    texts=6920,
+    rows={name: Row("dc_bilstm", "ding2018", protocols.parse_settings(words.split())) for name, words in TRIED.items()},
+    seeds=1,
+    test="none",
+    columns=columns,
+    key=KEY,
+    choices={"model": "model", "recipe": "recipe"},
+)
 
 
 if __name__ == "__main__":
-    main()
+    if "--try" in sys.argv:
+        raise SystemExit(
+            "error: --try went: the settings are rows now, and other settings are --set NAME=VALUE or a sweep by "
+            f"dense-lstm-zoo tune. Rows: {', '.join(TRIED)}."
+        )
+    main(TABLE)

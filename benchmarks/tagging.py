@@ -1,17 +1,7 @@
-"""Train taggers on a corpus with several seeds and write their scores to results/tagging.csv.
-
-Every run is a bundle under --run-dir: an interrupted benchmark goes on after its last epoch. The epoch is chosen on the
-dev sentences; the test sentences are scored once a run.
-
-examples:
-  python -m benchmarks.tagging --dataset ewt_upos --models gated_skip_tagger --seeds 3 --vectors imdb.300d.txt.gz
-  python -m benchmarks.tagging --dataset conll2000 --models bilstm_tagger --set num_layers=1 crf=true
-"""
+"""Taggers by our own recipes; ``tagging_depth`` varies depth and skips."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,72 +9,39 @@ import pandas as pd
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from dense_lstm_zoo import plots
+from tuning.columns import Found
+from tuning.command import main
+from tuning.table import Row, Table
 
-KEY = ["dataset", "model", "recipe", "settings", "vectors", "protocol"]
+KEY = ("dataset", "model", "recipe", "settings", "vectors", "protocol")
 PICTURE = tables.ROOT / "results" / "tagging_depth.png"
-MEASURES = ("accuracy", "f1")
 
 
-@protocols.plain_errors()
-def main() -> None:
-    """Run what the arguments ask for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tagging",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--dataset", default="ewt_upos", help="a corpus (default: ewt_upos)")
-    parser.add_argument("--models", nargs="+", default=["gated_skip_tagger"], help="default: gated_skip_tagger")
-    protocols.add_options(parser)
-    parser.add_argument("--recipe", help="a recipe (default: none)")
-    parser.add_argument("--vectors", help="a file of word vectors: a path, or a name in the data's vectors folder")
-    parser.add_argument("--run-dir", default="runs/tagging", help="default: runs/tagging")
-    options = parser.parse_args()
-    vectors = protocols.vector_file(options.vectors)
-    for model in options.models:
-        zoo.describe(model)  # an unknown name fails before any training
-    for model in options.models:
-        name = "_".join([options.recipe or "none", *options.set]).replace("=", "_")
-        result = zoo.run_protocol(
-            model,
-            options.dataset,
-            Path(options.run_dir) / options.dataset / model / name,
-            seeds=options.seeds,
-            **({"recipe": options.recipe} if options.recipe else {}),
-            **({"vectors": vectors} if vectors else {}),
-            **protocols.parse_settings(options.set),
-        )
-        tables.merge(tables.TAGGING, [_row(model, options, result)], KEY)
-        draw()
-        tables.update_readme()
-
-
-def _row(model: str, options: argparse.Namespace, result: zoo.ProtocolResult) -> dict[str, Any]:
-    runs = result.runs
-    command = f"python -m benchmarks.tagging --dataset {options.dataset} --models {model}"
-    command += f" --recipe {options.recipe}" if options.recipe else ""
-    scores = {}
-    for measure in MEASURES:
-        found = 100 * runs[f"test_{measure}"] if f"test_{measure}" in runs else None
-        scores[f"{measure}_mean"] = "" if found is None else round(found.mean(), 2)
-        scores[f"{measure}_std"] = "" if found is None or len(runs) < 2 else round(found.std(), 2)
+def columns(found: Found) -> dict[str, Any]:
+    """Return a row of results/tagging.csv."""
+    runs = found.result.runs
+    scores: dict[str, Any] = {}
+    for measure in ("accuracy", "f1"):
+        scored = f"test_{measure}" in runs
+        scores[f"{measure}_mean"] = found.mean(f"test_{measure}") if scored else ""
+        scores[f"{measure}_std"] = found.std(f"test_{measure}") if scored else ""
     return {
-        "dataset": options.dataset,
-        "model": model,
-        "recipe": options.recipe or "",
-        "settings": " ".join(options.set),
-        "vectors": Path(options.vectors).name if options.vectors else "",
-        "protocol": protocols.seeds(options.seeds),
+        "dataset": found.dataset,
+        "model": found.row.model,
+        "recipe": found.row.recipe,
+        "settings": found.all_settings,
+        "vectors": found.vectors,
+        "protocol": found.protocol,
         **scores,
         "scores": " ".join(f"{100 * score:.2f}" for score in runs["test_f1" if "test_f1" in runs else "test_accuracy"]),
-        "dev_accuracy_mean": round(100 * runs["dev_accuracy"].mean(), 2),
+        "dev_accuracy_mean": found.mean("dev_accuracy"),
         "encoder_parameters": runs["encoder_parameters"][0],
-        "best_epochs": " ".join(map(str, runs["best_epoch"])),
-        **protocols.how_it_ran(result, options, command),
+        "best_epochs": found.joined("best_epoch"),
+        **found.how_it_ran,
     }
 
 
-def draw() -> None:
+def draw(_: Found | None = None) -> None:
     """Draw the accuracy against depth, of three rows or more that differ in nothing else."""
     points = []
     for row in pd.read_csv(tables.TAGGING, keep_default_na=False).itertuples():
@@ -101,5 +58,23 @@ def draw() -> None:
         plots.by_depth(scores, PICTURE, "test accuracy by depth", "accuracy, %")
 
 
+TABLE = Table(
+    name="tagging",
+    title="How good are the taggers?",
+    dataset="ewt_upos",
+    minutes=30,
+    texts=12_544,
+    rows={
+        f"{model}_{recipe}": Row(model, recipe)
+        for recipe in ("batched", "batched_fixed_vectors")
+        for model in ("bilstm_tagger", "gated_skip_tagger", "highway_tagger", "rhn_tagger")
+    },
+    seeds=1,
+    columns=columns,
+    key=KEY,
+    choices={"models": "model", "recipe": "recipe"},
+    after=draw,
+)
+
 if __name__ == "__main__":
-    main()
+    main(TABLE)

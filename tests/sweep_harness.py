@@ -52,3 +52,22 @@ def leave_test(folder):
     """Leave the scores of the test texts."""
     (folder / trials.TEST).write_text(json.dumps({"test_accuracy": {"mean": 0.5, "std": None, "runs": [0.5]}}))
     return FakeProcess()
+
+
+def leave_runs(folder, score=0.5):
+    """Leave what a trial of a table's row leaves: a result, and of each run the scores and the config."""
+    spec = json.loads((folder / "spec.json").read_text())
+    names = [f"seed{seed}" for seed in spec["seeds"]]
+    counts = {"parameters": 100, "encoder_parameters": 10}
+    for name in names:
+        run = folder / "runs" / name
+        run.mkdir(parents=True, exist_ok=True)
+        scores = {"dev_accuracy": score, "test_accuracy": score + int(name[4:]) / 100, "best_epoch": 2, "epochs": 3}
+        (run / "metrics.json").write_text(json.dumps({**scores, **counts, "seconds": 60.0}))
+        config = {"model": spec["model"], "arguments": spec["arguments"], "training": {"patience": 5}}
+        (run / "config.json").write_text(json.dumps({**config, "versions": {"keras": "3", "numpy": "2"}}))
+        (run / "manifest.json").write_text("{}")
+    result = {"dev_accuracy": score, "std": None, "test_accuracy": score + 0.01, **counts, "seconds": 60.0}
+    lists = {"epochs": [3] * len(names), "best_epochs": [2] * len(names), "runs": names}
+    (folder / trials.RESULT).write_text(json.dumps({**result, **lists}))
+    return FakeProcess()

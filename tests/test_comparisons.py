@@ -1,26 +1,40 @@
 """Rows compared seed by seed: poolings with curves of real runs, taggers; differences with their interval."""
 
-import argparse
-
 import pandas as pd
 import pytest
 
+import dense_lstm_zoo as zoo
 from benchmarks import dynamic_interaction, tables, tagging
+from tests.training_harness import small_demo
+from tuning.columns import Found, read_config
 
-SMALL = ["epochs=2", "units=4", "num_layers=2", "embedding_dim=8", "char_filters=0", "batch_size=400"]
+SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}
 
 
 def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "DYNAMIC_INTERACTION", tmp_path / "results.csv")
-    options = argparse.Namespace(dataset="demo", seeds=1, set=SMALL, vectors=None, run_dir=str(tmp_path / "runs"))
-    row, curve = dynamic_interaction.train("stack", "position", options)
-    assert (row["model"], row["pooling"], row["protocol"]) == ("stacked_di_bilstm", "position", "seed 1")
-    assert row["command"].startswith("python -m benchmarks.dynamic_interaction --dataset demo --encoders stack")
-    assert [point["batch"] for point in curve] == list(range(5, 5 * len(curve) + 1, 5))
-    tables.merge(tables.DYNAMIC_INTERACTION, [row], dynamic_interaction.KEY)
+    for name in ("DYNAMIC_INTERACTION", "CURVES", "PICTURE"):
+        where = tables if name == "DYNAMIC_INTERACTION" else dynamic_interaction
+        monkeypatch.setattr(where, name, tmp_path / name.lower())
+    monkeypatch.setattr(dynamic_interaction, "draw", lambda: None)
+    row = dynamic_interaction.TABLE.points["stack_position"]
+    options = {"epochs": 2, "batch_size": 50, "progress": False, **SMALL, **row.settings}
+    result = zoo.run_protocol(row.model, small_demo(), tmp_path / "runs", **options)
+    found = Found(
+        dynamic_interaction.TABLE, "stack_position", row, "demo", "", "", "seed 1", "c", result, read_config(result)
+    )
+    made = dynamic_interaction.columns(found)
+    assert (made["model"], made["encoder"], made["pooling"]) == ("stacked_di_bilstm", "stack", "position")
+    assert (made["protocol"], made["settings"]) == ("seed 1", "")
+    columns = pd.read_csv(tables.README.parent / "dynamic_interaction.csv").columns.tolist()
+    assert list(made) == columns
+    dynamic_interaction.add_curve(found)
+    curve = pd.read_csv(dynamic_interaction.CURVES, keep_default_na=False)
+    assert curve["batch"].tolist() == list(range(5, 5 * len(curve) + 1, 5))
+    assert curve.columns.tolist() == [*dynamic_interaction.KEY, "batch", "dev_accuracy"]
+    tables.merge(tables.DYNAMIC_INTERACTION, [made], list(dynamic_interaction.KEY))
     assert "+0" not in tables.dynamic_interaction()  # nothing to compare with yet
-    others = [{**row, "pooling": "mean", "accuracies": "50.00 51.00"}, {**row, "accuracies": "51.00 53.00"}]
-    tables.merge(tables.DYNAMIC_INTERACTION, others, dynamic_interaction.KEY)
+    others = [{**made, "pooling": "mean", "accuracies": "50.00 51.00"}, {**made, "accuracies": "51.00 53.00"}]
+    tables.merge(tables.DYNAMIC_INTERACTION, others, list(dynamic_interaction.KEY))
     assert "+1.50 (-4.85 to 7.85)" in tables.dynamic_interaction()
 
 
@@ -60,7 +74,7 @@ def test_a_tagger_stands_beside_plain_bi_lstms_of_as_many_layers_and_of_one(tmp_
         ("gated_skip_tagger", "units=32 num_layers=7", "80.00 80.00"),
     ]
     rows = [{**shared, "model": m, "settings": settings, "scores": scores} for m, settings, scores in runs]
-    tables.merge(tables.TAGGING, rows, tagging.KEY)
+    tables.merge(tables.TAGGING, rows, list(tagging.KEY))
     lines = [line for line in tables.tagging().splitlines() if "batched" in line]
     assert [[cell.split("(")[0].strip() for cell in line.split("|")[-3:-1]] for line in lines] == [
         ["", ""],

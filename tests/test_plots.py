@@ -1,5 +1,7 @@
 """Pictures of results: what is drawn of which rows, written whole."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -64,23 +66,26 @@ def test_learning_curves_are_written_of_runs_that_have_ended_and_of_those_that_h
     monkeypatch.setattr(language_model, "CURVES", tmp_path / "curves.csv")
     monkeypatch.setattr(language_model, "PICTURE", tmp_path / "curves.png")
     monkeypatch.setattr(tables, "update_readme", lambda: None)
-    arguments = ["--recipes", "godin2017_dense_200x2", "--seeds", "2", "--so-far", "--run-dir", str(tmp_path / "runs")]
-    monkeypatch.setattr("sys.argv", ["language_model", *arguments])
-    with pytest.raises(SystemExit, match="holds no run that has ended an epoch"):
-        language_model.main()
-    runs = tmp_path / "runs" / "ptb" / "godin2017_dense_200x2"
+    recipe = "godin2017_dense_200x2_30_epochs"
+    words = ["--recipes", recipe, "--seeds", "2", "--run-dir", str(tmp_path / "runs")]
+    with pytest.raises(SystemExit, match=f"holds no run of {recipe}"):
+        language_model.add_so_far(words)
+    runs = tmp_path / "runs" / "ptb" / "trials" / "0000" / "runs"
     (runs / "seed1").mkdir(parents=True)
     (runs / "seed2.unfinished").mkdir()
+    spec = {"model": "dense_lstm_lm", "dataset": "ptb", "data": {}, "values": {"row": recipe}, "arguments": {}}
+    spec |= {"seeds": [1, 2], "folds": None, "pause_after": None}
+    (runs.parent / "spec.json").write_text(json.dumps(spec))
     pd.DataFrame({"epoch": [1, 2], "val_perplexity": [200.0, 150.0]}).to_csv(
         runs / "seed1" / "history.csv", index=False
     )
     (runs / "seed2.unfinished" / "state.json").write_text('{"history": [{"val_perplexity": 210.0}]}')
-    language_model.main()
+    language_model.add_so_far(words)
     curves = pd.read_csv(language_model.CURVES, keep_default_na=False)
     assert curves[["run", "epoch", "dev_perplexity"]].values.tolist() == [
         ["seed1", 1, 200.0],
         ["seed1", 2, 150.0],
         ["seed2", 1, 210.0],
     ]
-    assert set(curves["recipe"]) == {"godin2017_dense_200x2"}
+    assert set(curves["recipe"]) == {recipe}
     assert language_model.PICTURE.exists()

@@ -1,10 +1,14 @@
 """Wu et al. 2016, Table 2: where a skip connection should enter a cell, and other deep recurrent models."""
 
-from tuning.runner import Table, main
+from tuning.command import main
+from tuning.table import Table
 
 TABLE = Table(
     name="wu2016_table2",
     title="Which skip connection is best, at seven layers?",
+    dataset="ewt_upos",
+    minutes=340,
+    texts=12_544,
     recipes=(
         "wu2016_highway",
         "wu2016_rhn",
@@ -17,7 +21,6 @@ TABLE = Table(
         "wu2016_gated_sigmoid",
         "wu2016_gated_outputs_forget_bias_5",
     ),
-    dataset="ewt_upos",
     seeds=2,
 )
 

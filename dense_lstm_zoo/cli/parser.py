@@ -114,7 +114,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
     sub.add_argument("--report", metavar="FOLDER", help="write there where the model errs: report.md and report.png")
-    _add_corpus(sub, trains=False)
+    add_corpus(sub, trains=False)
 
     sub = command(
         "predict", texts.predict, "Label raw texts, or tag their tokens.", 'predict runs/trec "Who was Galileo ?"'
@@ -270,7 +270,8 @@ def _add_output(sub: argparse.ArgumentParser, help: str) -> None:
     sub.add_argument("--overwrite", action="store_true", help="replace the file that is there")
 
 
-def _add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> None:
+def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> None:
+    """Add the options that name a corpus, or files of a user's own and what is where in them."""
     group = sub.add_argument_group("data")
     known = ", ".join(zoo.list_corpora())
     default = (
@@ -355,7 +356,7 @@ def _add_settings(sub: argparse.ArgumentParser) -> None:
     for option in tasks.COMMON:
         _add_option(sub, option)
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
-    _add_corpus(sub, trains=True)
+    add_corpus(sub, trains=True)
     groups: dict[str, Any] = {}
     for option in tasks.every_option().values():
         titles = [task.title for task in tasks.every() if option in task.options]

@@ -79,19 +79,32 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
     ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
     first = {name: values[0] for name, values in ends.items()}
     tried = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
-    built = set()
+    built: set[str] = set()
     for values in tried:
-        arguments = hypermodel.arguments(values)
-        check_options(arguments)
-        arguments = {name: value for name, value in arguments.items() if name in known}
-        small = _shrunk(arguments)
+        check_built(model, hypermodel.arguments(values), built)
+
+
+def check_built(model: str, arguments: Mapping[str, Any], built: set[str] | None = None) -> None:
+    """Raise ``ValueError`` for arguments that training or the model refuses, of which a small one is built.
+
+    Args:
+        model: A registered model.
+        arguments: Of ``train``.
+        built: The small models that were built already.
+    """
+    check_options(arguments)
+    known = registry.entry(model).arguments
+    tiny = {name: value for name, value in _TINY.items() if name in known}
+    arguments = {**tiny, **{name: value for name, value in arguments.items() if name in known}}
+    small = _shrunk(arguments)
+    if built is not None:
         if repr(small) in built:
-            continue
+            return
         built.add(repr(small))
-        try:
-            registry.build(model, **small)
-        except ValueError:
-            registry.build(model, **arguments)  # says whether, and what, it is without the shrinking
+    try:
+        registry.build(model, **small)
+    except ValueError:
+        registry.build(model, **arguments)  # says whether, and what, it is without the shrinking
 
 
 def _shrunk(arguments: Mapping[str, Any]) -> dict[str, Any]:

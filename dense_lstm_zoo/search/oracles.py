@@ -6,7 +6,7 @@ import functools
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -67,6 +67,7 @@ class Durable(keras_tuner.Oracle):
         self.last_seen: dict[str, float] = {}
         self.started: dict[str, float] = {}  # when each trial began, by this process's clock
         self.on_end: Callable[[Trial], Any] | None = None
+        self.wanted: Callable[[Mapping[str, Any]], bool] = lambda values: True
         self.verbose = 0  # a sweep prints its own progress
 
     @property
@@ -184,7 +185,7 @@ class Durable(keras_tuner.Oracle):
     @locked
     def run_again(self, trial_ids: Iterable[str]) -> None:
         """Put trials that had ended back into the queue, their scores forgotten."""
-        chosen = [trial_id for trial_id in trial_ids if trial_id in self.end_order]
+        chosen = [trial_id for trial_id in trial_ids if trial_id in self.end_order and self._is_wanted(trial_id)]
         for trial_id in chosen:
             trial = self.trials[trial_id]
             trial.status, trial.score, trial.message = TrialStatus.RUNNING, None, None
@@ -194,6 +195,19 @@ class Durable(keras_tuner.Oracle):
         if chosen:
             self._retry_queue += reversed(chosen)
             self.save()
+
+    @locked
+    def want_only(self, wanted: Callable[[Mapping[str, Any]], bool]) -> None:
+        """Run no trials but those whose values are wanted: the others wait for a sweep that wants them.
+
+        It decides which points of a grid are proposed, and which trials that were cut off are run again.
+        """
+        self.wanted = wanted
+        waiting = [trial_id for trial_id in self._retry_queue if self._is_wanted(trial_id)]
+        self._retry_queue = waiting
+
+    def _is_wanted(self, trial_id: str) -> bool:
+        return self.wanted(self.trials[trial_id].hyperparameters.values)
 
     @locked
     def is_idle(self) -> bool:
@@ -239,14 +253,14 @@ class HyperbandOracle(Durable, keras_tuner.oracles.HyperbandOracle):
 
 
 class GridOracle(Durable, keras_tuner.Oracle):
-    """Every combination once, in order; what was tried is all that a resumed search needs to know."""
+    """Every combination that is wanted once, in order; what was tried is all that a resumed search needs to know."""
 
     def populate_space(self, trial_id: str) -> dict[str, Any]:
         """Return the next combination."""
         names = [hp.name for hp in self.hyperparameters.space]
         for values in itertools.product(*(hp.values for hp in self.hyperparameters.space)):
             chosen = dict(zip(names, values, strict=True))
-            if not self._duplicate(chosen):
+            if self.wanted(chosen) and not self._duplicate(chosen):
                 return {"status": TrialStatus.RUNNING, "values": chosen}
         return {"status": TrialStatus.STOPPED, "values": None}
 

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import checks, files, registry
@@ -19,6 +19,8 @@ from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.search.oracles import Durable
+
+ROW = "row"  # the axis of a table whose points have models of their own
 
 # Options of ``train`` that a sweep sets for its trials.
 _OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress"}
@@ -40,6 +42,11 @@ class Sweep:
         folds: Cross-validate with so many folds; None takes the corpus's dev set.
         seed: Of the search.
         epochs: Most epochs of a run.
+        rows: Of a table of results: by name, the model and the arguments of each point of the axis ``row``, which is
+            then all that is searched; ``model`` is the first row's.
+        test: Which trials' test texts are scored, each run's once: ``"best"``, ``"all"`` or ``"none"``.
+        only_folds: Run these of the folds only.
+        texts: Use only the first texts of each part of the corpus, such as ``{"train": 400}``.
     """
 
     model: str
@@ -53,8 +60,12 @@ class Sweep:
     folds: int | None
     seed: int
     epochs: int
+    rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    test: str = "best"
+    only_folds: tuple[int, ...] | None = None
+    texts: Mapping[str, int] = field(default_factory=dict)
 
-    # The fields as JSON holds them.
+    # The fields as JSON holds them, except those that came later, which are left out where they have their defaults.
     FIELDS: ClassVar[dict[str, Kind]] = {
         **dict.fromkeys(("model", "dataset", "tuner"), str),
         **dict.fromkeys(("data", "space", "arguments"), dict),
@@ -67,13 +78,16 @@ class Sweep:
         """Return the fields as JSON holds them."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         fields |= {"space": describe_space(self.space), "seeds": list(self.seeds)}
+        later: dict[str, Any] = {"rows": {}, "test": "best", "only_folds": None, "texts": {}}
+        fields = {name: value for name, value in fields.items() if name not in later or value != later[name]}
         described: dict[str, Any] = json.loads(files.to_json(fields))
         return described
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> Sweep:
         """Return the sweep that ``to_json`` described."""
-        return cls(**{**described, "space": space_from(described["space"]), "seeds": tuple(described["seeds"])})
+        lists = {name: tuple(described[name]) for name in ("seeds", "only_folds") if name in described}
+        return cls(**{**described, "space": space_from(described["space"]), **lists})
 
     @property
     def task(self) -> Task:
@@ -92,19 +106,27 @@ class Sweep:
 
     def spec(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a trial with the values of a proposal has to train."""
-        from dense_lstm_zoo.search.hypermodel import ZooHyperModel
+        if self.rows:
+            row = self.rows[values[ROW]]
+            model, arguments, chosen = row["model"], dict(row["arguments"]), {ROW: values[ROW]}
+        else:
+            from dense_lstm_zoo.search.hypermodel import ZooHyperModel
 
-        arguments = ZooHyperModel(self.model, self.space, self.budget, **self.arguments).arguments(values)
-        chosen = {name: value for name, value in arguments.items() if name not in self.arguments}
+            model = self.model
+            arguments = ZooHyperModel(model, self.space, self.budget, **self.arguments).arguments(values)
+            chosen = {name: value for name, value in arguments.items() if name not in self.arguments}
         return {
-            "model": self.model,
+            "model": model,
             "dataset": self.dataset,
             "data": dict(self.data),
             "values": chosen,
-            "arguments": {**arguments, "epochs": self.epochs},
+            "arguments": {"epochs": self.epochs, **arguments},
             "seeds": list(self.seeds),
             "folds": self.folds,
             "pause_after": values.get("tuner/epochs"),
+            "only_folds": None if self.only_folds is None else list(self.only_folds),
+            "texts": dict(self.texts),
+            "test": self.test == "all",
         }
 
 
@@ -135,7 +157,7 @@ def plan(
     checks.integer("seed", seed, minimum=0)
     if folds is not None:
         checks.integer("folds", folds, minimum=2)
-    _check_arguments(name, arguments)
+    check_arguments(name, arguments)
     fixed = dict(arguments)
     if recipe is not None:
         searched = set(space or ())
@@ -179,7 +201,7 @@ def plan(
     )
 
 
-def _check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
+def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` for arguments that neither ``train`` nor the model has, or that a sweep decides."""
     from dense_lstm_zoo.training.loop import train
 

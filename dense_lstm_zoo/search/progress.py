@@ -29,13 +29,22 @@ class Progress:
         keep: Of how many of the best trials the bundles are kept.
         workers: How many trials run at a time.
         say: Prints a line.
+        ended: Called with the folder of each trial that ended, before its bundles may be deleted.
     """
 
     def __init__(
-        self, oracle: Durable, sweep: Sweep, run_dir: Path, keep: int, workers: int, say: Callable[[str], Any]
+        self,
+        oracle: Durable,
+        sweep: Sweep,
+        run_dir: Path,
+        keep: int,
+        workers: int,
+        say: Callable[[str], Any],
+        ended: Callable[[Path], Any] = lambda folder: None,
     ) -> None:
         self.oracle, self.sweep, self.run_dir = oracle, sweep, run_dir
         self.keep, self.workers, self.say = keep, workers, say
+        self._call = ended
         self._seconds: list[float] = []
         self._ended: collections.deque[tuple[Trial, float]] = collections.deque()
         oracle.on_end = self.trial_ended
@@ -85,6 +94,7 @@ class Progress:
         if started is not None:
             self._seconds.append(ended - started)
         self.say(self._line(trial, table))
+        self._call(self.run_dir / "trials" / trial.trial_id)
         # Hyperband may go on with any of its trials.
         if self.sweep.tuner != "hyperband":
             for name in table["trial"].iloc[self.keep :]:
@@ -94,7 +104,7 @@ class Progress:
     def _line(self, trial: Trial, table: Any) -> str:
         """Return which trial of how many, its values, its score, the best so far, the time left."""
         row = table[table["trial"] == trial.trial_id].iloc[0]
-        values = " ".join(f"{name}={report.short(row[name])}" for name in report.value_columns(table))
+        values = report.told_values(row, table)
         found = f"{self.sweep.score} {row['score']:.4f}" if row["status"] == "completed" else f"failed: {row['reason']}"
         best = table.iloc[0]
         so_far = f", best {best['score']:.4f} (trial {best['trial']})" if best["status"] == "completed" else ""

@@ -31,6 +31,8 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
     """
     import pandas as pd
 
+    if sweep.rows:
+        return _published_rows(trials, sweep)
     # The model that a recipe names first is the one whose figures it carries.
     own = [r for r in map(get_recipe, list_recipes(model=sweep.model)) if next(iter(r.models)) == sweep.model]
     papers = {recipe.name: recipe.expected[sweep.dataset] for recipe in own if sweep.dataset in recipe.expected}
@@ -47,3 +49,20 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
         ours = {"ours": round(scale * alike[0]["score"], 2), "trial": alike[0]["trial"]} if alike else {}
         found.append({"recipe": recipe, **shown, "paper": papers[recipe], **ours})
     return pd.DataFrame(found, columns=["recipe", *compared, "paper", "ours", "trial"])
+
+
+def _published_rows(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
+    """Return the figures of the recipes that a table's rows are of, where its model is the one they are for."""
+    import pandas as pd
+
+    scale = 100 if sweep.task.percent else 1
+    scored = trials[trials["status"] == "completed"] if len(trials) else trials
+    found: list[dict[str, Any]] = []
+    for name, row in sweep.rows.items():
+        recipe = get_recipe(row["arguments"]["recipe"]) if row["arguments"].get("recipe") else None
+        if recipe is None or next(iter(recipe.models)) != row["model"] or sweep.dataset not in recipe.expected:
+            continue
+        alike = scored[scored["row"] == name].to_dict("records") if len(scored) else []
+        ours = {"ours": round(scale * alike[0]["score"], 2), "trial": alike[0]["trial"]} if alike else {}
+        found.append({"recipe": recipe.name, "row": name, "paper": recipe.expected[sweep.dataset], **ours})
+    return pd.DataFrame(found, columns=["recipe", "row", "paper", "ours", "trial"])

@@ -27,6 +27,7 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
     """Return one row a trial, the best first, failed ones last."""
     import pandas as pd
 
+    test = sweep.score.replace("dev", "test")
     rows = []
     for folder in sorted((run_dir / "trials").glob("*/")):
         if not (folder / RESULT).is_file():
@@ -38,6 +39,7 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
                 "status": "failed" if "reason" in result else "completed",
                 "score": result.get(sweep.score),
                 "std": result.get("std"),
+                **({test: result.get(test)} if sweep.test == "all" else {}),
                 **spec["values"],
                 "encoder_parameters": result.get("encoder_parameters"),
                 "parameters": result.get("parameters"),
@@ -54,7 +56,14 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
 
 def value_columns(trials: pd.DataFrame) -> list[str]:
     """Return the columns of a table that hold searched values."""
-    return [name for name in trials.columns if name not in (*_OWN, "epochs", "best_epochs")]
+    own = (*_OWN, "epochs", "best_epochs")
+    return [name for name in trials.columns if name not in own and not name.startswith("test_")]
+
+
+def told_values(row: Any, trials: pd.DataFrame) -> str:
+    """Return the values of a trial in a line; a width that a budget did not decide has none."""
+    chosen = {name: row[name] for name in value_columns(trials)}
+    return " ".join(f"{name}={short(value)}" for name, value in chosen.items() if value == value)
 
 
 def short(value: Any) -> str:
@@ -82,7 +91,7 @@ def write(run_dir: Path, sweep: Sweep, test: dict[str, Any] | None = None) -> pd
 def summary(found: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
     """Return what a sweep came to, in a few lines, of its table."""
     best, failed = found.iloc[0], int((found["status"] == "failed").sum())
-    values = " ".join(f"{name}={short(best[name])}" for name in value_columns(found))
+    values = told_values(best, found)
     lines = [f"best of {len(found)} trials ({failed} failed): trial {best['trial']}: {values}"]
     lines.append(f"{sweep.score} {_with_spread(best['score'], best['std'])}, chosen on")
     measure = sweep.score.replace("dev", "test")
@@ -110,7 +119,7 @@ def pareto(trials: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
 def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     """Return the report: one file of HTML with its pictures inside, which loads nothing."""
     done = trials[trials["status"] == "completed"]
-    title = f"{sweep.model} on {sweep.dataset}: {sweep.tuner} search"
+    title = f"{f'{len(sweep.rows)} rows' if sweep.rows else sweep.model} on {sweep.dataset}: {sweep.tuner} search"
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(done)} failed.</p>"]
     measure = sweep.score.replace("dev", "test")
     if measure in test:
@@ -148,7 +157,7 @@ def _cell(name: str, value: Any) -> str:
 
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
-    return f"{value:.4f}" if name in ("score", "std") else short(value)
+    return f"{value:.4f}" if name in ("score", "std") or name.startswith("test_") else short(value)
 
 
 def _pictures(done: pd.DataFrame, front: pd.DataFrame, sweep: Sweep) -> list[str]:

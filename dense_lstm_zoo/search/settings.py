@@ -7,13 +7,19 @@ from typing import Any
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.json_files import DamagedFileError, read_object
-from dense_lstm_zoo.search.plan import Sweep
+from dense_lstm_zoo.search.plan import ROW, Sweep
 
 SETTINGS = "sweep.json"
 
 
-def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
+def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> files.Lock:
     """Hold a sweep's folder against other sweeps, and write or compare what it is for.
+
+    Args:
+        run_dir: The folder.
+        sweep: What is asked for.
+        grows: Whether a sweep that is there may get more seeds, folds or rows. Its trials then have to be run again,
+            which goes on from the runs that they have.
 
     Raises:
         BlockingIOError: Another process runs this sweep.
@@ -28,7 +34,7 @@ def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
     try:
         asked = sweep.to_json()
         found = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else asked
-        if found != asked:
+        if found != asked and not (grows and _has_grown(found, asked)):
             raise ValueError(f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Name another run_dir.")
         for path in _settings(run_dir):
             if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(asked):
@@ -37,6 +43,22 @@ def claim(run_dir: Path, sweep: Sweep) -> files.Lock:
         lock.release()
         raise
     return lock
+
+
+def _has_grown(found: dict[str, Any], asked: dict[str, Any]) -> bool:
+    """Return whether a sweep differs from the one that is there by more seeds, folds or rows alone."""
+
+    def more(name: str, these: Any, those: Any) -> bool:
+        if name == "rows":
+            return all(those.get(row) == value for row, value in these.items())
+        if name == "space":
+            return these.keys() == those.keys() == {ROW} and set(these[ROW]) <= set(those[ROW])
+        if name == "only_folds":  # None is all of them
+            return these is not None and (those is None or set(these) <= set(those))
+        return name == "seeds" and set(these) <= set(those)
+
+    names = found.keys() | asked.keys()
+    return all(found.get(name) == asked.get(name) or more(name, found.get(name), asked.get(name)) for name in names)
 
 
 def read_settings(run_dir: Path) -> dict[str, Any]:

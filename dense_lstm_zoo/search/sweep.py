@@ -18,6 +18,17 @@ from dense_lstm_zoo.search.trouble import SweepPausedError, TrialDiedError, Tria
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dense_lstm_zoo.search.oracles import Durable
+
+
+def _print(text: str) -> None:
+    """Print a line at once, also where it goes to a file."""
+    print(text, flush=True)
+
+
+def _silent(_: Any) -> None:
+    """Do nothing with it."""
+
 
 @dataclass(frozen=True, eq=False)
 class TuneResult:
@@ -128,11 +139,46 @@ def tune(
         checks.integer("trials", trials)
         if tuner == "hyperband":
             raise ValueError("hyperband decides how many trials it needs by itself, from epochs; it takes no trials.")
-    run_dir, say = Path(run_dir), _print if progress else _silent
     has_test = _has_test(sweep)  # reads the corpus: a file that is wrong fails here
-    with claim(run_dir, sweep):
+    say = _print if progress else _silent
+    return run(sweep, Path(run_dir), has_test, trials, keep, workers, oracle, silence, say)
+
+
+def run(
+    sweep: Sweep,
+    run_dir: Path,
+    has_test: bool,
+    trials: int | None = None,
+    keep: int = 1,
+    workers: int = 1,
+    address: str | None = None,
+    silence: float = 300.0,
+    say: Callable[[str], Any] = _print,
+    wanted: Callable[[Mapping[str, Any]], bool] | None = None,
+    ended: Callable[[Path], Any] = _silent,
+) -> TuneResult:
+    """Run a sweep that was planned; the arguments are ``tune``'s, and those of a table of results.
+
+    Args:
+        sweep: The sweep.
+        run_dir: Its folder.
+        has_test: Whether its corpus has test texts.
+        trials: Most trials.
+        keep: Keep the bundles of so many of the best trials.
+        workers: How many trials run at a time.
+        address: Where the oracle is kept for workers elsewhere.
+        silence: Seconds after which a silent worker's trial is given to another.
+        say: Prints a line.
+        wanted: Of a grid: whether the point with these values is to be run now. A sweep with it may also grow: more
+            seeds, folds or rows add to the runs that are there.
+        ended: Called with the folder of each trial that ended.
+
+    Raises:
+        ValueError, SweepPausedError, RuntimeError: As ``tune``.
+    """
+    with claim(run_dir, sweep, grows=wanted is not None):
         try:
-            _search(run_dir, sweep, trials, keep, workers, oracle, silence, say)
+            _search(run_dir, sweep, trials, keep, workers, address, silence, say, wanted, ended)
             return finish(run_dir, sweep, has_test, say)
         except (SweepPausedError, BrokenPipeError):
             raise
@@ -149,18 +195,26 @@ def _search(
     address: str | None,
     silence: float,
     say: Callable[[str], Any],
+    wanted: Callable[[Mapping[str, Any]], bool] | None,
+    ended: Callable[[Path], Any],
 ) -> None:
     """Run every trial: in this process's loop, or as the chief of workers."""
     from dense_lstm_zoo.search.progress import Progress
     from dense_lstm_zoo.search.worker import TrialRunner
 
     oracle = make_oracle_of(sweep, trials)
+    points = oracle.get_space()
     runner = TrialRunner(oracle, sweep, run_dir)
+    if wanted is not None:
+        oracle.hyperparameters = points  # the folder's state has the rows that there were when it was written
     runner.save()
     if address is None:
         oracle.requeue_silent(0)  # workers on this machine ended with the process that started them
+    if wanted is not None:
+        oracle.want_only(wanted)
+        _forget_outgrown(run_dir, sweep, oracle)
     oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
-    progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say)
+    progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say, ended)
     if workers == 1 and address is None:
         oracle.on_end = progress.tell
         runner.search()
@@ -179,6 +233,16 @@ def _search(
         progress.catch_up(wait=True)
 
 
+def _forget_outgrown(run_dir: Path, sweep: Sweep, oracle: Durable) -> None:
+    """Delete the results of wanted trials that had fewer seeds or folds than the sweep has now; their runs stay."""
+    for name in oracle.end_order:
+        folder, values = run_dir / "trials" / name, oracle.get_trial(name).hyperparameters.values
+        if not oracle.wanted(values) or not (folder / trial.RESULT).is_file():
+            continue
+        if trial.read_spec(folder) != sweep.spec(values):
+            (folder / trial.RESULT).unlink()
+
+
 def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any]) -> TuneResult:
     """Train the winner to its end where Hyperband had paused it, score its test texts once, write the report."""
     from dense_lstm_zoo.search import report
@@ -191,7 +255,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
             raise RuntimeError(f"No trial of {run_dir} got a score; the last one's reason: {reason}")
         best = scored.iloc[0].to_dict()
         folder = run_dir / "trials" / best["trial"]
-        if (folder / trial.TEST).is_file():
+        if (folder / trial.TEST).is_file() or sweep.test != "best":
             break
         name = f"the winner, trial {best['trial']},"
         try:
@@ -205,7 +269,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
         except TrialDiedError as error:
             raise paused(f"{name} could not be trained to its end: {error}") from None
         try:
-            if sweep.folds or has_test:
+            if sweep.test == "best" and (sweep.folds or has_test):
                 trial.wait(folder, trial.start(folder, test=True))
         except (TrialFailedError, TrialDiedError) as error:
             raise paused(f"{name} could not be scored on the test texts: {error}") from None
@@ -224,12 +288,3 @@ def _has_test(sweep: Sweep) -> bool:
     from dense_lstm_zoo.data.corpora import load_corpus
 
     return load_corpus(sweep.dataset, registry.entry(sweep.model).task, **sweep.data).test is not None
-
-
-def _print(text: str) -> None:
-    """Print a line at once, also where it goes to a file."""
-    print(text, flush=True)
-
-
-def _silent(text: str) -> None:
-    """Print nothing."""

@@ -15,7 +15,6 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
 from dense_lstm_zoo.search import process, trouble
+from dense_lstm_zoo.search.parts import parts
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
@@ -62,6 +62,14 @@ def read_result(folder: Path, score: str) -> dict[str, Any]:
     if not math.isfinite(result.get(score, 0)):
         raise damaged(path, f"{score!r} is {result[score]}", advice)
     return result
+
+
+def read_metrics(run_dir: Path) -> dict[str, Any]:
+    """Return the scores of a trial's finished run; one that diverged has none."""
+    metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
+    if "diverged" in metrics:
+        raise ArithmeticError(f"{run_dir.name}: {metrics['diverged']}")
+    return metrics
 
 
 def read_test(folder: Path) -> dict[str, Any]:
@@ -119,20 +127,22 @@ def wait(folder: Path, child: process.Child) -> None:
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """Train what ``spec.json`` asks for and return the result; finished runs are kept, test texts are not looked at."""
+    """Train what ``spec.json`` asks for and return the result; finished runs are kept.
+
+    The test texts are not looked at unless the spec's ``test`` says that every trial reports them.
+    """
     from dense_lstm_zoo.training import run_folder
     from dense_lstm_zoo.training.loop import Paused, train
 
     spec = read_spec(folder)
     rows = []
-    for name, corpus, seed in _parts(spec):
+    for name, _, corpus, seed in parts(spec):
         run_dir = folder / "runs" / name
         if not (run_dir / "manifest.json").is_file():
-            unscored = dataclasses.replace(corpus, test=None)
             try:
                 train(
                     spec["model"],
-                    unscored,
+                    corpus if spec.get("test") else dataclasses.replace(corpus, test=None),
                     run_dir,
                     seed=seed,
                     pause_after=spec["pause_after"],
@@ -142,8 +152,7 @@ def run(folder: Path) -> dict[str, Any]:
                 rows.append({"run": name, **paused.metrics})
                 continue
         run_folder.tidy(run_dir)
-        metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
-        rows.append({"run": name, **metrics})
+        rows.append({"run": name, **read_metrics(run_dir)})
     import pandas as pd
 
     runs = pd.DataFrame(rows)
@@ -151,9 +160,11 @@ def run(folder: Path) -> dict[str, Any]:
     mean = float(runs[score].mean())
     if not math.isfinite(mean):
         raise ArithmeticError(f"{score} is {mean}")
+    test = score.replace("dev", "test")
     return {
         score: mean,
         "std": float(runs[score].std()) if len(runs) > 1 else None,
+        **({test: float(runs[test].mean())} if test in runs else {}),
         "parameters": int(runs["parameters"].max()),
         "encoder_parameters": int(runs["encoder_parameters"].max()),
         "epochs": [int(n) for n in runs["epochs"]],
@@ -185,7 +196,7 @@ def score_test(folder: Path) -> dict[str, Any]:
 
     spec = read_spec(folder)
     rows = []
-    for name, corpus, _ in _parts(spec):
+    for name, _, corpus, _ in parts(spec):
         bundle: Bundle = load(folder / "runs" / name)
         labels = {"label_names": corpus.label_names} if hasattr(corpus, "label_names") else {}
         scores, _ = bundle.assess(corpus.test, **labels)
@@ -202,18 +213,6 @@ def score_test(folder: Path) -> dict[str, Any]:
         }
         for measure in scores
     }
-
-
-def _parts(spec: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
-    """Yield the name, the corpus and the seed of each run."""
-    from dense_lstm_zoo.classification.corpus import cross_validation_fold
-    from dense_lstm_zoo.data.corpora import load_corpus
-
-    corpus = load_corpus(spec["dataset"], registry.entry(spec["model"]).task, **spec["data"])
-    for fold in range(1, spec["folds"] + 1) if spec["folds"] else [None]:
-        part = corpus if fold is None else cross_validation_fold(corpus, fold, spec["folds"])
-        for seed in spec["seeds"]:
-            yield (f"fold{fold:02}_" if fold else "") + f"seed{seed}", part, seed
 
 
 def main(folder: Path, test: bool) -> int:

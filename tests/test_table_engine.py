@@ -1,0 +1,244 @@
+"""The engine of the results tables: one command, refused or resumed, whose rows are merged; trials are made up."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from benchmarks import tables
+from dense_lstm_zoo.search import process
+from dense_lstm_zoo.search import trial as trials
+from tests.sweep_harness import FakeProcess, leave_runs, make_quick
+from tuning import command
+
+TABLE3 = command.load("ding2018_table3")
+FIRST, SECOND, THIRD = TABLE3.recipes[:3]
+
+
+@pytest.fixture
+def fake(monkeypatch, tmp_path):
+    """A project of its own under ``tmp_path``, whose trials end at once; the specs in their order."""
+
+    def start(folder, *, test=False):
+        assert not test  # rows are scored on the test texts where they are trained
+        spec = json.loads((folder / "spec.json").read_text())
+        start.seen.append(spec)
+        if len(start.seen) == start.interrupt_at:
+            raise KeyboardInterrupt
+        if spec["values"].get("num_dense_layers") == start.fails:
+            return FakeProcess(process.FAILED, "the loss became nan")
+        return leave_runs(folder)
+
+    make_quick(monkeypatch)
+    monkeypatch.setattr(trials, "start", start)
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    monkeypatch.setattr(tables, "update_readme", lambda: None)
+    start.seen, start.interrupt_at, start.fails = [], None, -1
+    return start
+
+
+def run(tmp_path, *words, table=TABLE3):
+    command.main(table, ["--dataset", "demo", "--run-dir", str(tmp_path / "runs"), *words])
+    return pd.read_csv(tmp_path / "results" / f"{table.file}.csv", dtype=str, keep_default_na=False)
+
+
+def depths(fake):
+    return [spec["values"]["num_dense_layers"] for spec in fake.seen]
+
+
+def test_rows_are_points_of_a_grid_and_come_out_with_the_columns_of_the_project(fake, tmp_path):
+    found = run(tmp_path, "--seeds", "2", "--rows", SECOND, FIRST)
+    assert depths(fake) == [0, 5]
+    assert found.columns.tolist() == pd.read_csv(tables.README.parent / "ding2018_table3.csv").columns.tolist()
+    assert found["recipe"].tolist() == [FIRST, SECOND]
+    (row,) = found[found["recipe"] == SECOND].to_dict("records")
+    told = {"dataset": "demo", "protocol": "seeds 1 2", "model": "dc_bilstm", "depth": "5", "width": "40"}
+    told |= {"encoder_parameters": "1440000", "score_mean": "51.5", "score_std": "0.71", "scores": "51.00 52.00"}
+    told |= {"measure": "test_accuracy", "dev_mean": "50.0", "best_epochs": "2 2", "versions": "keras=3 numpy=2"}
+    assert told.items() <= row.items()
+    assert row["command"] == f"python -m tuning ding2018_table3 --dataset demo --rows {SECOND} --seeds 2"
+    assert (tmp_path / "runs" / "demo" / "report.html").is_file()
+    assert all(spec["test"] and spec["seeds"] == [1, 2] for spec in fake.seen)
+
+
+def test_the_same_command_goes_on_after_it_was_interrupted_and_then_only_reads(fake, tmp_path):
+    fake.interrupt_at = 2
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    # What had ended is in the results already.
+    assert pd.read_csv(tmp_path / "results" / "ding2018_table3.csv")["recipe"].tolist() == [FIRST]
+    fake.interrupt_at = None
+    assert sorted(run(tmp_path)["recipe"]) == sorted(TABLE3.recipes)
+    assert depths(fake) == [0, 5, 5, 10, 15, 20]
+    assert len(run(tmp_path)) == 5
+    assert len(fake.seen) == 6
+
+
+def test_rows_and_seeds_can_be_asked_for_later_and_touch_no_others(fake, tmp_path):
+    run(tmp_path, "--seeds", "1", "--rows", FIRST, SECOND)
+    found = run(tmp_path, "--seeds", "3", "--rows", SECOND, THIRD)
+    assert [(spec["values"]["num_dense_layers"], spec["seeds"]) for spec in fake.seen] == [
+        (0, [1]),
+        (5, [1]),
+        (5, [1, 2, 3]),
+        (10, [1, 2, 3]),
+    ]
+    protocols = {(row.recipe, row.protocol) for row in found.itertuples()}
+    assert protocols == {
+        (FIRST, "seed 1"),
+        (SECOND, "seed 1"),
+        (SECOND, "seeds 1 2 3"),
+        (THIRD, "seeds 1 2 3"),
+    }
+
+
+def test_a_row_replaces_its_own_older_one_and_no_other(fake, tmp_path):
+    (tmp_path / "results").mkdir()
+    older = pd.read_csv(tables.README.parent / "ding2018_table3.csv", dtype=str, keep_default_na=False).iloc[:1]
+    assert older["recipe"].tolist() == [FIRST]
+    own = {"dataset": "demo", "vectors": "", "protocol": "seed 1"}
+    others = [{**own, "dataset": "sst2"}, {**own, "settings": "dropout=0.2"}, {**own, "protocol": "seeds 1 2"}]
+    rows = pd.concat([older.assign(**changed) for changed in (own, *others)])
+    rows.to_csv(tmp_path / "results" / "ding2018_table3.csv", index=False)
+    found = run(tmp_path, "--rows", FIRST, "--seeds", "1")
+    assert found["score_mean"].tolist() == ["84.01", "84.01", "84.01", "51.0"]
+
+
+def test_a_row_that_fails_is_told_and_the_others_are_merged(fake, tmp_path, capsys):
+    fake.fails = 0
+    with pytest.raises(SystemExit, match=f"error: rows without a result: {FIRST}"):
+        run(tmp_path, "--rows", FIRST, SECOND)
+    assert f"{FIRST} failed: the loss became nan" in capsys.readouterr().out
+    assert pd.read_csv(tmp_path / "results" / "ding2018_table3.csv")["recipe"].tolist() == [SECOND]
+
+
+def test_settings_for_all_rows_have_a_sweep_and_rows_of_their_own(fake, tmp_path):
+    run(tmp_path, "--rows", FIRST, "--seeds", "1")
+    found = run(tmp_path, "--rows", FIRST, "--seeds", "1", "--set", "learning_rate=0.002", "batch_size=50")
+    assert found["settings"].tolist() == ["", "learning_rate=0.002 batch_size=50"]
+    assert found["command"].iloc[1].endswith("--seeds 1 --set learning_rate=0.002 batch_size=50")
+    assert [spec["arguments"].get("learning_rate") for spec in fake.seen] == [None, 0.002]
+
+
+def test_a_recipe_search_never_sees_the_test_texts(fake, tmp_path):
+    search = command.load("recipe_search")
+    found = run(tmp_path, "--rows", "slower_fixed", table=search)
+    assert [spec["test"] for spec in fake.seen] == [False]
+    assert found["settings"].tolist() == ["learning_rate=0.002 trainable_embeddings=false"]
+    assert found.columns.tolist() == pd.read_csv(tables.README.parent / "recipe_search.csv").columns.tolist()
+
+
+def test_too_many_hours_are_refused_by_row_before_any_work(fake, tmp_path):
+    # 4 minutes a run of 6,920 texts; demo has 4,000, and there are five seeds: 11.6 minutes a row.
+    with pytest.raises(SystemExit) as stopped:
+        run(tmp_path, "--hours", "0.9")
+    error = str(stopped.value)
+    assert error.startswith("error: ding2018_table3 on demo would take about 1.0 hours; --hours is 0.9.")
+    assert all(f"{row} 12 min" in error for row in TABLE3.recipes)
+    assert error.endswith("allow it: --hours 1.")
+    assert fake.seen == []
+    assert list(tmp_path.iterdir()) == []
+    run(tmp_path, "--hours", "0.9", "--rows", *TABLE3.recipes[:4])
+    assert len(run(tmp_path, "--hours", "0.2")) == 5  # one row was left to run
+
+
+def test_the_papers_own_sizes_are_refused_without_their_hours():
+    wu, lines = command.load("wu2016_table2"), 12_544
+    asked = command.read(wu, [])
+    with pytest.raises(ValueError, match=r"about 113\.3 hours; --hours is 8\..*wu2016_rhn 680 min.*--hours 114\."):
+        command.engine.refuse_long(asked, lines)
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "message"),
+    [
+        ("ding2018_table3", ["--dataset", "ss2"], "Unknown corpus 'ss2'. Did you mean 'sst2'"),
+        ("ding2018_table3", ["--dataset", "ptb"], "Unknown corpus 'ptb'"),
+        ("ding2018_table3", ["--rows", "ding2018_table3_0x11"], "Did you mean 'ding2018_table3_0x10'"),
+        ("ding2018_table3", ["--dataset", "demo", "--only-folds", "1"], "--only-folds 1 needs --folds"),
+        ("ding2018_table3", ["--dataset", "demo", "--folds", "3", "--only-folds", "4"], "from 1 to 3; received 4"),
+        ("ding2018_table3", ["--dataset", "demo", "--set", "droput"], "is written NAME=VALUE"),
+        ("ding2018_table3", ["--dataset", "demo", "--seeds", "0"], "seeds must be an integer of at least 1"),
+        ("ding2018_table3", ["--dataset", "demo", "--workers", "0"], "workers must be an integer of at least 1"),
+        ("ding2018_table3", ["--dataset", "demo", "--set", "num_dense_layers=3"], "both fixed and searched"),
+        ("tagging", ["--dataset", "demo", "--folds", "2"], "--folds divides texts with labels"),
+        ("dynamic_interaction", ["--encoders", "stack", "--rows", "dense_mean"], "No row of dynamic_interaction"),
+    ],
+)
+def test_what_is_wrong_is_one_line_before_any_work(table, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        command.main(command.load(table), words)
+    assert str(stopped.value).startswith("error: ")
+    assert message in str(stopped.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(capsys):
+    with pytest.raises(SystemExit, match=r"Unknown table 'ding2018_table'\. Did you mean 'ding2018_table"):
+        command.main(None, ["ding2018_table"])
+    command.main(None, ["--list"])
+    listed = capsys.readouterr().out.splitlines()
+    assert len(listed) == len(command.PAPERS) + len(command.OTHERS)
+    assert "5 rows, sst2, about 1.7 h" in listed[0]  # 5 rows x 5 seeds x 4 minutes
+    command.main(None, [])
+    assert "python -m tuning ding2018_table3 --dataset demo --quick" in capsys.readouterr().out
+
+
+@pytest.fixture
+def mine(tmp_path):
+    rows = [f"{word} film,{label}" for word, label in (("good", "pos"), ("bad", "neg")) for _ in range(20)]
+    for name in ("mine.csv", "more.csv"):
+        (tmp_path / name).write_text("\n".join(["comment,mark", *rows]) + "\n")
+    return tmp_path
+
+
+def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
+    files = ["--train-file", str(mine / "mine.csv"), "--text-column", "comment", "--label-column", "mark"]
+    words = [*files, "--run-dir", str(mine / "runs"), "--rows", FIRST, "--seeds", "1"]
+    with pytest.raises(SystemExit, match=r"csv has no test texts.*Give --test-file or --folds 10"):
+        command.main(TABLE3, words)
+    command.main(TABLE3, [*words, "--test-file", str(mine / "more.csv")])
+    assert fake.seen[0]["dataset"] == "csv"
+    assert fake.seen[0]["data"]["text_column"] == "comment"
+    found = pd.read_csv(mine / "runs" / "csv" / "rows.csv")
+    assert found["dataset"].tolist() == ["mine.csv"]
+    named = f"--test-file {mine / 'more.csv'} --text-column comment --label-column mark"
+    assert named in found["command"][0]
+    assert not (mine / "results").exists()
+
+
+@pytest.mark.slow
+def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
+    rows = ["xie2019_table3_stacked", "xie2019_table3_stacked_di"]
+    words = ["--dataset", "demo", "--quick", "--seeds", "2", "--workers", "2", "--set", "char_filters=0"]
+    line = [sys.executable, "-m", "tuning", "xie2019_table3", *words, "--run-dir", str(tmp_path / "runs")]
+    folder = tmp_path / "runs" / "demo_char_filters=0_quick"
+    first = subprocess.Popen(line, cwd=tables.ROOT)
+    deadline = time.monotonic() + 500
+    while not list(folder.glob("trials/*/runs/seed1/manifest.json")):
+        assert time.monotonic() < deadline
+        assert first.poll() is None
+        time.sleep(0.1)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("trials/*/runs/seed*/manifest.json")}
+    before = {path: path.read_bytes() for path in (tables.ROOT / "results").iterdir()}
+    done = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
+    found = pd.read_csv(folder / "rows.csv")
+    assert sorted(found["recipe"]) == rows
+    assert found["score_mean"].between(1, 100).all()
+    assert found["protocol"].tolist() == ["seeds 1 2"] * 2
+    for path in folder.glob("trials/*/runs/seed*/metrics.json"):
+        assert "test_accuracy" in json.loads(path.read_text())
+    assert {path: path.read_bytes() for path in (tables.ROOT / "results").iterdir()} == before
+    again = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert len(pd.read_csv(folder / "rows.csv")) == 2
