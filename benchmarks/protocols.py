@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,16 @@ def as_words(settings: Mapping[str, Any]) -> str:
     """Return settings as ``parse_settings`` reads them.
 
     Example:
-        >>> as_words({"learning_rate": 0.002, "crf": True, "skip": "gates"})
-        'learning_rate=0.002 crf=true skip=gates'
+        >>> as_words({"learning_rate": 0.00005, "crf": True, "skip": "gates"})
+        'learning_rate=0.00005 crf=true skip=gates'
     """
-    return " ".join(f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in settings.items())
+
+    def word(value: Any) -> str:
+        if isinstance(value, float):
+            return f"{Decimal(repr(value)):f}"
+        return value if isinstance(value, str) else json.dumps(value)
+
+    return " ".join(f"{name}={word(value)}" for name, value in settings.items())
 
 
 def read_versions(config: dict[str, Any]) -> str:

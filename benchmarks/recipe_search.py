@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import protocols
+from dense_lstm_zoo import checks
 from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table
@@ -58,10 +61,21 @@ TABLE = Table(
 )
 
 
+def with_rows(words: Sequence[str]) -> list[str]:
+    """Return a command's words with the settings of each ``--try``, as they were given once, replaced by their row.
+
+    Example:
+        >>> with_rows(["--dataset", "sst2", "--try", "learning_rate=0.002", "batch_size=50", "--seeds", "1"])
+        ['--dataset', 'sst2', '--seeds', '1', '--rows', 'slower_batches_of_50']
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--try", dest="tries", nargs="*", action="append", default=[])
+    options, others = parser.parse_known_args(words)
+    rows = {settings: name for name, settings in TRIED.items()}
+    chosen = [rows[checks.one_of("--try", " ".join(settings), rows)] for settings in options.tries]
+    return [*others, *(["--rows", *chosen] if chosen else [])]
+
+
 if __name__ == "__main__":
-    if "--try" in sys.argv:
-        raise SystemExit(
-            "error: --try went: the settings are rows now, and other settings are --set NAME=VALUE or a sweep by "
-            f"dense-lstm-zoo tune. Rows: {', '.join(TRIED)}."
-        )
-    main(TABLE)
+    with protocols.plain_errors():
+        main(TABLE, with_rows(sys.argv[1:]))

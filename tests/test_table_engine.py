@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import time
 import pandas as pd
 import pytest
 
-from benchmarks import tables
+from benchmarks import protocols, recipe_search, tables
 from dense_lstm_zoo.search import process
 from dense_lstm_zoo.search import trial as trials
 from tests.sweep_harness import FakeProcess, leave_runs, make_quick
@@ -188,6 +190,44 @@ def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(
     assert "5 rows, sst2, about 1.7 h" in listed[0]  # 5 rows x 5 seeds x 4 minutes
     command.main(None, [])
     assert "python -m tuning ding2018_table3 --dataset demo --quick" in capsys.readouterr().out
+
+
+def recorded():
+    """Every command that the rows of results name and that this engine has to understand, with its row."""
+    for path in sorted((tables.README.parent).glob("*.csv")):
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+        for row in rows:
+            found = re.match(r"python -m (?:tuning|benchmarks)[. ](\w+) ", row.get("command", ""))
+            if found and found[1] in (*command.PAPERS, *command.OTHERS):
+                yield command.load(found[1]), shlex.split(row["command"])[3:], row
+
+
+def test_every_command_that_results_name_still_asks_for_their_row():
+    seen = set()
+    for table, words, row in recorded():
+        asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
+        (name,) = asked.rows
+        point = table.points[name]
+        assert (asked.dataset, point.model) == (row["dataset"], row["model"])
+        assert row["recipe" if "recipe" in row else "pooling"] in (name, point.recipe, point.labels.get("pooling"))
+        own = protocols.as_words(point.arguments) if table.name == "recipe_search" else ""
+        assert " ".join(filter(None, [own, *asked.settings])) == row["settings"]
+        assert asked.protocol == row.get("protocol", "seed 1")
+        assert (asked.vectors or "") == row.get("vectors", "")
+        command.engine.refuse_long(asked, table.texts)  # none is refused
+        seen.add(table.name)
+    assert seen == {
+        *("ding2018_table3", "ding2018_table4", "classification", "tagging"),
+        *("dynamic_interaction", "language_model", "recipe_search"),
+    }
+
+
+def test_every_command_of_the_docs_asks_for_rows():
+    text = (tables.README.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    found = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)
+    assert len(found) >= 4
+    for table, words in found:
+        assert command.read(command.load(table), shlex.split(words)).rows
 
 
 @pytest.fixture

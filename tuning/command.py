@@ -85,7 +85,7 @@ def read(table: Table, words: Sequence[str]) -> Asked:
     points = table.points
     rows = "\n".join(f"  {name:<40} about {table.minutes_of(name):,.0f} min a run" for name in points)
     parser = _parser(f"python -m tuning {table.name}", f"{table.title}\n\nrows, on {table.dataset}:\n{rows}")
-    add_corpus(parser, trains=True)
+    add_corpus(parser, trains=True, usual=table.dataset)
     parser.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only (default: all)")
     for option, name in table.choices.items():
         parser.add_argument(f"--{option}", nargs="+", help=f"the rows with this {name} only")

@@ -115,7 +115,9 @@ def run(asked: Asked) -> list[str]:
     if table.test == "all" and corpus.test is None and not asked.folds:
         more = " or --folds 10, which cross-validates" if table.task.name == "classification" else ""
         raise ValueError(f"{corpus.name} has no test texts, which {table.name} reports. Give --test-file{more}.")
-    refuse_long(asked, _count(corpus.train))
+    minutes = refuse_long(asked, _count(corpus.train))
+    if minutes:
+        print(f"{len(minutes)} rows to run, about {sum(minutes.values()):,.0f} min", flush=True)
     import_tensorflow()
     planned = table.sweep(
         asked.dataset,
@@ -154,8 +156,16 @@ def _count(texts: Any) -> int:
     return len(texts) if hasattr(texts, "__len__") else sum(1 for _ in texts)
 
 
-def refuse_long(asked: Asked, texts: int) -> None:
-    """Raise ``ValueError`` where the rows that are still to be run take longer than the hours that were given."""
+def refuse_long(asked: Asked, texts: int) -> dict[str, float]:
+    """Return the estimated minutes of the rows that are still to be run.
+
+    Args:
+        asked: What was asked for.
+        texts: The training texts of its corpus.
+
+    Raises:
+        ValueError: They take longer than the hours that were given.
+    """
     minutes = {name: minutes_of(asked, name, texts) for name in asked.rows if name not in _finished(asked)}
     hours = sum(minutes.values()) / 60
     if hours > asked.hours:
@@ -165,6 +175,7 @@ def refuse_long(asked: Asked, texts: int) -> None:
             f"Estimated for {asked.runs} {'runs' if asked.runs > 1 else 'run'} a row: {each}. "
             f"Choose fewer --rows or --seeds, or allow it: --hours {math.ceil(hours)}."
         )
+    return minutes
 
 
 def minutes_of(asked: Asked, row: str, texts: int) -> float:

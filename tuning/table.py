@@ -115,9 +115,10 @@ class Table:
             quick: A tenth of the widths that are not searched, one epoch.
             **options: ``seeds``, ``folds``, ``data`` and arguments of ``train`` that differ from the rows'.
         """
+        small = {} if not quick else _QUICK if options.get("vectors") else {**_QUICK, "embedding_dim": 20}
         if self.space is None:
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
-            return plan_rows(rows, dataset, **{**self.arguments, **(_QUICK if quick else {}), **options})
+            return plan_rows(rows, dataset, **{**self.arguments, **small, **options})
         fixed = {**self.arguments, **options}
         budget: str | int | None = self.budget
         if quick:
@@ -125,13 +126,13 @@ class Table:
             narrow = {name: value for name, value in whole.arguments.items() if name not in self.space}
             if budget is not None:  # the layers whose width it does not decide keep theirs
                 budget, narrow = parse_count(budget) // 10, dict(self.arguments)
-            fixed = {**narrow, **_QUICK, **options}
+            fixed = {**narrow, **small, **options}
         return plan(
             str(self.model), dataset, tuner="grid", space=self.space, budget=budget, recipe=self.recipe, **fixed
         )
 
 
-_QUICK = {"epochs": 1, "embedding_dim": 20}
+_QUICK = {"epochs": 1}
 _WIDTHS = ("units", "dense_units", "top_units", "filters")
 
 

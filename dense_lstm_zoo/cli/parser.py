@@ -270,8 +270,14 @@ def _add_output(sub: argparse.ArgumentParser, help: str) -> None:
     sub.add_argument("--overwrite", action="store_true", help="replace the file that is there")
 
 
-def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> None:
-    """Add the options that name a corpus, or files of a user's own and what is where in them."""
+def add_corpus(sub: argparse.ArgumentParser, *, trains: bool, usual: str | None = None) -> None:
+    """Add the options that name a corpus, or files of a user's own and what is where in them.
+
+    Args:
+        sub: The parser.
+        trains: Whether a model is trained on it, or one that is trained is scored.
+        usual: The corpus that is taken where none is named.
+    """
     group = sub.add_argument_group("data")
     known = ", ".join(zoo.list_corpora())
     default = (
@@ -280,6 +286,7 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> None:
         else "what the bundle was trained on; of a file, what its name says"
     )
     group.add_argument("--dataset", help=f"one of: {known} (default: {default})")
+    default = f"{usual}; with --train-file {default}" if usual else default
     columns = " (default:" if trains else " (default: as in training, else"
     group.add_argument("--train-file", help="files of your own: the training texts")
     group.add_argument(
