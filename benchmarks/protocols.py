@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,9 @@ def plain_errors() -> Iterator[None]:
     """End a script with one line where what it was asked for is wrong, as the command line does."""
     try:
         yield
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on", file=sys.stderr)
+        raise SystemExit(130) from None
     except (*PLAIN_ERRORS, *FAILURES) as error:
         raise SystemExit(f"error: {error}") from error
 

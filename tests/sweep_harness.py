@@ -29,6 +29,7 @@ class FakeProcess:
 def make_quick(monkeypatch):
     """Leave out what takes time and is tested elsewhere: models of every value, the corpus, pictures."""
     monkeypatch.setattr("dense_lstm_zoo.search.hypermodel.check_values", lambda *_: None)
+    monkeypatch.setattr("dense_lstm_zoo.search.hypermodel.check_built", lambda *_: None)
     monkeypatch.setattr("dense_lstm_zoo.search.sweep._has_test", lambda _: True)
     monkeypatch.setattr("dense_lstm_zoo.search.report._pictures", lambda *_: [])
 
@@ -58,16 +59,18 @@ def leave_runs(folder, score=0.5):
     """Leave what a trial of a table's row leaves: a result, and of each run the scores and the config."""
     spec = json.loads((folder / "spec.json").read_text())
     names = [f"seed{seed}" for seed in spec["seeds"]]
+    measure = "perplexity" if spec["model"].endswith("_lm") else "accuracy"
     counts = {"parameters": 100, "encoder_parameters": 10}
     for name in names:
         run = folder / "runs" / name
         run.mkdir(parents=True, exist_ok=True)
-        scores = {"dev_accuracy": score, "test_accuracy": score + int(name[4:]) / 100, "best_epoch": 2, "epochs": 3}
-        (run / "metrics.json").write_text(json.dumps({**scores, **counts, "seconds": 60.0}))
+        scores = {f"dev_{measure}": score, f"test_{measure}": score + int(name[4:]) / 100}
+        ran = {"best_epoch": 2, "epochs": 3, "seconds": 60.0}
+        (run / "metrics.json").write_text(json.dumps({**scores, **counts, **ran}))
         config = {"model": spec["model"], "arguments": spec["arguments"], "training": {"patience": 5}}
         (run / "config.json").write_text(json.dumps({**config, "versions": {"keras": "3", "numpy": "2"}}))
         (run / "manifest.json").write_text("{}")
-    result = {"dev_accuracy": score, "std": None, "test_accuracy": score + 0.01, **counts, "seconds": 60.0}
+    result = {f"dev_{measure}": score, "std": None, f"test_{measure}": score + 0.01, **counts, "seconds": 60.0}
     lists = {"epochs": [3] * len(names), "best_epochs": [2] * len(names), "runs": names}
     (folder / trials.RESULT).write_text(json.dumps({**result, **lists}))
     return FakeProcess()

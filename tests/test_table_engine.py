@@ -1,5 +1,6 @@
 """The engine of the results tables: one command, refused or resumed, whose rows are merged; trials are made up."""
 
+import dataclasses
 import json
 import os
 import re
@@ -70,7 +71,7 @@ def test_rows_are_points_of_a_grid_and_come_out_with_the_columns_of_the_project(
 
 def test_the_same_command_goes_on_after_it_was_interrupted_and_then_only_reads(fake, tmp_path):
     fake.interrupt_at = 2
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="130"):
         run(tmp_path)
     # What had ended is in the results already.
     assert pd.read_csv(tmp_path / "results" / "ding2018_table3.csv")["recipe"].tolist() == [FIRST]
@@ -125,6 +126,23 @@ def test_settings_for_all_rows_have_a_sweep_and_rows_of_their_own(fake, tmp_path
     assert found["settings"].tolist() == ["", "learning_rate=0.002 batch_size=50"]
     assert found["command"].iloc[1].endswith("--seeds 1 --set learning_rate=0.002 batch_size=50")
     assert [spec["arguments"].get("learning_rate") for spec in fake.seen] == [None, 0.002]
+
+
+@pytest.mark.parametrize("name", [*command.PAPERS, *command.OTHERS])
+def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path):
+    table = command.load(name)
+    row = list(table.points)[-1]
+    done = []
+    table = dataclasses.replace(table, after=done.append)  # pictures are tested elsewhere
+    (found,) = run(tmp_path, "--rows", row, "--seeds", "1", "--hours", "99", table=table).to_dict("records")
+    like = tables.README.parent / f"{table.file}.csv"
+    paper = tables.README.parent / "ding2018_table3.csv"
+    assert set(found) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
+    assert set(table.key) <= set(found)
+    assert len(done) == len(fake.seen) == 1
+    assert (fake.seen[0]["model"], fake.seen[0]["test"]) == (table.points[row].model, name != "recipe_search")
+    assert found["model"] == table.points[row].model
+    assert found["command"].startswith(f"python -m tuning {name} --dataset demo --rows {row} --seeds 1")
 
 
 def test_a_recipe_search_never_sees_the_test_texts(fake, tmp_path):
@@ -282,3 +300,23 @@ def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
     again = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=300)
     assert again.returncode == 0, again.stderr
     assert len(pd.read_csv(folder / "rows.csv")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*command.PAPERS, *command.OTHERS])
+def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tmp_path, capsys):
+    table = command.load(name)
+    project = [*(tables.ROOT / "results").iterdir(), tables.README]
+    before = {path: path.read_bytes() for path in project}
+    rows = [next(iter(table.points)), list(table.points)[-1]]
+    command.main(table, ["--dataset", "demo", "--quick", "--seeds", "1", "--rows", *rows, "--run-dir", str(tmp_path)])
+    assert f"{rows[0]}: {'dev' if name == 'recipe_search' else 'test'} " in capsys.readouterr().out
+    folder = tmp_path / "demo_quick"
+    found = pd.read_csv(folder / "rows.csv")
+    assert len(found) == 2
+    if table.recipes:
+        assert found["recipe"].tolist() == rows
+        assert found["score_mean"].gt(0).all()
+        assert all(f"`{row}`" in (folder / "table.md").read_text() for row in rows)
+        assert (folder / "rows.png").is_file() == (found["depth"].nunique() > 1)
+    assert {path: path.read_bytes() for path in project} == before

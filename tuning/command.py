@@ -73,7 +73,10 @@ def main(table: Table | None = None, argv: Sequence[str] | None = None) -> None:
     failed = engine.run(asked)
     _finish(asked)
     if failed:
-        raise SystemExit(f"error: rows without a result: {', '.join(failed)}. See {asked.folder / 'report.html'}.")
+        raise SystemExit(
+            f"error: rows without a result: {', '.join(failed)}. The reasons are in {asked.folder / 'report.html'}; to "
+            f"have a row run again, delete its folder in {asked.folder / 'trials'}."
+        )
 
 
 def read(table: Table, words: Sequence[str]) -> Asked:

@@ -117,7 +117,10 @@ def run(asked: Asked) -> list[str]:
         raise ValueError(f"{corpus.name} has no test texts, which {table.name} reports. Give --test-file{more}.")
     minutes = refuse_long(asked, _count(corpus.train))
     if minutes:
-        print(f"{len(minutes)} rows to run, about {sum(minutes.values()):,.0f} min", flush=True)
+        print(
+            f"{len(minutes)} {'rows' if len(minutes) > 1 else 'row'} to run, about {sum(minutes.values()):,.0f} min",
+            flush=True,
+        )
     import_tensorflow()
     planned = table.sweep(
         asked.dataset,
