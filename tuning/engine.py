@@ -117,10 +117,8 @@ def run(asked: Asked) -> list[str]:
         raise ValueError(f"{corpus.name} has no test texts, which {table.name} reports. Give --test-file{more}.")
     minutes = refuse_long(asked, _count(corpus.train))
     if minutes:
-        print(
-            f"{len(minutes)} {'rows' if len(minutes) > 1 else 'row'} to run, about {sum(minutes.values()):,.0f} min",
-            flush=True,
-        )
+        rows = "rows" if len(minutes) > 1 else "row"
+        print(f"{len(minutes)} {rows} to run, about {sum(minutes.values()):,.0f} min", flush=True)
     import_tensorflow()
     planned = table.sweep(
         asked.dataset,
@@ -132,12 +130,12 @@ def run(asked: Asked) -> list[str]:
         **({"vectors": vectors} if vectors else {}),
     )
     planned = _with_test(planned, asked)
-    done: set[str] = set()
+    merged: dict[str, bool] = {}
 
     def ended(folder: Path) -> None:
         name = table.name_of(trial.read_spec(folder)["values"])
-        if name in asked.rows and _merge(asked, name, folder):
-            done.add(name)
+        if name in asked.rows and name not in merged:
+            merged[name] = _merge(asked, name, folder)
 
     found = sweep.run(
         planned,
@@ -148,10 +146,9 @@ def run(asked: Asked) -> list[str]:
         wanted=lambda values: table.name_of(values) in asked.rows,
         ended=ended,
     )
-    for folder in map((asked.folder / "trials").joinpath, sorted(found.trials["trial"])):
-        if table.name_of(trial.read_spec(folder)["values"]) not in done:  # it ended in a call before this one
-            ended(folder)
-    return [name for name in asked.rows if name not in done]
+    for name in sorted(found.trials["trial"]):
+        ended(asked.folder / "trials" / name)  # those of calls before this one
+    return [name for name in asked.rows if not merged.get(name)]
 
 
 def _count(texts: Any) -> int:

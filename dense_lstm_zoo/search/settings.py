@@ -55,6 +55,8 @@ def _has_grown(found: dict[str, Any], asked: dict[str, Any]) -> bool:
             return these.keys() == those.keys() == {ROW} and set(these[ROW]) <= set(those[ROW])
         if name == "only_folds":  # None is all of them
             return these is not None and (those is None or set(these) <= set(those))
+        if name == "epochs":  # the most of any row
+            return "rows" in found
         return name == "seeds" and set(these) <= set(those)
 
     names = found.keys() | asked.keys()
