@@ -1,4 +1,4 @@
-"""A bundle: the folder a trained model lives in, and the object that stands for it."""
+"""A bundle: the folder that holds a trained model, and the object for it."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 DEV_CURVE = "dev_curve.csv"
-# Made for people, and theirs to edit or delete: no model needs them.
+# Written for people, who may edit or delete them: loading a model does not need them.
 FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png"})
-# What metrics tell whatever the weights are.
+# Metrics that stay true when the weights change.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
-_CHANGED = "the weights are not those that the training ended with"
+_CHANGED = "the weights have changed since training"
 
 
 @dataclass(eq=False)
 class Bundle(abc.ABC):
-    """A trained model with everything it needs and what is known of it.
+    """A trained model with everything needed to use it, and its record.
 
     Args:
         model: The model, rebuilt from ``config``.
         config: The model's name, every resolved argument, how it was trained, versions.
         vocabulary: The words it knows.
         labels: Names of the classes, in the order of the logits; empty where there are none.
-        metrics: Test and dev scores, parameters, seconds.
+        metrics: Test and dev scores, parameter counts, seconds of training.
         history: One row per epoch of its training: losses, scores, seconds.
-        evaluation: Where it errs, of the test texts (dev texts without them); empty if it was never scored.
-        dev_curve: Dev accuracy by batch, of a run with ``dev_every``.
-        scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` belong to; by default those that
-            the model has now, if there are metrics.
+        evaluation: Analysis of its errors on the test texts (else the dev texts); empty if it was never scored.
+        dev_curve: Dev accuracy by batch, for a run with ``dev_every``.
+        scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` describe; by default, if there
+            are metrics, that of the model's current weights.
     """
 
     model: keras.Model
@@ -68,28 +68,28 @@ class Bundle(abc.ABC):
 
     @property
     def measure(self) -> str:
-        """What it is judged by: ``accuracy`` or ``perplexity``."""
+        """The score of its task: ``accuracy`` or ``perplexity``."""
         return self.task.measure
 
     @property
     def network(self) -> keras.Model:
-        """The model without what training alone needs: a language model's network, state in and state out."""
+        """The model without the parts only training needs: for a language model, the network with states in and out."""
         return registry.network(self.model)
 
     @property
     def _weights(self) -> keras.Model:
-        """The network as a model that was never compiled: Adam's moments would triple the file."""
+        """The network as an uncompiled model: Adam's moments would triple the size of the file."""
         import keras
 
         return keras.Model(self.network.inputs, self.network.outputs)
 
     @property
     def _variables(self) -> list[keras.Variable]:
-        """What prediction depends on; the states that a language model carries along are not among it."""
+        """The variables that prediction depends on; a language model's carried states are not among them."""
         return list(self.network.weights)
 
     def fingerprint(self) -> str:
-        """Return the sha256 of all weights, which any further training changes."""
+        """Return the sha256 of all weights, which changes with any further training."""
         import keras
         import numpy as np
 
@@ -107,8 +107,8 @@ class Bundle(abc.ABC):
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the bundle to the folder ``path``, whole or not at all; return the path.
 
-        The card, the report and the pictures come last, when the bundle is in its place: what cannot be made of them is
-        told in a warning. Weights that have changed since they were scored are saved without scores, with a warning.
+        The card, the report and the pictures are written last, once the bundle is in place; a failure there is only a
+        warning. Weights that have changed since they were scored are saved without scores, with a warning.
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
@@ -131,7 +131,7 @@ class Bundle(abc.ABC):
         return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
 
     def _write(self, folder: Path) -> None:
-        """Write what the model needs and is known by, and the manifest."""
+        """Write everything but the files for people, and the manifest."""
         self._weights.save_weights(folder / "model.weights.h5")
         self.vocabulary.write(folder / "vocabulary.txt")
         contents = {"config": self.config, "labels": self.labels}
@@ -144,11 +144,11 @@ class Bundle(abc.ABC):
         (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
 
     def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
-        """Score splits with the weights as they are; the bundle keeps these scores and drops those of other weights.
+        """Score splits with the current weights; the bundle keeps these scores and drops those of earlier weights.
 
         Args:
-            dev: What ``evaluate`` takes; None: not scored.
-            test: The same.
+            dev: Dev data as ``evaluate`` takes it, or None to skip it.
+            test: Test data, likewise.
             **options: Arguments of ``evaluate``.
 
         Returns:
@@ -170,15 +170,15 @@ class Bundle(abc.ABC):
 
     @abc.abstractmethod
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return the scores of a split, and what its report tells."""
+        """Return the scores of a split and the analysis for its report."""
 
     def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write a SavedModel that takes raw strings and needs no Python, whole or not at all; return its path.
 
-        Its signatures are told by the ``export`` of the task's folder.
+        The ``export`` module in the task's folder describes its signatures.
 
         Args:
-            path: The folder to write; TF Serving wants it to be a version number, such as ``exports/trec/1``.
+            path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
             overwrite: Whether to replace what is there.
 
         Raises:
@@ -193,7 +193,7 @@ class Bundle(abc.ABC):
         return told
 
     def __repr__(self) -> str:
-        """Return the model, what it was trained on and its scores."""
+        """Return the model, the training corpus and the scores."""
         scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith((self.task.measure, "loss")))
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
@@ -203,8 +203,8 @@ def check(path: str | Path) -> Path:
 
     Raises:
         FileNotFoundError: No such folder.
-        BundleError: No bundle, a missing or changed file or a link in a file's place, a manifest that was not written
-            by this package.
+        BundleError: Not a bundle; a file that is missing, changed or a link; a manifest that this package did not
+            write.
     """
     path = Path(path)
     _check(path)
@@ -212,43 +212,43 @@ def check(path: str | Path) -> Path:
 
 
 def _check(path: Path) -> set[str]:
-    """Do as ``check``, and return the names of the files that the manifest lists."""
+    """Check as ``check`` does, and return the names of the files in the manifest."""
     if not path.is_dir():
-        raise FileNotFoundError(f"{path} is no folder; a bundle is the folder that train(run_dir=...) makes.")
+        raise FileNotFoundError(f"{path} is not a folder; a bundle is the folder that train(run_dir=...) makes.")
     manifest_path = path / "manifest.json"
     if not manifest_path.is_file():
-        raise BundleError(f"{path} is no bundle: it has no manifest.json (did the training run end?).")
+        raise BundleError(f"{path} is not a bundle: it has no manifest.json (did the training run finish?).")
     if manifest_path.is_symlink():
-        raise BundleError(f"{manifest_path} is a link; a bundle's files are its own.")
+        raise BundleError(f"{manifest_path} is a link; a bundle must hold its own files.")
     with named(manifest_path):
         text = manifest_path.read_text(encoding="utf-8")
         body = text.rstrip("\n").rpartition("\n")[0]
         manifest = json.loads(body)
         version, sums = manifest["format"], dict(manifest["sha256"])
     if version != FORMAT:
-        raise BundleError(f"{manifest_path} has format {version!r}; this version reads format {FORMAT}.")
+        raise BundleError(f"{manifest_path} has format {version!r}; this version reads only format {FORMAT}.")
     if text != _sealed(body):
-        raise BundleError(f"{manifest_path} was changed or damaged since it was written.")
+        raise BundleError(f"{manifest_path} has been changed or damaged since it was written.")
     for name in {**dict.fromkeys(bundle_checks.REQUIRED), **sums}:
-        if name in FOR_PEOPLE:  # older versions sealed these too
+        if name in FOR_PEOPLE:  # older versions listed these in the manifest
             continue
         file = path / name
         with named(file, "cannot be read"):
             if Path(name).name != name or file.is_symlink():
-                raise BundleError(f"{file} is a link or lies elsewhere; a bundle's files are its own.")
+                raise BundleError(f"{file} is a link or lies elsewhere; a bundle must hold its own files.")
             if name not in sums or not file.is_file():
                 raise BundleError(f"{path} is incomplete: {name} is missing{' in its manifest' * file.is_file()}.")
             received = files.sha256(file)
         if received != sums[name]:
             raise BundleError(
-                f"{file} was changed or damaged since it was written: its sha256 is {received[:12]}..., "
+                f"{file} has been changed or damaged since it was written: its sha256 is {received[:12]}..., "
                 f"the manifest says {str(sums[name])[:12]}..."
             )
     return set(sums)
 
 
 def read_dev_curve(folder: Path) -> pd.DataFrame | None:
-    """Return the curve that a folder holds: ``epoch``, ``batch``, ``dev_accuracy``; None where there is none."""
+    """Return the curve in a folder, with columns ``epoch``, ``batch`` and ``dev_accuracy``, or None."""
     import pandas as pd
 
     return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
@@ -257,14 +257,14 @@ def read_dev_curve(folder: Path) -> pd.DataFrame | None:
 def load(path: str | Path) -> Bundle:
     """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
 
-    Nothing is unpickled or executed from the folder's files.
+    Nothing in the folder's files is unpickled or executed.
 
     Args:
         path: A folder that ``train`` or ``Bundle.save`` wrote.
 
     Raises:
         FileNotFoundError: No such folder.
-        BundleError: No bundle, or a damaged one; the message names the file.
+        BundleError: Not a bundle, or a damaged one; the message names the file.
 
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
@@ -287,7 +287,7 @@ def load(path: str | Path) -> Bundle:
     from dense_lstm_zoo.layers.recurrence import kernels
 
     made_with = f" It was made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')}."
-    with named(path / "config.json", "holds what this version does not know", made_with):
+    with named(path / "config.json", "is not readable by this version", made_with):
         bundle_class: Any = tasks.find(config["task"]).bundle_class
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
@@ -304,20 +304,20 @@ def load(path: str | Path) -> Bundle:
     with named(weights):
         bundle._weights.load_weights(weights)
     bundle_checks.check_finite(weights, bundle._weights)
-    bundle.metrics = metrics  # after the weights: they belong to these
+    bundle.metrics = metrics  # set after the weights, which they describe
     bundle.scored_weights = bundle.fingerprint()
     return bundle
 
 
 def _manifest(folder: Path) -> str:
-    """Return the sha256 of every file in ``folder`` as JSON, and in a last line the seal of that JSON."""
+    """Return the sha256 of every file in ``folder`` as JSON, followed by a line with the checksum of that JSON."""
     sums = {file.name: files.sha256(file) for file in folder.iterdir()}
     body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
     return _sealed(body)
 
 
 def _finite(value: Any) -> Any:
-    """Return a value with None for each number that JSON cannot hold, such as the perplexity of a hopeless model."""
+    """Return a value with None for each number that JSON cannot hold, such as an infinite perplexity."""
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""What a bundle's files must hold before anything is made of them: a bundle may come from a stranger.
+"""Checks of a bundle's files before they are used: a bundle may come from a stranger.
 
-A manifest says that files are as they were written, not who wrote them. So nothing that they ask for is believed: no
-memory is taken that the weights' file does not fill, no file is read but the bundle's own.
+A manifest shows that files are unchanged since they were written, not who wrote them. So no claim in them is trusted:
+memory is allocated only for weights that are in the file, and no file outside the bundle is read.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 REQUIRED = ("config.json", "labels.json", "metrics.json", "history.csv", "vocabulary.txt", "model.weights.h5")
-_DEPTHS = ("num_layers", "num_dense_layers", "depth")  # a layer each, with weights of its own
-_SMALL = 1000  # elements, or unrolled iterations, that cost nothing
+_DEPTHS = ("num_layers", "num_dense_layers", "depth")  # each counts layers with weights of their own
+_SMALL = 1000  # elements, or unrolled iterations, that are cheap enough to allow
 
 
 class BundleError(ValueError):
-    """A folder that is no bundle, or a bundle that is damaged; the message names the file and what is wrong."""
+    """A folder that is not a bundle, or a bundle that is damaged; the message names the file and what is wrong."""
 
 
 @contextlib.contextmanager
 def named(path: Path, what: str = "is damaged", then: str = "") -> Iterator[None]:
-    """Turn whatever goes wrong in a block into a ``BundleError`` that names the file.
+    """Turn any error in a block into a ``BundleError`` that names the file.
 
-    What a stranger's file can make go wrong cannot be listed; running out of memory or Ctrl-C is not its fault.
+    The errors that a stranger's file can cause cannot be listed; running out of memory and Ctrl-C pass through.
     """
     try:
         yield
@@ -46,7 +46,7 @@ def named(path: Path, what: str = "is damaged", then: str = "") -> Iterator[None
 
 
 def read_json(path: Path, kind: type) -> Any:
-    """Return what a JSON file holds, which must be of the given type."""
+    """Return the content of a JSON file, which must be of the given type."""
     with named(path):
         value = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(value, kind):
@@ -55,7 +55,7 @@ def read_json(path: Path, kind: type) -> Any:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Return a bundle's config; its parts are there, and arguments are plain values: nothing of them is executed."""
+    """Return a bundle's config, after checking that it is complete and that arguments are plain values."""
     config: dict[str, Any] = read_json(path, dict)
     for part, kind in {"task": str, "model": str, "arguments": dict, "text": dict, "training": dict}.items():
         if not isinstance(config.get(part), kind):
@@ -64,43 +64,43 @@ def read_config(path: Path) -> dict[str, Any]:
             )
     versions = config.setdefault("versions", {})
     if not isinstance(versions, dict) or not isinstance(config["training"].get("dataset"), str):
-        raise BundleError(f"{path} is damaged: 'versions' must be a dict, and 'training' name its 'dataset'.")
+        raise BundleError(f"{path} is damaged: 'versions' must be a dict, and 'training' must name its 'dataset'.")
     for name, value in config["arguments"].items():
         values = value if isinstance(value, list) else [value]
         if len(values) > _SMALL or any(isinstance(item, dict | list) for item in values):
             raise BundleError(
-                f"{path}: argument {name!r} must be a plain value or a list of such; it is {_short(value)}."
+                f"{path}: argument {name!r} must be a plain value or a list of plain values; it is {_short(value)}."
             )
     return config
 
 
 def read_labels(path: Path) -> list[str]:
-    """Return the names of the classes: different strings."""
+    """Return the names of the classes, which must be distinct strings."""
     labels: list[str] = read_json(path, list)
     for label in labels:
         if not isinstance(label, str):
             raise BundleError(f"{path} is damaged: a label must be a string; one is {_short(label)}.")
     if len(set(labels)) < len(labels):
-        raise BundleError(f"{path} is damaged: {_short(_twice(labels))} is there twice.")
+        raise BundleError(f"{path} is damaged: {_short(_twice(labels))} occurs twice.")
     return labels
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
-    """Return the scores; what is a score is a number."""
+    """Return the metrics, after checking that the scores are numbers."""
     metrics: dict[str, Any] = read_json(path, dict)
     for name, value in metrics.items():
         score = name.endswith(("accuracy", "perplexity", "loss"))
         if score and (isinstance(value, bool) or not isinstance(value, int | float | None)):
             raise BundleError(f"{path} is damaged: {name!r} must be a number; it is {_short(value)}.")
-    # null is how a value that is not finite is written.
+    # a value that is not finite is written as null.
     return {name: math.nan if value is None else value for name, value in metrics.items()}
 
 
 def read_shapes(path: Path) -> list[Shape]:
-    """Return the shapes of the arrays in a file of weights, all of which are in that file, byte for byte.
+    """Return the shapes of the arrays in a weights file, after checking that every byte of them is in that file.
 
     Raises:
-        BundleError: It is no such file; or it links to others, or is compressed, or says more than it holds.
+        BundleError: Not a weights file; or one that links to others, is compressed, or claims more than it holds.
     """
     import h5py
 
@@ -110,16 +110,16 @@ def read_shapes(path: Path) -> list[Shape]:
         for name, item in _items(file, path):
             address = h5py.h5o.get_info(item.id).addr
             if address in seen:
-                raise BundleError(f"{path}: {name} is there under two names.")
+                raise BundleError(f"{path}: {name} occurs under two names.")
             seen.add(address)
             if isinstance(item, h5py.Group):
                 continue
             if not isinstance(item, h5py.Dataset) or not _is_plain(item):
-                raise BundleError(f"{path}: {name} is not a plain array of numbers that this file holds.")
+                raise BundleError(f"{path}: {name} is not a plain array of numbers stored in this file.")
             total += item.nbytes
             shapes.append(tuple(item.shape))
     if total > path.stat().st_size:
-        raise BundleError(f"{path} says that it holds {total:,} bytes of weights and has {path.stat().st_size:,}.")
+        raise BundleError(f"{path} claims {total:,} bytes of weights but has {path.stat().st_size:,}.")
     return shapes
 
 
@@ -130,7 +130,7 @@ def _items(group: h5py.Group, path: Path, depth: int = 0) -> Iterator[tuple[str,
         raise BundleError(f"{path}: {group.name:.80} is nested too deep.")
     for name in group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            raise BundleError(f"{path}: {group.name:.80} holds a link, {name!r:.80}; a bundle's weights hold none.")
+            raise BundleError(f"{path}: {group.name:.80} holds a link, {name!r:.80}; weights files have none.")
         item = group[name]
         yield item.name, item
         if isinstance(item, h5py.Group):
@@ -144,7 +144,7 @@ def _is_plain(array: h5py.Dataset) -> bool:
 
 
 def check_arguments(path: Path, arguments: dict[str, Any], shapes: list[Shape]) -> None:
-    """Raise ``BundleError`` where a number of a model's arguments cannot belong to weights of these shapes."""
+    """Raise ``BundleError`` if an argument is too large for weights of these shapes."""
     elements = sum(map(math.prod, shapes))
     for name, value in arguments.items():
         most = len(shapes) if name in _DEPTHS else _SMALL if name == "iterations" else max(elements, _SMALL)
@@ -157,10 +157,10 @@ def check_arguments(path: Path, arguments: dict[str, Any], shapes: list[Shape]) 
 
 @contextlib.contextmanager
 def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
-    """Let a model be built in a block, unless it asks for a weight that the file of weights has not."""
+    """Raise ``BundleError`` if a model built in this block asks for a weight that the weights file does not hold."""
     import tensorflow as tf
 
-    known, left = set(shapes), 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # weights, and what an optimiser adds
+    known, left = set(shapes), 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # the weights and the optimiser's slots
 
     def create(next_creator: Any, **options: Any) -> Any:
         nonlocal left
@@ -176,30 +176,30 @@ def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
 
 
 def _shape(initial_value: Any) -> Shape:
-    """Return the shape of a variable that is about to be made, without making its value."""
+    """Return the shape of a variable that is about to be created, without computing its value."""
     import tensorflow as tf
 
     if not callable(initial_value):
         return tuple(getattr(initial_value, "shape", ()))
-    for cell in initial_value.__closure__ or ():  # Keras gives a function over the variable, which knows its shape
+    for cell in initial_value.__closure__ or ():  # Keras passes a closure over the variable, which knows its shape
         if isinstance(shape := getattr(cell.cell_contents, "shape", None), tf.TensorShape):
             return tuple(shape)
-    with tf.Graph().as_default():  # nothing is computed in a graph that nobody runs
+    with tf.Graph().as_default():  # a graph that is never run computes nothing
         return tuple(initial_value().shape)
 
 
 def check_shapes(path: Path, model: Any, shapes: list[Shape]) -> None:
-    """Raise ``BundleError`` where a model's weights are not those of the file."""
+    """Raise ``BundleError`` if a model's weights do not match the file's."""
     asked, found = Counter(tuple(weight.shape) for weight in model.weights), Counter(shapes)
     if asked != found:
         raise BundleError(
-            f"{path} holds other weights than config.json asks for: it lacks {_few(asked - found)}, and has "
-            f"{_few(found - asked)} too many (shapes)."
+            f"{path} does not match config.json (shapes): it lacks {_few(asked - found)} and has "
+            f"{_few(found - asked)} too many."
         )
 
 
 def check_text(path: Path, config: dict[str, Any]) -> None:
-    """Raise ``BundleError`` where what a config says of words and characters is not of its kind, or not the model's."""
+    """Raise ``BundleError`` if the config's text settings are invalid or do not match the model's."""
     kinds = {"chars": str, "num_frozen_words": int, "oov": str, "case": str | None, "whole_words": bool}
     text, arguments = config["text"], config["arguments"]
     for name, value in text.items():
@@ -208,29 +208,30 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
         )
         shared = name in ("num_frozen_words", "case")
         if not known or (shared and value != arguments.get(name, value)):
-            of_model = f"; of the model it is {_short(arguments.get(name))}" if known else ""
-            raise BundleError(f"{path}: {name!r} of its text is {_short(value)}{of_model}.")
+            of_model = f"; the model has {_short(arguments.get(name))}" if known else ""
+            raise BundleError(f"{path}: {name!r} in 'text' is {_short(value)}{of_model}.")
     chars = text.get("chars", "")
     reads_chars = config["task"] == "tagging" or arguments.get("char_filters")
     if len(set(chars)) < len(chars) or (reads_chars and len(chars) + 2 != arguments.get("num_chars")):
-        raise BundleError(f"{path}: its {len(chars)} characters do not fit the model's {arguments.get('num_chars')}.")
+        expected = arguments.get("num_chars")
+        raise BundleError(f"{path}: its {len(chars)} characters do not match the model's num_chars={expected}.")
 
 
 def check_words(folder: Path, bundle: Any) -> None:
-    """Raise ``BundleError`` where words or labels are not as many as the model's weights are for."""
+    """Raise ``BundleError`` if the number of words or labels does not match the model."""
     arguments, words, file = bundle.config["arguments"], bundle.vocabulary.words, folder / "vocabulary.txt"
     size = len(words) + (0 if bundle.config["task"] == "language_model" else 2)
     if size != arguments["vocab_size"]:
-        raise BundleError(f"{file} makes {size:,} ids of its words; the model has {arguments['vocab_size']:,}.")
+        raise BundleError(f"{file} makes {size:,} word ids; the model has {arguments['vocab_size']:,}.")
     if len(set(words)) < len(words):
-        raise BundleError(f"{file}: {_short(_twice(words))} is there twice.")
+        raise BundleError(f"{file}: {_short(_twice(words))} occurs twice.")
     classes = arguments.get("num_classes", arguments.get("num_tags", 0))
     if len(bundle.labels) != classes:
         raise BundleError(f"{folder / 'labels.json'} holds {len(bundle.labels)} labels; the model has {classes}.")
 
 
 def check_finite(path: Path, model: Any) -> None:
-    """Raise ``BundleError`` where a weight is infinite or not a number."""
+    """Raise ``BundleError`` if a weight is infinite or not a number."""
     import keras
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a task brings to ``train``: its data, its words, its bundle, how an epoch is judged and the best one scored."""
+"""What a task provides for ``train``: data, vocabulary, bundle, and how epochs and the final model are scored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class FitData:
-    """What ``fit`` reads: the training and the dev set, and callbacks that belong to them."""
+    """The input of ``fit``: training and dev data, and the callbacks that go with them."""
 
     training: tf.data.Dataset
     dev: tf.data.Dataset
@@ -30,17 +30,17 @@ class FitData:
 
 
 class Job(abc.ABC):
-    """One training run of one task, from a corpus to a scored bundle; ``train`` calls its parts in their order.
+    """One training run of one task, from a corpus to a scored bundle; ``train`` calls its methods in order.
 
-    Making one reads the corpus and builds the vocabulary.
+    Creating one reads the corpus and builds the vocabulary.
 
     Args:
-        corpus: What ``load_corpus`` returned, or the same made by hand.
+        corpus: A corpus from ``load_corpus``, or one made by hand.
         options: The task's options, each with its value.
     """
 
-    CORPUS: ClassVar[type]  # which has ``dev`` and ``test``
-    NEEDS: ClassVar[str]  # how the error begins for anything else
+    CORPUS: ClassVar[type]  # has ``dev`` and ``test``
+    NEEDS: ClassVar[str]  # start of the error for any other type
 
     corpus: Any
     options: Options
@@ -50,56 +50,56 @@ class Job(abc.ABC):
 
     @abc.abstractmethod
     def found(self) -> str:
-        """Return what the words came to, for the person who watches; empty for nothing."""
+        """Return a summary of the vocabulary for the log, or an empty string."""
 
     @abc.abstractmethod
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the model's arguments that follow from the data; ``given`` is what the user asked for."""
+        """Return the model arguments that follow from the data; ``given`` holds those that the user set."""
 
     @abc.abstractmethod
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the bundle's ``text`` (arguments of its vocabulary) and what to add to its ``training``.
+        """Return the bundle's ``text`` (arguments of its vocabulary) and additions to its ``training``.
 
-        ``arguments`` are the model's, all of them.
+        ``arguments`` are all of the model's.
         """
 
     @abc.abstractmethod
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
-        """Return the data for ``fit``; ``folder`` takes files that the run needs while it lasts."""
+        """Return the data for ``fit``; ``folder`` is for files that the run needs until it ends."""
 
     @abc.abstractmethod
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
     ) -> Bundle:
-        """Return the bundle of a trained model, which has no scores yet."""
+        """Return the bundle of a trained model, without scores."""
 
     @classmethod
     def check_corpus(cls, corpus: Any) -> None:
-        """Raise ``ValueError`` for what is no corpus of this task."""
+        """Raise ``ValueError`` for anything but a corpus of this task."""
         if not isinstance(corpus, cls.CORPUS):
             raise ValueError(f"{cls.NEEDS}; received {type(corpus).__name__}.")
 
     @staticmethod
     @abc.abstractmethod
     def fingerprint(corpus: Any) -> str:
-        """Return one checksum of all data of a corpus: what is resumed must have the same."""
+        """Return a checksum of all data in a corpus; a run resumes only on the same data."""
 
     def score(self, bundle: Bundle) -> dict[str, Any]:
-        """Score dev and test, the only time that the test texts are; return the metrics, which the bundle keeps."""
+        """Score dev and test and return the metrics for the bundle; the test texts are scored only here."""
         return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test)
 
     def weights(self) -> dict[str, Any]:
-        """Return arguments of the model that only fill its weights and so belong into no config."""
+        """Return model arguments that only set initial weights, and so do not belong in a config."""
         return {}
 
 
 class WordVectorJob(Job):
-    """A job whose words may begin with vectors from a file: what classifiers and taggers have in common.
+    """A job whose word embeddings may start from a file of vectors; shared by classifiers and taggers.
 
     ``words`` is the built vocabulary (with ``vocabulary``, ``matrix``, ``coverage`` and ``report``).
     """
 
-    PARTS: ClassVar[tuple[str, ...]]  # what of a corpus decides what is learned
+    PARTS: ClassVar[tuple[str, ...]]  # the parts of a corpus that affect training
 
     words: Any
 
@@ -109,12 +109,12 @@ class WordVectorJob(Job):
         return None if self.words.matrix is None else int(self.words.matrix.shape[1])
 
     def found(self) -> str:
-        """Return the corpus, and how much of it the vectors cover."""
+        """Return a summary of the corpus and of how much of it the vectors cover."""
         coverage = [] if self.dim is None else [str(self.words.report), str(self.words.coverage)]
         return "\n".join([str(self.corpus), *coverage])
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sizes of vocabulary and vectors."""
+        """Return the sizes of the vocabulary and of the vectors."""
         if self.dim is not None and given.get("embedding_dim", self.dim) != self.dim:
             raise ValueError(f"embedding_dim={given['embedding_dim']}, but {self.options.vectors} has {self.dim}.")
         vocabulary = self.words.vocabulary
@@ -127,18 +127,18 @@ class WordVectorJob(Job):
 
     @classmethod
     def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
-        """Return one checksum of a corpus and of word vectors."""
+        """Return a checksum of a corpus and word vectors."""
         parts = tuple(getattr(corpus, part) for part in cls.PARTS)
         digest = hashlib.sha256(repr(parts).encode("utf-8", "replace"))
         digest.update(b"" if matrix is None else matrix.tobytes())
         return digest.hexdigest()
 
     def score(self, bundle: Bundle) -> dict[str, Any]:
-        """Return the scores of dev and test, and how many texts there were to train on."""
+        """Return the dev and test scores and the number of training texts."""
         return {**super().score(bundle), "train_texts": len(self.corpus.train)}
 
     def vector_config(self) -> dict[str, Any]:
-        """Return where the vectors come from and what they cover, for the config's ``training``."""
+        """Return the source and coverage of the vectors, for the config's ``training``."""
         words, vectors = self.words, self.options.vectors
         return {
             "vectors": Path(vectors).name if vectors else None,

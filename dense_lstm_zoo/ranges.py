@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from ``low`` to ``high``, both included: integers if both are, else real numbers.
+    """Numbers from ``low`` to ``high`` inclusive: integers if both are integers, else real numbers.
 
     Args:
-        low: The smallest.
-        high: The largest.
-        step: Their distance; None is 1 for integers, and none for real numbers (a grid takes ten of them).
-        log: Whether each doubling is as likely as the next, for sizes and rates; then there is no step.
+        low: The smallest value.
+        high: The largest value.
+        step: The distance between values. None means 1 for integers and no step for real numbers (a grid takes ten).
+        log: Whether to sample on a logarithmic scale, as for sizes and rates; then there is no step.
 
     Raises:
-        ValueError: ``high`` below ``low``, a step that is not above 0, a logarithm of nothing, a step beside ``log``.
+        ValueError: ``high`` below ``low``, a step of 0 or less, or with ``log`` a step or values not above 0.
 
     Example:
         >>> Range(1, 4), Range(1e-4, 1e-2, log=True)
@@ -31,11 +31,11 @@ class Range:
 
     def __post_init__(self) -> None:
         if any(isinstance(x, bool) or not math.isfinite(x) for x in (self.low, self.high)) or self.low > self.high:
-            raise ValueError(f"A range goes from a number up to one that is not below it; received {self}.")
+            raise ValueError(f"A range needs low <= high; received {self}.")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"A range's step must be above 0; received {self}.")
         if self.log and (self.low <= 0 or self.step is not None):
-            raise ValueError(f"A logarithmic range lies above 0 and has no step; received {self}.")
+            raise ValueError(f"A logarithmic range must lie above 0 and have no step; received {self}.")
 
     @property
     def is_integer(self) -> bool:

@@ -1,4 +1,4 @@
-"""A recipe: one small frozen object a published result, with its arguments, protocol and expected score."""
+"""A recipe: the settings of a published result: model arguments, protocol and expected score."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one published result was made, and what it was.
+    """The settings and the score of one published result.
 
     Args:
         name: The name users type.
         source: Paper and table.
-        models: Model arguments by model name; models that are not named have no such recipe.
-        batch_size: Sentences a step.
-        learning_rate_decay: What the learning rate is multiplied by after each epoch,
-        decay_after: from this one on.
+        models: Model arguments by model name; the recipe does not apply to other models.
+        batch_size: Sentences per step.
+        learning_rate_decay: Factor on the learning rate after each epoch beyond ``decay_after``.
+        decay_after: The last epoch with the full learning rate.
         num_steps: Length of a language model's windows.
-        epochs: Most epochs.
+        epochs: Maximum number of epochs.
         patience: Epochs without a better dev accuracy before training stops.
-        dev_fraction: Share of the training texts held out where a corpus has no dev set.
-        expected: Published result by corpus, of the paper's own model: test accuracy in percent, or test perplexity.
+        dev_fraction: Share of the training texts held out for dev if the corpus has no dev set.
+        expected: The paper's result for its own model, by corpus: test accuracy in percent, or test perplexity.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Recipe:
     expected: Mapping[str, float] = field(default_factory=dict)
 
     def learning_rate_factor(self, epoch: int) -> float:
-        """Return what the learning rate of an epoch, counted from 1, is multiplied by.
+        """Return the factor on the learning rate in an epoch, counted from 1.
 
         Example:
             >>> from dense_lstm_zoo.recipes import get_recipe
@@ -48,12 +48,12 @@ class Recipe:
         return learning_rate_factor(epoch, decay=self.learning_rate_decay, after=self.decay_after)
 
     def arguments_for(self, model: str) -> dict[str, Any]:
-        """Return the arguments the recipe sets for ``model``; ``ValueError`` where it has none for that model."""
+        """Return the arguments the recipe sets for ``model``; raise ``ValueError`` if it has none."""
         if model not in self.models:
             raise ValueError(f"Recipe {self.name!r} is for {', '.join(self.models)}, not for {model!r}.")
         return dict(self.models[model])
 
 
 def learning_rate_factor(epoch: int, *, decay: float, after: int) -> float:
-    """Return what the learning rate of an epoch, counted from 1, is multiplied by."""
+    """Return the factor on the learning rate in an epoch, counted from 1."""
     return decay ** max(0, epoch - after)

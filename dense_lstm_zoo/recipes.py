@@ -1,4 +1,4 @@
-"""Recipes by name; the rows of the papers' tables are in each task's ``recipes.py``."""
+"""Recipes by name; each task lists its own in ``recipes.py``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def recipes() -> Mapping[str, Recipe]:
 
 
 def list_recipes(*, model: str | None = None) -> list[str]:
-    """Return the recipes' names, or those that have arguments for ``model``.
+    """Return the names of all recipes, or of those for ``model``.
 
     Example:
         >>> list_recipes(model="bilstm")
@@ -28,7 +28,7 @@ def list_recipes(*, model: str | None = None) -> list[str]:
 
 
 def get_recipe(name: str, *, model: str | None = None) -> Recipe:
-    """Return a recipe by name, else raise ``ValueError`` with near matches among all, or among those of ``model``.
+    """Return a recipe by name, or raise ``ValueError`` with near matches (only recipes for ``model``, if given).
 
     Example:
         >>> get_recipe("ding2018").expected["trec"]
@@ -43,7 +43,7 @@ def recipe_arguments(name: str, model: str) -> dict[str, Any]:
     """Return the arguments that a recipe sets for a model.
 
     Raises:
-        ValueError: An unknown recipe, or one of other models, with those that the model has.
+        ValueError: An unknown recipe, or one for other models; the message lists the model's recipes.
     """
     recipe = get_recipe(name, model=model)
     if model not in recipe.models:

@@ -1,4 +1,4 @@
-"""The registry: names to factory functions, without importing TensorFlow."""
+"""The registry: model names and their factory functions, without importing TensorFlow."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import keras
 
 REQUIRED = inspect.Parameter.empty
-# Arguments that training works out from the data: a user sets them only when building a model by hand.
+# Arguments that training derives from the data; users set them only when they build a model by hand.
 FROM_DATA = ("vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words")
-# Layers that are no part of the encoder: what comes before it, and what is made of its states.
+# Layers outside the encoder: those before it, and those on top of its states.
 _NOT_ENCODER = ("embedding", "static_embedding", "characters", "window", "affixes", "case", "softmax", "logits")
 _entries: dict[str, ModelEntry] = {}
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One registered model: its factory and what ``describe`` tells of it."""
+    """One registered model: its factory and what ``describe`` reports."""
 
     name: str
     task: str
@@ -62,9 +62,9 @@ def register(
         task: ``"classification"``, ``"language_model"`` or ``"tagging"``.
         paper: The source, with the equations.
         options: The functions whose keyword-only arguments the factories share and pass on.
-        encoder_parameters: The closed formula: resolved arguments and ``biases`` to a number.
-        before: Of arguments that came later, and whose default is not what was built before, the value that is: bundles
-            that do not name them were made without.
+        encoder_parameters: A closed formula for the count, from the resolved arguments and ``biases``.
+        before: Values for arguments that were added later with a default that changes the model; older bundles, which
+            do not name them, are rebuilt with these values.
     """
 
     def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +82,7 @@ def _load() -> None:
 
 
 def entry(name: str) -> ModelEntry:
-    """Return what is registered under ``name``, else raise ``ValueError`` with near matches."""
+    """Return the model registered under ``name``, or raise ``ValueError`` with near matches."""
     _load()
     if name not in _entries:
         raise checks.unknown_name("model", name, _entries)
@@ -97,7 +97,7 @@ def list_models(pattern: str = "*", *, task: str | None = None) -> list[str]:
         task: Keep only this task's models.
 
     Raises:
-        ValueError: A task that no model has.
+        ValueError: An unknown task.
 
     Example:
         >>> list_models("dc_*", task="classification")
@@ -116,9 +116,9 @@ def resolve(
 
     Args:
         name: A registered model.
-        arguments: What the user gave.
+        arguments: Arguments the user set.
         recipe: A recipe's name, or None.
-        complete: Whether arguments without a default must be there.
+        complete: Whether arguments without a default must be set.
 
     Raises:
         ValueError: An unknown model, recipe or argument, or a required one that is missing.
@@ -137,7 +137,7 @@ def resolve(
 
 
 def saved_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a saved model, with those that were not there yet when it was made.
+    """Return the arguments of a saved model, including those that were added after it was saved.
 
     Example:
         >>> saved_arguments("blstm_2dcnn", {"units": 300})
@@ -151,7 +151,7 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
 
     Args:
         name: A registered model; see ``list_models()``.
-        recipe: Take the model arguments of a published result, such as ``"ding2018_table3_10x20"``.
+        recipe: A published result whose model arguments to use, such as ``"ding2018_table3_10x20"``.
         **arguments: The model's arguments; see ``describe(name)``.
 
     Raises:
@@ -168,17 +168,17 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
 def count_encoder_parameters(
     model: str | keras.Model, /, *, recipe: str | None = None, biases: bool = True, **arguments: Any
 ) -> int:
-    """Count the weights between the embedding and the softmax, which is what Ding et al.'s tables list.
+    """Count the weights between the embedding and the softmax, as in the tables of Ding et al. 2018.
 
     Args:
-        model: A name (counted by closed formula, nothing is built) or a model that ``build`` made (its weights are
-            counted).
-        recipe: A recipe's name; with a model's name only.
-        biases: Whether bias vectors count; the paper's columns leave them out.
-        **arguments: Model arguments; with a name only.
+        model: A model's name (counted by a closed formula, without building it) or a model from ``build`` (its weights
+            are counted).
+        recipe: A recipe's name; only with a model's name.
+        biases: Whether to count bias vectors; the paper's tables leave them out.
+        **arguments: Model arguments; only with a model's name.
 
     Raises:
-        ValueError: As for ``build``; arguments beside a built model.
+        ValueError: As for ``build``; arguments given with a built model.
 
     Example:
         >>> count_encoder_parameters("dc_bilstm", num_dense_layers=10, dense_units=20, biases=False)
@@ -188,19 +188,19 @@ def count_encoder_parameters(
         resolved = resolve(model, arguments, recipe, complete=False)
         return entry(model).encoder_parameters(biases=biases, **resolved)
     if arguments or recipe:
-        raise ValueError("count_encoder_parameters takes arguments with a model's name only, not with a built model.")
+        raise ValueError("count_encoder_parameters takes arguments only with a model's name, not with a built model.")
     weights = [w for layer in network(model).layers if layer.name not in _NOT_ENCODER for w in layer.weights]
     return sum(w.shape.num_elements() for w in weights if biases or not w.name.endswith("bias"))
 
 
 def network(model: keras.Model) -> keras.Model:
-    """Return the network that a language model or a CRF tagger holds, and any other model itself."""
+    """Return the network inside a language model or CRF tagger, or the model itself for any other."""
     return getattr(model, "core", model)
 
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What ``describe`` returns; prints as a page."""
+    """What ``describe`` returns for a name; ``print`` shows it as a page."""
 
     name: str
     task: str
@@ -233,7 +233,7 @@ class ModelDescription:
 
 @dataclass(frozen=True)
 class KernelDescription:
-    """Which time loop each recurrent layer of a built model runs, and why; prints as a page."""
+    """The kernel each recurrent layer of a built model runs, and why; ``print`` shows it as a page."""
 
     kernels: dict[str, str]
 
@@ -244,10 +244,10 @@ class KernelDescription:
 
 
 def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
-    """Return a model's paper, arguments with their defaults, parameter count and recipes; it prints well.
+    """Return a model's paper, arguments with their defaults, parameter count and recipes, ready to print.
 
     Args:
-        name: A registered model; or a built one, for which time loop each of its layers runs on this machine, and why.
+        name: A registered model; or a built one, to see which kernel each of its layers runs on this machine, and why.
 
     Raises:
         ValueError: An unknown model, with near matches.

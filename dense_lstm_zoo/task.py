@@ -1,4 +1,4 @@
-"""Tasks: for each, one frozen object that says all that the rest of the package needs to know of it.
+"""Tasks: for each, one frozen object with everything the rest of the package needs to know about it.
 
 A fourth task is a folder with a ``task.py`` like the others' and a line in ``_MODULES``.
 """
@@ -31,17 +31,17 @@ _MODULES = {
 
 @dataclass(frozen=True)
 class Option:
-    """An option of ``train``, declared once: the signature, the command line and the search space follow from it.
+    """An option of ``train``, declared once; the signature, the command line and the search space are derived from it.
 
     Args:
-        name: In Python; the command line's has hyphens.
+        name: Its name in Python; on the command line it has hyphens.
         kind: ``int``, ``float`` (above 0) or ``str``.
         help: What it does, in a few words.
-        default: What it is if nobody says; None also for what follows from other settings.
-        otherwise: The default in words, where its value does not tell.
-        minimum: The smallest integer.
+        default: Its value when none is given; None also for a value that follows from other settings.
+        otherwise: The default in words, where the value alone does not explain it.
+        minimum: The smallest integer accepted.
         searched: Whether a sweep may search it.
-        metavar: What the command line's help calls the value.
+        metavar: The name of the value in the command line's help.
     """
 
     name: str
@@ -55,11 +55,11 @@ class Option:
 
     @property
     def told_default(self) -> str:
-        """The default as help tells it."""
+        """The default as ``--help`` shows it."""
         return self.otherwise or (f"{self.default:,}" if isinstance(self.default, int) else str(self.default))
 
     def check(self, value: Any) -> None:
-        """Raise ``ValueError`` for a number that is none; None is the default."""
+        """Raise ``ValueError`` for a value that is out of range or not a number; None means the default."""
         if value is None:
             return
         if self.kind is int:
@@ -68,24 +68,24 @@ class Option:
             checks.positive(self.name, value)
 
 
-# Options of every task; where a recipe, or a task's defaults, has a field of the same name, that is the default.
+# Options of every task. A recipe's field of the same name, or else the task's defaults, gives the default.
 COMMON = (
-    Option("epochs", int, "most epochs", otherwise="the recipe's, else 30"),
+    Option("epochs", int, "maximum number of epochs", otherwise="the recipe's, else 30"),
     Option(
         "patience", int, "epochs without a better dev score before training stops", otherwise="the recipe's, else 5"
     ),
     Option(
         "batch_size",
         int,
-        "texts, or a language model's streams, a step",
-        otherwise="the recipe's, else 200, of a tagger 32, of a language model 20",
+        "texts per step, or parallel streams of a language model",
+        otherwise="the recipe's, else 200; tagger 32, language model 20",
         searched=True,
     ),
     Option(
         "learning_rate_decay",
         float,
-        "what the learning rate is multiplied by after each epoch",
-        otherwise="the recipe's, else 1, of a language model 0.85",
+        "factor on the learning rate after each epoch",
+        otherwise="the recipe's, else 1; language model 0.85",
         searched=True,
         metavar="FACTOR",
     ),
@@ -93,19 +93,17 @@ COMMON = (
         "decay_after",
         int,
         "the last epoch with the full learning rate",
-        otherwise="the recipe's, else 1, of a language model 6",
+        otherwise="the recipe's, else 1; language model 6",
         searched=True,
         metavar="EPOCH",
     ),
 )
-# Of tasks whose words may begin with vectors from a file.
+# For tasks whose word embeddings may start from a file of vectors.
 WORD_VECTORS = (
     Option(
         "vectors", str, "a file of word vectors: GloVe's or word2vec's text format, plain, .gz or .zip", None, "none"
     ),
-    Option(
-        "vector_words", int, "how many of the file's first words to know beside the training words", 50_000, minimum=0
-    ),
+    Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
 )
 
 
@@ -119,20 +117,20 @@ class Task:
 
     Args:
         name: As in ``list_models(task=...)``.
-        title: What people call it.
-        measure: What an epoch, a run and a trial are judged by.
-        higher_is_better: Whether more of it is better.
-        digits: How many decimals of it people read.
+        title: Its name in prose.
+        measure: The score by which epochs, runs and trials are compared.
+        higher_is_better: Whether a higher score is better.
+        digits: Decimals of the score in reports.
         percent: Whether papers give it in percent.
-        options: What ``train`` takes of this task, beside ``COMMON``.
+        options: Options of ``train`` for this task, in addition to ``COMMON``.
         defaults: Batch size, schedule and the like without a recipe.
-        space: What a sweep searches of a model that has the argument and whose user names no space.
-        own_files: Formats of a user's own files.
-        factories: Modules in which models are registered.
-        commands: What the command line has for a trained model.
-        package: Where its modules are.
-        job: The class of its training runs, in ``job.py``.
-        bundle: The class of its trained models, in ``bundle.py``.
+        space: What a sweep searches by default, for models that have the argument.
+        own_files: Accepted formats of a user's own files.
+        factories: Modules that register the models.
+        commands: The commands that use a trained model.
+        package: The package its modules are in.
+        job: The name of the ``Job`` class in ``job.py``.
+        bundle: The name of the ``Bundle`` class in ``bundle.py``.
     """
 
     name: str
@@ -161,7 +159,7 @@ class Task:
         return importlib.import_module(f"{self.package}.{name}")
 
     def register_models(self) -> None:
-        """Import the modules in which the task's models are registered."""
+        """Import the modules that register the task's models."""
         for name in self.factories:
             self.module(name)
 
@@ -185,7 +183,7 @@ class Task:
 
     @property
     def read_file(self) -> Callable[..., Any]:
-        """Reads one file to score a model on: ``(form, path, ...)`` to what ``evaluate`` takes, and names of labels."""
+        """Reads one file to score a model on: ``(form, path, ...)`` to what ``evaluate`` takes and the label names."""
         read: Callable[..., Any] = self.module("corpora").read_file
         return read
 
@@ -200,7 +198,7 @@ class Task:
         return getattr(self.module("bundle"), self.bundle)
 
     def resolve(self, given: Mapping[str, Any], *, seed: int, recipe: Recipe | None = None) -> Options:
-        """Return all options of a run, its seed and its share of dev texts: as given, else the recipe's or the task's.
+        """Return the options of a run with its seed and dev fraction: as given, else the recipe's, else the task's.
 
         Raises:
             ValueError: An option of another task, or a value out of range.
@@ -209,7 +207,7 @@ class Task:
         for name, value in given.items():
             if name not in own and value is not None:
                 accepted = ", ".join(option.name for option in self.options)
-                raise ValueError(f"{name} is no option for {self.name}; received {value!r}. Accepted: {accepted}.")
+                raise ValueError(f"{name} is not an option for {self.name}; received {value!r}. Accepted: {accepted}.")
         check_options(given)
         protocol = recipe or self.defaults
         found: dict[str, Any] = {"seed": seed, "dev_fraction": protocol.dev_fraction}
@@ -221,7 +219,7 @@ class Task:
 
 @functools.cache
 def find(name: str) -> Task:
-    """Return a task by name, else raise ``ValueError`` with the names there are.
+    """Return a task by name, or raise ``ValueError`` with the accepted names.
 
     Example:
         >>> find("tagging").measure
@@ -243,12 +241,12 @@ def every() -> list[Task]:
 
 @functools.cache
 def every_option() -> Mapping[str, Option]:
-    """Return the options of all tasks by name, each once."""
+    """Return the options of all tasks by name, without repeats."""
     return {option.name: option for one in every() for option in one.all_options}
 
 
 def check_options(given: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for a value that an option does not take; other names are passed over.
+    """Raise ``ValueError`` for a value that its option does not accept; unknown names are ignored.
 
     Example:
         >>> check_options({"batch_size": 0})
@@ -263,9 +261,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def with_options(function: _Function) -> _Function:
-    """Put all options into the signature of a function with ``**options``, and into its docstring in place of one line.
+    """Add all options to the signature and docstring of a function with ``**options``.
 
-    The line is ``{options}``, among the arguments.
+    The docstring has ``{options}`` on a line of its own among the arguments; the options take its place.
     """
     signature = inspect.signature(function)
     *parameters, rest = signature.parameters.values()

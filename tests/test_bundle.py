@@ -134,7 +134,7 @@ def test_damaged_bundles_are_refused_by_name(run, tmp_path):
             zoo.load(damaged(name, lambda file: file.write_bytes(file.read_bytes()[:-1])))
     with pytest.raises(zoo.BundleError, match="format 99"):
         zoo.load(damaged("manifest.json", lambda f: f.write_text(f.read_text().replace('"format": 2', '"format": 99'))))
-    with pytest.raises(FileNotFoundError, match="is no folder"):
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
         zoo.load(tmp_path / "nothing")
     with pytest.raises(zoo.BundleError, match=r"no manifest\.json"):
         zoo.load(tmp_path)
@@ -145,7 +145,7 @@ def test_a_bundle_whose_kernel_cannot_run_here_loads_on_the_portable_one(run, tm
     config = {**bundle.config, "arguments": {**bundle.config["arguments"], "kernel": "cudnn"}}
     dataclasses.replace(bundle, config=config).save(tmp_path / "run")
     monkeypatch.setattr(machine, "has_gpu", lambda: False)
-    with pytest.warns(UserWarning, match="asks for kernel='cudnn'; the portable one runs: TensorFlow sees no GPU"):
+    with pytest.warns(UserWarning, match="asks for kernel='cudnn'; the portable kernel runs: TensorFlow sees no GPU"):
         again = zoo.load(tmp_path / "run")
     texts = ["The soup was bland.", ""]
     expected = [found.probability for found in bundle.predict(texts)]

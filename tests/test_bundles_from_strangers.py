@@ -112,11 +112,11 @@ def test_depths_that_the_file_cannot_hold_are_refused(bundle, model, arguments):
         ({"arguments": {"recurrent_initializer": "nothing"}}, "nothing"),
         ({"arguments": {"kernel": None}}, "kernel"),
         ({"arguments": {"l2": None}}, "l2"),
-        ({"text": {"chars": 5}}, "'chars' of its text is 5"),
+        ({"text": {"chars": 5}}, "'chars' in 'text' is 5"),
         ({"text": {"chars": "aa"}}, "characters"),
-        ({"text": {"oov": "delete"}}, "'oov' of its text is 'delete'"),
-        ({"text": {"num_frozen_words": 7}}, "'num_frozen_words' of its text is 7"),
-        ({"text": {"more": 1}}, "'more' of its text is 1"),
+        ({"text": {"oov": "delete"}}, "'oov' in 'text' is 'delete'"),
+        ({"text": {"num_frozen_words": 7}}, "'num_frozen_words' in 'text' is 7"),
+        ({"text": {"more": 1}}, "'more' in 'text' is 1"),
         ({"text": None}, "'text' must be a dict"),
         ({"task": "tagging"}, "bilstm is not a model for tagging"),
         ({"task": "x"}, "'x'|x is missing"),
@@ -151,7 +151,7 @@ def test_versions_that_are_missing_do_not_matter(bundle):
         ("config.json", '{"a": ' + "1" * 5000 + "}", "damaged"),
         ("labels.json", '{"a": 1}', "holds a dict, not a list"),
         ("labels.json", '["a", 5]', "a label must be a string; one is 5"),
-        ("labels.json", '["a", "a"]', "'a' is there twice"),
+        ("labels.json", '["a", "a"]', "'a' occurs twice"),
         ("labels.json", '["a", "b", "c"]', "holds 3 labels; the model has 2"),
         ("metrics.json", "[]", "holds a list"),
         ("metrics.json", '{"test_accuracy": "high"}', "'test_accuracy' must be a number; it is 'high'"),
@@ -160,7 +160,7 @@ def test_versions_that_are_missing_do_not_matter(bundle):
         ("history.csv", "a,b\n1,2,3\n1\n1,2,3,4\n", "damaged"),
         ("history.csv", b"\xff\xfe\x00", "damaged"),
         ("vocabulary.txt", b"\xff\xfe", "damaged"),
-        ("vocabulary.txt", "one\ntwo\n", "makes 4 ids of its words; the model has"),
+        ("vocabulary.txt", "one\ntwo\n", "makes 4 word ids; the model has"),
         ("model.weights.h5", b"", "damaged"),
         ("model.weights.h5", b"\x89HDF\r\n\x1a\n" + bytes(500), "damaged"),
     ],
@@ -173,7 +173,7 @@ def test_a_file_of_another_form_is_refused_by_name(bundle, name, content, messag
 def test_a_word_that_is_there_twice_is_refused(bundle):
     words = (bundle / "vocabulary.txt").read_text().split("\n")
     (bundle / "vocabulary.txt").write_text("\n".join([words[1], *words[1:]]))
-    refused(bundle, r"vocabulary\.txt: .* is there twice")
+    refused(bundle, r"vocabulary\.txt: .* occurs twice")
 
 
 @pytest.mark.parametrize("name", bundle_checks.REQUIRED)
@@ -293,7 +293,7 @@ def one_more(file, name, shape):
         (replaced(strings), "not a plain array"),
         (replaced(twice), "under two names"),
         (replaced(loop), "under two names"),
-        (replaced(another_shape), "other weights than config.json asks for|does not hold"),
+        (replaced(another_shape), "does not match config.json|does not hold"),
         (replaced(one_more), r"has \(3, 5\) too many"),
         (replaced(lambda *_: None), "does not hold"),
     ],

@@ -96,7 +96,7 @@ def test_columns_of_the_input_keep_their_names_and_the_new_ones_get_others():
     assert rows == [["text", "label", "predicted_label", "predicted_probability"], ["a", "gold", "'=up", "0.5"]]
     twice = written("text,label,predicted_label\na,b,c\n", "csv", prefix="new_")
     assert twice.startswith("text,label,predicted_label,new_label,new_probability\n")
-    with pytest.raises(ValueError, match=r"row 2 has 'predicted_label' already.*--prefix"):
+    with pytest.raises(ValueError, match=r"row 2 already has 'predicted_label'.*--prefix"):
         written("text,label,predicted_label\na,b,c\n", "csv")
     line = json.loads(written('{"text": "a", "label": "gold"}\n', "jsonl", input_form="jsonl"))
     assert line == {"text": "a", "label": "gold", "predicted_label": "=up", "predicted_probability": 0.5}
@@ -108,9 +108,9 @@ def test_columns_of_the_input_keep_their_names_and_the_new_ones_get_others():
 
 def test_a_key_that_only_later_lines_have_is_never_overwritten():
     content = '{"text": "a"}\n{"text": "b", "label": "gold"}\n'
-    with pytest.raises(ValueError, match=r"in, line 2 has 'label' already"):
+    with pytest.raises(ValueError, match=r"in, line 2 already has 'label'"):
         written(content, "jsonl", input_form="jsonl")
-    with pytest.raises(ValueError, match=r"in, line 2 has the key 'label', which the first line has not"):
+    with pytest.raises(ValueError, match=r"in, line 2 has the key 'label', which the first line lacks"):
         written(content, "csv", input_form="jsonl")
     lines = written(content, "jsonl", input_form="jsonl", prefix="p_").splitlines()
     assert [json.loads(line).get("label") for line in lines] == [None, "gold"]
@@ -148,7 +148,7 @@ def test_a_taggers_tokens_may_be_there_already_and_its_tags_are_never_overwritte
     assert write('{"tokens": ["a"], "tags": ["gold"]}\n') == [
         {"tokens": ["a"], "tags": ["gold"], "predicted_tags": ["X"]}
     ]
-    with pytest.raises(ValueError, match=r"in, line 2 has 'tags' already.*--prefix"):
+    with pytest.raises(ValueError, match=r"in, line 2 already has 'tags'.*--prefix"):
         write('{"tokens": ["a"]}\n{"tokens": ["a"], "tags": ["X"]}\n')
     assert set(write('{"tokens": ["a"]}\n', prefix="new_")[0]) == {"tokens", "new_tokens", "new_tags"}
 

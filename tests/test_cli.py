@@ -121,7 +121,8 @@ def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path
         "does not exist. Did you mean 'mine.txt'"
         in output_of(capsys, "evaluate", run[1], "--test-file", tmp_path / "mien.txt")[2]
     )
-    message = f"error: {tmp_path}/mine.txt: say how it is written with --dataset. Accepted: csv, tsv, jsonl.\n"
+    advice = "its name does not show its format; give it with --dataset. Accepted: csv, tsv, jsonl."
+    message = f"error: {tmp_path}/mine.txt: {advice}\n"
     assert output_of(capsys, *arguments) == (2, "", message)
     status, out, _ = output_of(capsys, *arguments, "--dataset", "csv")
     assert (status, out.endswith(", 1 texts\n")) == (0, True)
@@ -154,9 +155,9 @@ def test_list_and_describe_print_what_python_returns(capsys):
         (["train", "bilstm", "--dataset", "demo", "--run-dir", "x", "--top-units", "3"], "Unknown argument of bilstm"),
         (["train", "bilstm", "--dataset", "csv", "--run-dir", "x"], "train_file="),
         (["train", "bilstm", "--dataset", "csv", "--run-dir", "x", "--train-file", "no.csv"], "no.csv does not exist"),
-        (["predict", "nowhere", "text"], "error: nowhere is no folder"),
-        (["evaluate", "nowhere"], "error: nowhere is no folder"),
-        (["export", "nowhere", "x"], "error: nowhere is no folder"),
+        (["predict", "nowhere", "text"], "error: nowhere is not a folder"),
+        (["evaluate", "nowhere"], "error: nowhere is not a folder"),
+        (["export", "nowhere", "x"], "error: nowhere is not a folder"),
         (["fetch", "csv"], "nothing to fetch"),
         (["list", "--task", "classify"], "error: Unknown value of task: 'classify'"),
     ],
@@ -179,7 +180,7 @@ def test_bad_input_is_one_plain_line_and_status_2(arguments, message, capsys, tm
         ),
         (["explain", "run", "good", "--picture", "a.png"], "'--picture'. Accepted: --help, --output, --overwrite.\n"),
         (["next-words", "run", "the", "-n", "5"], "'-n'. Accepted: --help, -k.\n"),
-        (["explain", "run", "so", "good"], "has no place for 'good'; a text of several words wants quotation marks"),
+        (["explain", "run", "so", "good"], "does not expect 'good'; put a text of several words in quotation marks"),
     ],
 )
 def test_what_a_command_does_not_take_is_named_with_what_it_does(arguments, message, capsys):

@@ -44,7 +44,7 @@ def test_an_error_is_one_line_and_its_traceback_is_there_for_the_asking(monkeypa
     err = capsys.readouterr().err
     assert err.startswith(start)
     assert err.count("\n") == 1
-    assert ("DENSE_LSTM_ZOO_DEBUG=1 shows where" in err) == (status == 1)
+    assert ("DENSE_LSTM_ZOO_DEBUG=1 shows the traceback" in err) == (status == 1)
     monkeypatch.setenv("DENSE_LSTM_ZOO_DEBUG", "1")
     assert main(arguments) == status
     traced = capsys.readouterr().err
@@ -99,7 +99,7 @@ def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):
         (
             "a.jsonl",
             '{"text": "a", "label": 1}\n' + "[" * 100_000 + "\n",
-            "a.jsonl, line 2 is JSON that nests too deep",
+            "a.jsonl, line 2 is JSON that is nested too deeply",
         ),
         (
             "a.jsonl",

@@ -103,8 +103,8 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
             r"line 1: found 3 columns \(Dogs, NNS, B-NP\), expected at least 4 for tag_column=3",
         ),
         (COLUMNS, {"token_column": -4}, r"line 1: found 3 columns .* expected at least 4 for token_column=-4"),
-        (COLUMNS, {"tag_column": 0}, "has 3 columns, in which token_column=0 and tag_column=0 are the same one"),
-        (COLUMNS, {"token_column": 2}, "token_column=2 and tag_column=-1 are the same one"),
+        (COLUMNS, {"tag_column": 0}, "has 3 columns, in which token_column=0 and tag_column=0 are the same"),
+        (COLUMNS, {"token_column": 2}, "token_column=2 and tag_column=-1 are the same"),
         (
             COLUMNS.replace(" VBP", ""),
             {},
@@ -118,9 +118,9 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
         (
             "a\tX\nb\t\n",
             {"separator": "\t"},
-            r"line 2: found nothing in tag_column=-1, expected a tag: 2 columns \(b, \)",
+            r"line 2: tag_column=-1 is empty, expected a tag: 2 columns \(b, \)",
         ),
-        ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: found nothing in token_column=0, expected a token"),
+        ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: token_column=0 is empty, expected a token"),
         ("a\tX\nb\tX\tY\n", {"separator": "\t"}, r"line 2: found 3 columns \(b, X, Y\), expected 2 as in line 1\.$"),
         (b"a X\n\ncaf\xe9 X\n", {}, r'line 3 is not utf-8: byte 0xe9 .* such as encoding="latin-1"'),
         (gzip.compress(b"a X\n" * 30_000 + b"caf\xe9 X\n", mtime=0), {}, "line 30001 is not utf-8: byte 0xe9"),
@@ -141,13 +141,13 @@ def test_what_is_wrong_with_columns_is_said_with_file_and_line(write, content, o
             r"line 8: found 9 columns \(4, bark, .*\) between tabs, expected 10 \(CoNLL-U\)",
         ),
         ("5\tat", "five\tat", {}, r"line 10: found 'five', expected a token's number \(CoNLL-U\), such as 1"),
-        ("\tADP\t", "\t_\t", {}, "line 10: found nothing in tag_column=3, expected a tag: 10 columns"),
-        ("\tADP\t", "\t\t", {}, "line 10: found nothing in tag_column=3, expected a tag"),
-        ("\tADP\t", "\t_\t", {"tag_column": -7}, "line 10: found nothing in tag_column=-7, expected a tag"),
-        ("\tIN\t", "\t_\t", {"tag_column": 4}, "line 10: found nothing in tag_column=4, expected a tag"),
-        ("\tbark\tbark\t", "\t\tbark\t", {}, "line 8: found nothing in token_column=1, expected a token"),
+        ("\tADP\t", "\t_\t", {}, "line 10: tag_column=3 is empty, expected a tag: 10 columns"),
+        ("\tADP\t", "\t\t", {}, "line 10: tag_column=3 is empty, expected a tag"),
+        ("\tADP\t", "\t_\t", {"tag_column": -7}, "line 10: tag_column=-7 is empty, expected a tag"),
+        ("\tIN\t", "\t_\t", {"tag_column": 4}, "line 10: tag_column=4 is empty, expected a tag"),
+        ("\tbark\tbark\t", "\t\tbark\t", {}, "line 8: token_column=1 is empty, expected a token"),
         ("\tdog", "\tdog", {"tag_column": 10}, "line 4: found 10 columns .* expected at least 11 for tag_column=10"),
-        ("\tdog", "\tdog", {"tag_column": 1}, "token_column=1 and tag_column=1 are the same one"),
+        ("\tdog", "\tdog", {"tag_column": 1}, "token_column=1 and tag_column=1 are the same"),
     ],
 )
 def test_what_is_wrong_with_conllu_is_said_with_file_and_line(write, old, new, options, message):
@@ -180,7 +180,7 @@ def test_lines_to_tag_keep_what_is_no_token():
 def test_lines_to_tag_may_have_their_tokens_in_any_column():
     assert list(sentence_lines(["1 Dogs", "2 bark"], 1)) == [[("1 Dogs", "Dogs"), ("2 bark", "bark")]]
     assert [token for _, token in next(sentence_lines(CONLLU.splitlines(), 2)) if token][:3] == ["dog", "do", "not"]
-    with pytest.raises(ValueError, match=r"^Line 1: found 2 columns \(1, Dogs\), in which there is no column 2\.$"):
+    with pytest.raises(ValueError, match=r"^Line 1: found 2 columns \(1, Dogs\); there is no column 2\.$"):
         list(sentence_lines(["1 Dogs", "2 bark"], 2))
 
 

@@ -200,7 +200,7 @@ def test_options_are_for_tables_only_and_unknown_ones_get_a_near_match():
         load_corpus("trec", encoding="latin-1")
     with pytest.raises(ValueError, match=r"Unknown option of corpus 'csv': 'trainfile'\. Did you mean 'train_file'"):
         load_corpus("csv", trainfile="x.csv")
-    with pytest.raises(ValueError, match=r"'csv' reads files of your own: name them with train_file="):
+    with pytest.raises(ValueError, match=r"'csv' reads your own files; give them with train_file="):
         load_corpus("csv")
     with pytest.raises(ValueError, match="nothing to fetch"):
         fetch("csv")
@@ -232,7 +232,7 @@ def test_the_cache_is_in_the_home_folder_where_no_other_is_set(tmp_path, monkeyp
 
 def test_a_data_folder_that_does_not_exist_is_an_error_not_a_download(tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", str(tmp_path / "typo"))
-    with pytest.raises(FileNotFoundError, match=r"DENSE_LSTM_ZOO_DATA must name a folder that exists.*typo"):
+    with pytest.raises(FileNotFoundError, match=r"DENSE_LSTM_ZOO_DATA must be an existing folder.*typo"):
         fetch("trec")
 
 

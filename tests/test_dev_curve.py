@@ -47,13 +47,13 @@ def test_the_command_compares_runs(curved, run, tmp_path, capsys):
     assert lines[1:] == [f"{folder}\t18\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}"]
     assert picture.read_bytes().startswith(b"<?xml")
     assert main(["curves", str(run[1])]) == 2
-    assert "has no learning curve by batch: train it with --dev-every 1" in capsys.readouterr().err
+    assert "has no learning curve by batch; train it with --dev-every 1" in capsys.readouterr().err
 
 
 def test_bad_values_are_refused_before_any_work(tmp_path):
     with pytest.raises(ValueError, match="dev_every must be an integer of at least 1; received 0"):
         train(tmp_path / "run", dev_every=0)
-    with pytest.raises(ValueError, match="dev_every is no option for tagging; received 2"):
+    with pytest.raises(ValueError, match="dev_every is not an option for tagging; received 2"):
         zoo.train("bilstm_tagger", "demo", tmp_path / "run", dev_every=2)
     assert small_demo().dev is not None
     assert not list(tmp_path.iterdir())

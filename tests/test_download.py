@@ -141,9 +141,7 @@ def test_a_connection_that_breaks_off_is_resumed_within_the_same_call(server, tm
 def test_a_connection_that_keeps_breaking_off_leaves_a_part_from_which_the_next_call_resumes(server, tmp_path):
     server.cuts = [1000] * download_module.ATTEMPTS
     path = tmp_path / "corpus.txt"
-    with pytest.raises(
-        DownloadError, match=r"broke off after 3,000 of 512,000 bytes.*3,000 bytes that arrived are kept"
-    ):
+    with pytest.raises(DownloadError, match=r"broke off after 3,000 of 512,000 bytes.*3,000 bytes received are kept"):
         download(server.url, path, SHA256, progress=False)
     assert not path.exists()
     assert part_of(path).read_bytes() == CONTENT[:3000]
@@ -291,9 +289,9 @@ def test_a_member_is_unpacked_to_its_path_alone(server, tmp_path, monkeypatch):
         ({"content": bytes(10**7), "stated": 1700}, "corpus.txt"),
         ({"content": TEXT[:-1]}, "has 1,699 bytes, expected 1,700"),
         ({"content": TEXT[:-1], "stated": 1700}, "corpus.txt has 1,699 bytes|Bad CRC"),
-        ({"content": TEXT[::-1]}, "has the sha256"),
+        ({"content": TEXT[::-1]}, "has sha256"),
         ({"link": True}, "is a link"),
-        ({"kind": zipfile.ZIP_LZMA}, "compressed in a way that was never published"),
+        ({"kind": zipfile.ZIP_LZMA}, "compressed with an unexpected method"),
     ],
 )
 def test_an_archive_cannot_unpack_more_than_its_entry_in_the_index_states(server, tmp_path, monkeypatch, made, message):

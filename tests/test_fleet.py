@@ -361,7 +361,9 @@ def test_kill_9_of_a_worker_and_of_the_chief_lose_nothing(tmp_path):
     kept = {path: path.read_bytes() for path in folder.glob("trials/*/result.json")}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=900)
     assert all(path.read_bytes() == before for path, before in kept.items())
-    assert "going on after epoch" in "".join(path.read_text() for path in folder.glob("trials/*/log.txt"))
+    assert "resuming an interrupted run after epoch" in "".join(
+        path.read_text() for path in folder.glob("trials/*/log.txt")
+    )
     table = pd.read_csv(folder / "results.csv")
     whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **OPTIONS)
     columns = ["units", "score"]

@@ -144,7 +144,7 @@ def test_a_batch_of_unknown_size_can_carry_no_state():
         lambda ids, first: model({"token_ids": ids, "is_first": first}),
         input_signature=[tf.TensorSpec((None, 5), tf.int32), tf.TensorSpec((None,), tf.bool)],
     )
-    with pytest.raises(ValueError, match="batch size that is known"):
+    with pytest.raises(ValueError, match="needs a known batch size"):
         call.get_concrete_function()
 
 

@@ -122,7 +122,7 @@ def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
         ({"dataset": zoo.load_corpus("demo")}, "needs a LanguageCorpus of text; received Corpus"),
         ({"dataset": LanguageCorpus("mine", ["a b"], None, None)}, "mine has no dev text"),
         ({"dataset": LanguageCorpus("mine", ["a b"], ["a"], None)}, "5 streams of 12 steps need at least 65 tokens"),
-        ({"vectors": "v.txt"}, "vectors is no option for language_model; received 'v.txt'"),
+        ({"vectors": "v.txt"}, "vectors is not an option for language_model; received 'v.txt'"),
         ({"max_words": 1}, "max_words must be an integer of at least 2; received 1"),
         ({"min_count": 0}, "min_count must be"),
         ({"num_steps": 0}, "num_steps must be"),
@@ -142,9 +142,9 @@ def test_classifiers_refuse_running_text_and_its_options(tmp_path):
         zoo.train("bilstm", "ptb", tmp_path / "run")
     with pytest.raises(ValueError, match="needs a Corpus of labelled texts; received LanguageCorpus"):
         zoo.train("bilstm", small_corpus(), tmp_path / "run")
-    with pytest.raises(ValueError, match="num_steps is no option for classification; received 35"):
+    with pytest.raises(ValueError, match="num_steps is not an option for classification; received 35"):
         zoo.train("bilstm", "demo", tmp_path / "run", num_steps=35)
-    with pytest.raises(ValueError, match="demo is no corpus of labelled texts: folds=3 divide labelled texts only"):
+    with pytest.raises(ValueError, match="folds=3 needs a corpus of labelled texts; demo is not one"):
         zoo.run_protocol("dense_lstm_lm", small_corpus(), tmp_path / "run", folds=3)
 
 
@@ -207,7 +207,7 @@ def test_commands_for_another_task_say_which_to_use(run_dir, capsys):
     [
         (b"", "train.txt is empty"),
         (b" \n\n", "train.txt is empty"),
-        (b"one\n", "has one line, of which none can be held out"),
+        (b"one\n", "has only one line, so none can be held out"),
         (b"one\ntwo\n", "20 streams of 35 steps need at least 720 tokens; received 2"),
         (b"caf\xe9\nb\n", r"train.txt, line 1 is not utf-8"),
     ],

@@ -114,11 +114,11 @@ def test_a_bundle_that_remembers_no_columns_has_the_usual_ones(run, tmp_path, ca
     ("arguments", "message"),
     [
         (["--file", "in.csv", "--text-column", "nope"], "Unknown column for in.csv: 'nope'. Accepted: id, said."),
-        (["--file", "in.xlsx"], "in.xlsx is xlsx by its name. If it is not, say what it is with --input-format."),
+        (["--file", "in.xlsx"], "in.xlsx is xlsx by its name. If it is not, give its format with --input-format."),
         (["--file", "in.conll"], "in.conll is columns by its name"),
         (["--file", "in.txt", "--text-column", "a"], "--text-column is for csv, tsv and jsonl; the input is text"),
         (["--file", "in.csv", "--output", "out.tsv"], "out.tsv is tsv by its name"),
-        (["a", "--input-format", "csv"], "Texts that are arguments are raw"),
+        (["a", "--input-format", "csv"], "Texts given as arguments are raw text"),
         (["--file", "in.csv", "--encoding", "utf-9"], "encoding must be a text encoding"),
         (["--file", "ragged.csv", "--output", "new.csv"], "ragged.csv, row 3 has 3 cells"),
         (["--file", "in.csv", "--output", "in.csv"], "in.csv is there already"),
@@ -194,8 +194,8 @@ def test_text_output_is_one_harmless_line_a_text(run_dir, capsys):
     ("arguments", "message"),
     [
         (["lstm"], "Say what to train on: --train-file, or --dataset with one of demo, trec"),
-        (["lstm", "--train-file", "a.txt"], "a.txt: say how it is written with --dataset"),
-        (["stacked_lstm_lm", "--train-file", "a.csv"], "a.csv is csv by its name. If it is not, say what it is with"),
+        (["lstm", "--train-file", "a.txt"], "a.txt: its name does not show its format; give it with --dataset"),
+        (["stacked_lstm_lm", "--train-file", "a.csv"], "a.csv is csv by its name. If it is not, give its format with"),
         (["bilstm_tagger", "--train-file", "a.jsonl"], "a.jsonl is jsonl by its name"),
     ],
 )

@@ -103,7 +103,9 @@ def test_seeds_use_the_corpus_own_splits_and_sum_up_without_test_texts_too(tmp_p
 def test_other_settings_are_refused_by_name_and_leave_the_runs_alone(folds):
     _, folder = folds
     before = (folder / "protocol.json").read_bytes()
-    with pytest.raises(ValueError, match=r"holds runs with other settings: batch_size was 50 and is 40\. Name another"):
+    with pytest.raises(
+        ValueError, match=r"holds runs with other settings: batch_size was 50 and is 40\. Choose another"
+    ):
         run(folder, folds=3, batch_size=40)
     with pytest.raises(ValueError, match="folds was 3 and is 4"):
         run(folder, folds=4)

@@ -186,7 +186,7 @@ def test_a_corpus_in_an_archive_is_downloaded_once_and_unpacked_into_its_own_fol
     ("make", "message"),
     [
         ({"contents": "(2 other)\n"}, r"trees/train\.txt has 10 bytes, expected"),
-        ({"contents": ("\n".join(TREES) + "\n")[::-1]}, r"trees/train\.txt has the sha256 .*, expected"),
+        ({"contents": ("\n".join(TREES) + "\n")[::-1]}, r"trees/train\.txt has sha256 .*, expected"),
         ({"names": ("other.txt",)}, "no item named 'trees/train.txt'"),
         ({"cut": 60}, "not a zip file"),
     ],
@@ -221,5 +221,5 @@ def test_impossible_folds_are_refused():
     for fold, folds, message in [(1, 1, "folds must be"), (0, 3, "fold must be"), (4, 3, "fold must be from 1 to 3")]:
         with pytest.raises(ValueError, match=message):
             cross_validation_fold(corpus, fold, folds)
-    with pytest.raises(ValueError, match=r"3 folds need as many examples of each label; 'b' has 2"):
+    with pytest.raises(ValueError, match=r"folds=3 needs 3 examples of each label; 'b' has 2"):
         cross_validation_fold(corpus, 1, 3)

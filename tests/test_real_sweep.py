@@ -76,7 +76,7 @@ def test_kill_9_of_a_sweep_loses_no_trial_and_the_running_one_goes_on(tmp_path):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
     assert (tmp_path / "s" / "trials" / "0000" / "result.json").read_bytes() == first
     log = (tmp_path / "s" / "trials" / "0001" / "log.txt").read_text()
-    assert "going on after epoch" in log
+    assert "resuming an interrupted run after epoch" in log
     table = pd.read_csv(tmp_path / "s" / "results.csv")
     assert sorted(table["units"]) == [4, 5, 6]
     whole = zoo.tune("bilstm", "demo", tmp_path / "whole", progress=False, **options)
@@ -125,7 +125,7 @@ def test_a_trial_that_the_system_kills_pauses_the_sweep_and_goes_on_with_the_sam
     again = tune(tmp_path / "s", *options)
     _, error = again.communicate(timeout=900)
     assert again.returncode == 0, error
-    assert "going on after epoch" in (tmp_path / "s" / "trials" / "0000" / "log.txt").read_text()
+    assert "resuming an interrupted run after epoch" in (tmp_path / "s" / "trials" / "0000" / "log.txt").read_text()
     assert pd.read_csv(tmp_path / "s" / "results.csv")["status"].tolist() == ["completed"] * 2
 
 

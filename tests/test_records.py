@@ -107,10 +107,10 @@ def test_a_taggers_json_may_hold_tokens():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("[" * 100_000, "line 2 is JSON that nests too deep"),
+        ("[" * 100_000, "line 2 is JSON that is nested too deeply"),
         ('{"text": "a", "n": ' + "9" * 5000 + "}", "line 2 holds a number of more than 4,300 digits"),
         ('{"text": "a"', "line 2 is not valid JSON"),
-        ('["text"]', "line 2 must be a JSON object with text"),
+        ('["text"]', "line 2 is not a JSON object with text"),
         ('{"txt": "a"}', "Unknown key for input, line 2: 'text'. Did you mean 'txt'.*--text-column"),
         ('{"text": null}', "line 2: 'text' must be a string; found None"),
         ('{"text": 5}', "line 2: 'text' must be a string; found 5"),

@@ -149,7 +149,7 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
         ),
         ({"char_filters": -1}, "char_filters must be an integer of at least 0; received -1"),
         ({"char_filters": 50}, "num_chars must be an integer of at least 2; received 0"),
-        ({"char_filters": 1, "num_chars": 9, "char_kernel_sizes": (2, 3)}, "at most one for each of filters=1"),
+        ({"char_filters": 1, "num_chars": 9, "char_kernel_sizes": (2, 3)}, "at most filters=1 widths"),
     ],
 )
 def test_bad_arguments_are_refused_with_near_matches_and_what_is_accepted(arguments, message):
@@ -165,7 +165,7 @@ def test_unknown_tasks_and_arguments_beside_a_built_model_are_refused():
     with pytest.raises(ValueError, match=r"Unknown value of task: 'clasification'\. Did you mean 'classification'"):
         zoo.list_models(task="clasification")
     model = zoo.build("lstm", vocab_size=5, num_classes=2, units=2)
-    with pytest.raises(ValueError, match="with a model's name only"):
+    with pytest.raises(ValueError, match="only with a model's name"):
         zoo.count_encoder_parameters(model, units=3)
 
 

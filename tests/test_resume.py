@@ -33,10 +33,10 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_weights(whole, tmp_pa
         interrupt(patch, epoch=epoch, batch=batch)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "run", epochs=4, progress=True)
-    assert f"the same command goes on after epoch {epoch}\n" in capsys.readouterr().out
+    assert f"the same command resumes after epoch {epoch}\n" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
     bundle = train(tmp_path / "run", epochs=4, progress=True)
-    assert (f"going on after epoch {epoch}," in capsys.readouterr().out) == (epoch > 0)
+    assert (f"resuming an interrupted run after epoch {epoch}\n" in capsys.readouterr().out) == (epoch > 0)
     for ours, theirs in zip(bundle.model.get_weights(), whole, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert bundle.history["epoch"].tolist() == [1, 2, 3, 4]
@@ -127,9 +127,7 @@ def test_a_late_divergence_leaves_the_bundle_of_the_best_epoch(tmp_path, monkeyp
             weights.assign(weights * np.float32(np.nan))
 
     monkeypatch.setattr(TrainingBatches, "on_epoch_begin", poison)
-    with pytest.raises(
-        DivergenceError, match=r"nan at epoch 3, batch 1\..* The best epoch before it, [12], is kept in"
-    ):
+    with pytest.raises(DivergenceError, match=r"nan at epoch 3, batch 1\..* The best epoch so far, [12], is saved in"):
         train(tmp_path / "run", epochs=4)
     bundle = zoo.load(tmp_path / "run")
     assert len(bundle.history) == 2

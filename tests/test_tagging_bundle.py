@@ -248,7 +248,7 @@ def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
     [
         ({"dataset": "trec"}, "Corpus 'trec' is for classification, not for tagging"),
         ({"dataset": TaggingCorpus("mine", TaggedSplit([["a"]], [["X"]]), None, None)}, "mine has no dev sentences"),
-        ({"num_steps": 3}, "num_steps is no option for tagging"),
+        ({"num_steps": 3}, "num_steps is not an option for tagging"),
         ({"min_tag_count": 0}, "min_tag_count must be"),
         ({"min_tag_count": 10**6}, "leaves no tag"),
         ({"num_tags": 3}, "num_tags follows from the data"),
@@ -302,15 +302,12 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     (tmp_path / "numbered.conll").write_text("1 her\n2 watch\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "numbered.conll", "--format", "columns", *column)
     assert out == f"1 her {tokens.tags[0]}\n2 watch {tokens.tags[1]}\n\n"
-    assert (
-        "--token-column is for input in columns; the input is text"
-        in output_of(capsys, "predict", run, "her", *column)[2]
-    )
+    assert "--token-column is for columns; the input is text" in output_of(capsys, "predict", run, "her", *column)[2]
     (tmp_path / "numbered").write_text("1 her\n2 watch\n")
     for form in ("columns", "jsonl"):  # neither the name nor --format tells what is read
         _, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "numbered", "--format", form)
         assert err.endswith(
-            f"could hold sentences or {form}: say so with --input-format text (a sentence a line) or "
+            f"could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}.\n"
         )
     told = ["--file", tmp_path / "numbered", "--input-format", "columns"]
@@ -340,8 +337,8 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     assert (status, err.splitlines()) == (
         2,
         [
-            f"error: Unknown key for {tmp_path}/in.jsonl, line 1: 'text'. Accepted: words. Say which key has the texts "
-            "with --text-column."
+            f"error: Unknown key for {tmp_path}/in.jsonl, line 1: 'text'. Accepted: words. Give the texts' key with "
+            "--text-column."
         ],
     )
     assert (

@@ -101,14 +101,14 @@ def test_arguments_that_cannot_be_are_refused(write):
         with pytest.raises(ValueError, match=f"separator must be None .*; received {separator!r}"):
             read_columns(path, separator=separator)
     for column in ("0", 1.0, True, None):
-        with pytest.raises(ValueError, match=f"tag_column must be a number, .*; received {column!r}"):
+        with pytest.raises(ValueError, match=f"tag_column must be an integer: .*; received {column!r}"):
             read_columns(path, tag_column=column)
 
 
 @pytest.mark.parametrize(
     ("tokens", "tags", "message"),
     [
-        ([["a"]], [], "received 1 sentences and tags of 0"),
+        ([["a"]], [], "received 1 sentences and tags for 0"),
         ([["a"], ["b", "c"]], [["X"], ["X"]], "Sentence 2 needs .* received 2 tokens and 1 tags"),
         ([["a"], []], [["X"], []], "Sentence 2 needs at least one token .* received 0 tokens and 0 tags"),
         (["ab"], [["X", "X"]], "Sentence 1 must be a list of tokens"),
@@ -130,7 +130,7 @@ def test_without_a_dev_file_the_last_tenth_of_the_sentences_is_held_out(write, s
     assert corpus.train.tokens + corpus.dev.tokens == whole.tokens
     assert corpus.train.tags + corpus.dev.tags == whole.tags
     assert (len(corpus.dev), corpus.test) == (held_out, None)
-    with pytest.raises(ValueError, match=r"one\.txt has one sentence, .* name a dev_file"):
+    with pytest.raises(ValueError, match=r"one\.txt has only one sentence, .* give a dev_file"):
         read_column_files(train_file=write("a X\nb X\n", "one.txt"))
 
 
@@ -198,7 +198,7 @@ def test_rare_is_never_right_and_other_tags_are_right_if_they_are_the_same():
 def test_counts_that_leave_nothing_to_learn_are_refused():
     corpus = TaggingCorpus("mine", numbered(5), None, None)
     with pytest.raises(
-        ValueError, match="min_tag_count=4 leaves no tag; the most frequent is A with 3 tokens in train"
+        ValueError, match="min_tag_count=4 leaves no tags; the most frequent is A with 3 tokens in train"
     ):
         merge_rare_tags(corpus, 4)
     merged = TaggingCorpus("mine", TaggedSplit([["a"] * 4], [["RARE", "RARE", "RARE", "A"]]), None, None)

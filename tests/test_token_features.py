@@ -127,7 +127,7 @@ def test_bad_sizes_are_refused():
     with pytest.raises(ValueError, match="size must be odd"):
         layers.GatedContextWindow(2)
     for filters, sizes in ((1, (2, 3)), (5, ())):
-        with pytest.raises(ValueError, match=f"at most one for each of filters={filters}; received"):
+        with pytest.raises(ValueError, match=f"at most filters={filters} widths; received"):
             layers.CharacterCNN(9, 3, filters, kernel_sizes=sizes)
     with pytest.raises(ValueError, match="kernel_sizes must be an integer of at least 1; received 0"):
         layers.CharacterCNN(9, 3, 5, kernel_sizes=(0,))

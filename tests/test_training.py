@@ -97,7 +97,7 @@ def test_a_run_that_is_there_is_kept_unless_asked(run, tmp_path):
         ({"learning_rate_decay": 0}, ValueError, "learning_rate_decay must be"),
         ({"embedding_learning_rate": -1}, ValueError, "embedding_learning_rate must be"),
         ({"seed": -1}, ValueError, "seed must be"),
-        ({"vocab_size": 9}, ValueError, "vocab_size follows from the data"),
+        ({"vocab_size": 9}, ValueError, "vocab_size is derived from the data"),
         ({"unitz": 9}, ValueError, "Unknown argument of bilstm: 'unitz'"),
         ({"vectors": "nowhere/v.txt"}, FileNotFoundError, "nowhere"),
         ({"oov": "drop"}, ValueError, "needs word vectors"),
@@ -111,7 +111,7 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments
 
 def test_word_vectors_that_stay_random_are_warned_of(tmp_path):
     with (
-        pytest.warns(UserWarning, match="not trained are random"),
+        pytest.warns(UserWarning, match="frozen word vectors are random"),
         pytest.raises(ValueError, match="Did you mean 'demo'"),
     ):
         zoo.train("bilstm_tagger", "demmo", tmp_path / "run", recipe="batched_fixed_vectors")

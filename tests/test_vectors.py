@@ -125,7 +125,7 @@ def test_two_integers_are_a_header_only_if_the_next_lines_have_that_width(path):
 
 def test_a_header_that_promises_more_words_is_reported(path):
     report = read_vectors(write(path, ["5 3", *some_lines(["a", "b"])]), most_frequent=None).report
-    assert "promises 5 words, the file has 2" in str(report)
+    assert "announces 5 words, but the file has 2" in str(report)
 
 
 @pytest.mark.parametrize("asked", [{"most_frequent": None}, {"wanted": ["the", "cat", "of", "on", "in", "to"]}])
@@ -203,7 +203,7 @@ def test_reading_stops_when_every_word_asked_for_is_found(path, monkeypatch):
         report = read_vectors(path, **asked).report
         assert report.stopped
         assert 40 <= report.lines < 150
-        assert "every word asked for was found" in str(report)
+        assert "every requested word was found" in str(report)
     assert not read_vectors(path, wanted={"w39", "dog"}).report.stopped
     assert not read_vectors(path, wanted={"w999"}).report.stopped
 

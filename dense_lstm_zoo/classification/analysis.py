@@ -1,4 +1,4 @@
-"""Where a classifier errs: confusion matrix, scores by class, calibration, the most confidently wrong texts."""
+"""Error analysis of a classifier: confusion matrix, scores by class, calibration, the most confidently wrong texts."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ import numpy as np
 
 _BINS = 10
 _WRONG = 20
-_WHOLE_MATRIX = 100  # the most classes of which every cell is kept, zeros included
+_WHOLE_MATRIX = 100  # up to this many classes, every cell is kept, zeros included
 
 
 def analyse(
     texts: Sequence[str], labels: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what a person looks at first, as plain numbers that go into JSON.
+    """Return an error analysis, as plain values that JSON can hold.
 
     Args:
         texts: The scored texts.
-        labels: The right label of each, an index of ``label_names``: (texts,).
+        labels: The right label of each text, an index into ``label_names``: (texts,).
         probabilities: (texts, classes).
         label_names: Names of the classes.
 
     Returns:
-        ``labels``; ``confusion``, counts with one row per right label and one column per predicted one, or, of more
-        than 100 labels, ``confusion_cells``, the cells that are not 0: index of the right label, index of the predicted
-        one, texts; ``classes``, one row per label with precision, recall, F1 (None where undefined) and its number of
+        ``labels``; ``confusion``, counts with one row per right label and one column per predicted label, or, for more
+        than 100 labels, ``confusion_cells``, the nonzero cells (index of the right label, index of the predicted label,
+        texts); ``classes``, one row per label with precision, recall, F1 (None where undefined) and its number of
         texts; ``calibration``, one row per tenth of the predicted label's probability with its mean, the accuracy and
-        the number of texts;
-        ``calibration_error``, the mean distance of the two weighted by texts (expected calibration error, Guo et al.
-        2017); ``wrong``, the wrong predictions with the highest probability.
+        the number of texts; ``calibration_error``, the expected calibration error of Guo et al. 2017: the mean distance
+        between the two, weighted by texts; ``wrong``, the wrong predictions with the highest probability.
 
     Example:
         >>> found = analyse(["a", "b"], np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]]), ["down", "up"])
@@ -58,7 +57,7 @@ def analyse(
         "calibration_error": sum(abs(r["mean"] - r["accuracy"]) * r["texts"] for r in calibration) / len(labels),
         "wrong": [
             {
-                "text": texts[i].encode("utf-8", "replace").decode(),  # half a surrogate pair cannot be written
+                "text": texts[i].encode("utf-8", "replace").decode(),  # a lone surrogate cannot be written
                 "label": label_names[int(labels[i])],
                 "predicted": label_names[int(predicted[i])],
                 "probability": float(confidence[i]),
@@ -69,7 +68,7 @@ def analyse(
 
 
 def confusion_cells(evaluation: Mapping[str, Any]) -> list[tuple[int, int, int]]:
-    """Return the cells of an evaluation's confusion matrix that are not 0: right label, predicted label, texts.
+    """Return the nonzero cells of an evaluation's confusion matrix: right label, predicted label, texts.
 
     Example:
         >>> confusion_cells({"confusion": [[3, 0], [1, 2]]})

@@ -1,4 +1,4 @@
-"""How a classifier is assembled: word vectors, an encoder, a pooling, a softmax (Ding et al. 2018, Figure 2)."""
+"""Assembling a classifier: word vectors, an encoder, a pooling, a softmax (Ding et al. 2018, Figure 2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dense_lstm_zoo.registry import register
 if TYPE_CHECKING:
     import keras
 
-# (embedded words, lengths, keyword arguments of every LSTM layer) -> states, of one layer or of all
+# (embedded words, lengths, keyword arguments of every LSTM layer) -> states of one layer or of all
 Encode = Callable[[Any, Any, dict[str, Any]], Any]
 # (states, lengths, dtype policy) -> (batch, features)
 Pool = Callable[[Any, Any, str | None], Any]
@@ -51,32 +51,32 @@ def classifier(
     The loss is cross-entropy on logits plus the softmax kernel's L2, the optimiser Adam.
 
     With ``char_filters`` the inputs are a dictionary, ``token_ids`` [B, T] and ``char_ids`` [B, T, C] (0 is padding),
-    and what a convolution makes of a word's characters stands beside its vector: M_0 = Dropout([E[x]; CNN(chars)]).
+    and each word vector is joined with a convolution of the word's characters: M_0 = Dropout([E[x]; CNN(chars)]).
 
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
-        pool: What makes one vector of the states, called with states, lengths and the dtype policy.
-        static_channel: Whether the encoder reads, behind the word vectors, the same ones as they began, never trained.
+        pool: Turns the states into one vector; called with states, lengths and the dtype policy.
+        static_channel: Whether the encoder also reads a frozen copy of the initial word vectors.
         vocab_size: Number of ids, padding and unknown included.
         num_classes: Number of labels, at least 2.
         embedding_dim: Length of a word vector (e).
         embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
-        num_frozen_words: How many of the last ids are never trained: words that no training text holds.
+        num_frozen_words: How many of the last ids are never trained: words that no training text contains.
         trainable_embeddings: Whether word vectors are trained.
-        embedding_learning_rate: Adam's for the word vectors; None is that of the other weights.
+        embedding_learning_rate: Adam's learning rate for the word vectors; None uses ``learning_rate``.
         num_chars: Number of character ids, padding and unknown included; only with ``char_filters``.
-        char_filters: Features made of a word's characters; 0 leaves characters out.
-        char_dim: Length of a character's vector.
+        char_filters: Number of features from a word's characters; 0 means characters are not read.
+        char_dim: Length of a character vector.
         char_kernel_sizes: Widths of the convolutions over characters, which share the filters.
         char_layers: Convolutions over characters in sequence.
         embedding_dropout: Dropout rate on the embedded words.
         dropout: Dropout rate on the pooled state.
         l2: L2 penalty of the softmax kernel.
-        softmax_max_norm: Largest norm of a class's weights; None is no limit.
+        softmax_max_norm: Largest norm of a class's weights; None means no limit.
         recurrent_initializer: Initialiser of the recurrent kernels.
         unit_forget_bias: Whether forget gates start with a bias of 1.
         kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
-        learning_rate: Adam's.
+        learning_rate: Adam's learning rate.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
     Raises:
@@ -173,11 +173,11 @@ def register_classifier(
 
     Args:
         paper: The source, with the equations.
-        count: The closed formula of the encoder's weights: resolved arguments, ``biases`` and ``input_dim``, the width
-            of what the encoder reads.
-        *options: Functions with more options of the model, before those of ``classifier``.
-        channels: How many vectors of a word the encoder reads.
-        before: As for ``registry.register``.
+        count: A closed formula for the encoder's weights, from the resolved arguments, ``biases`` and ``input_dim``
+            (the number of features the encoder reads).
+        *options: Functions that define more model options, before those of ``classifier``.
+        channels: Number of vectors per word that the encoder reads.
+        before: As in ``registry.register``.
     """
 
     def encoder_parameters(**arguments: Any) -> int:
@@ -197,8 +197,8 @@ def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "me
 
     Args:
         encode: The encoder; see ``classifier``.
-        num_directions: How many directions lie side by side in the encoder's states.
-        pooling: ``mean`` (the paper's), ``max``, ``last`` or ``attention``.
+        num_directions: Number of directions concatenated in the encoder's states.
+        pooling: ``mean`` (as in the paper), ``max``, ``last`` or ``attention``.
         **options: See ``classifier``.
     """
     checks.one_of("pooling", pooling, ("mean", "max", "last", "attention"))

@@ -16,13 +16,13 @@ class TrainingBatches(ShuffledBatches):
     """Shuffled batches of (ids, labels) of a classifier.
 
     Args:
-        rows: Ids of each text.
-        labels: Label of each text.
-        batch_size: Texts a batch.
-        seed: Seed of the order.
+        rows: The ids of each text.
+        labels: The label of each text.
+        batch_size: Texts per batch.
+        seed: Seed for the order.
 
     Raises:
-        ValueError: No texts, or as many labels as there are not texts.
+        ValueError: No texts, or a different number of labels.
 
     Example:
         >>> batches = TrainingBatches([np.array([2, 3]), np.array([4])], [0, 1], batch_size=2, seed=1)
@@ -43,7 +43,7 @@ class TrainingBatches(ShuffledBatches):
 
 
 def _signature(row: Row) -> Any:
-    """Return what batches of (ids, labels) are, as ``tf.data`` says it."""
+    """Return the ``tf.data`` signature of batches of (ids, labels)."""
     if isinstance(row, np.ndarray):
         return _ids_spec(row), tf.TensorSpec((None,), tf.int32)
     return {name: _ids_spec(ids) for name, ids in row.items()}, tf.TensorSpec((None,), tf.int32)
@@ -54,7 +54,7 @@ def _ids_spec(ids: np.ndarray) -> tf.TensorSpec:
 
 
 def evaluation_batches(rows: Sequence[Row], labels: Sequence[int], batch_size: int = 256) -> tf.data.Dataset:
-    """Return batches of (ids, labels) in order of length, for ``validation_data``."""
+    """Return batches of (ids, labels) sorted by length, for ``validation_data``."""
     targets = np.asarray(labels, np.int32)
     plan = plan_batches([num_tokens(row) for row in rows], batch_size)
     batches = [(pad([rows[i] for i in indices]), targets[indices]) for indices in plan]
@@ -62,12 +62,12 @@ def evaluation_batches(rows: Sequence[Row], labels: Sequence[int], batch_size: i
 
 
 def predict_logits(logits_of: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:
-    """Return the logits (texts, classes) of ids, batched by length, in the order of ``rows``.
+    """Return the logits (texts, classes) in the order of ``rows``, computed in batches of similar length.
 
     Args:
-        logits_of: Padded ids to logits.
-        rows: Ids of each text, at least one text.
-        batch_size: Texts a batch.
+        logits_of: Maps padded ids to logits.
+        rows: The ids of each text, at least one text.
+        batch_size: Texts per batch.
     """
     plan = plan_batches([num_tokens(row) for row in rows], batch_size)
     batches = [logits_of(pad([rows[i] for i in indices])).numpy() for indices in plan]
@@ -77,5 +77,5 @@ def predict_logits(logits_of: Callable[[Any], tf.Tensor], rows: Sequence[Row], b
 
 
 def logits_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
-    """Return a classifier as one graph for any batch and length: ``model.predict`` would trace the first few anew."""
+    """Return a classifier as one graph for any batch and length: ``model.predict`` would retrace for new shapes."""
     return tf.function(lambda ids: model(ids, training=False), input_signature=[signature])

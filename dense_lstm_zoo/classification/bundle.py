@@ -1,4 +1,4 @@
-"""What a trained classifier does: predict raw texts, score itself, become a SavedModel."""
+"""A trained classifier: prediction on raw texts, evaluation, export to a SavedModel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHUNK = 4096  # texts held at a time by predict_stream
 
 @dataclass(frozen=True)
 class Prediction:
-    """A text, its label with the probability, and the probability of every label."""
+    """A text, its predicted label and probability, and the probability of every label."""
 
     text: str
     label: str
@@ -58,22 +58,22 @@ class ClassificationBundle(Bundle):
         return logits_of(self.model, self.text_to_ids.signature)
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
-        """Classify raw texts; empty ones and unknown words are fine.
+        """Classify raw texts; empty texts and unknown words are allowed.
 
         Args:
             texts: A sequence of strings.
 
         Returns:
-            One ``Prediction`` a text, in order.
+            One ``Prediction`` per text, in order.
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
-                such as None; the message names its place.
+                such as None; the message gives its position.
         """
         return list(self.predict_stream(texts))
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
-        """Classify texts as they come, in constant memory: one prediction a text, in order."""
+        """Classify texts as they come, in constant memory: one prediction per text, in order."""
         for chunk in checks.text_chunks(texts, _CHUNK):
             for text, row in zip(chunk, _softmax(self._logits(chunk)), strict=True):
                 best = int(np.argmax(row))
@@ -81,22 +81,22 @@ class ClassificationBundle(Bundle):
                 yield Prediction(text, self.labels[best], float(row[best]), by_label)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities (texts, classes) of raw texts; raises as ``predict`` does."""
+        """Return the probabilities (texts, classes) of raw texts; raises the same errors as ``predict``."""
         found = [_softmax(self._logits(chunk)) for chunk in checks.text_chunks(texts, _CHUNK)]
         return np.concatenate(found) if found else np.empty((0, len(self.labels)), np.float32)
 
     def explain(self, text: str) -> Explanation:
-        """Tell which words moved the prediction of a text, and which its pooling looked at, layer by layer.
+        """Show which words influenced the prediction for a text, and which the pooling attended to, layer by layer.
 
         Args:
             text: A raw string.
 
         Returns:
-            Tokens with their saliency, for every classifier; shares by layer for models with dynamic interaction, by
+            Tokens with their saliency, for every classifier; shares per layer for models with dynamic interaction, per
             head for those with self-attention.
 
         Raises:
-            TypeError: ``text`` is no string.
+            TypeError: ``text`` is not a string.
         """
         from dense_lstm_zoo.classification.explain import Explanation, share_names
 
@@ -130,7 +130,7 @@ class ClassificationBundle(Bundle):
         return predict_logits(self.logits_of, self.text_to_ids.encode(texts))
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
-        """Score labelled texts.
+        """Score the model on labelled texts.
 
         Args:
             split: Texts with labels, such as ``load_corpus("trec").test``.
@@ -140,16 +140,16 @@ class ClassificationBundle(Bundle):
             ``accuracy``, ``loss`` (mean cross-entropy) and ``texts`` (how many).
 
         Raises:
-            ValueError: No texts, or a label the model does not know.
+            ValueError: No texts, or a label that the model does not know.
         """
         return self.assess(split, label_names)[0]
 
     def analyse(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, Any]:
-        """Tell where the model errs on labelled texts; see ``training.analysis.analyse``. Arguments as ``evaluate``."""
+        """Analyse the errors on labelled texts, given as to ``evaluate``; see ``classification.analysis.analyse``."""
         return self.assess(split, label_names)[1]
 
     def assess(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return what ``evaluate`` and ``analyse`` return, for one pass over the texts."""
+        """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts."""
         from dense_lstm_zoo.classification.analysis import analyse
 
         names = list(label_names) if label_names is not None else self.labels

@@ -18,10 +18,10 @@ def _count_cnn(*, input_dim: int, filters: int, kernel_sizes: Sequence[int], bia
 
 @register_classifier("Kim 2014 (CNN-multichannel), arXiv:1408.5882", _count_cnn, channels=2)
 def cnn_mc(*, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), **options: Any) -> keras.Model:
-    """Convolutions over two channels of word vectors, one trained and one not, and the largest value over time.
+    """Convolutions over two channels of word vectors, one trained and one frozen, with max pooling over time.
 
     Args:
-        filters: Features of a window size.
+        filters: Features per window size.
         kernel_sizes: Window sizes in words.
         **options: See ``classifier``.
     """
@@ -52,18 +52,18 @@ def blstm_2dcnn(
     max_length: int = 64,
     **options: Any,
 ) -> keras.Model:
-    """Bi-LSTM whose states, both directions summed, are convolved as a picture and pooled in blocks of it.
+    """Bi-LSTM whose states, both directions summed, form a map that is convolved in 2D and max-pooled in blocks.
 
-    The softmax reads the largest values of all blocks. The paper pads all sentences to one length for that; here the
-    blocks are those of the first ``max_length`` words, and what a batch is padded to changes nothing. The LSTM reads
+    The softmax reads the largest value of every block. For that the paper pads all sentences to one length; here the
+    blocks are those of the first ``max_length`` words, and the padded length of a batch does not matter. The LSTM reads
     all words. See ``layers.MapConvolutionPooling``.
 
     Args:
         units: Width of one direction.
         filters: Number of filters.
-        kernel_size: Their height and width.
-        pool_size: Height and width of a block; None keeps one value of each filter, over the whole map.
-        max_length: Words of a sentence whose states are pooled; with ``pool_size`` only.
+        kernel_size: Height and width of a filter.
+        pool_size: Height and width of a block; None keeps one value per filter, over the whole map.
+        max_length: Number of words per sentence whose states are pooled; only with ``pool_size``.
         **options: See ``classifier``.
     """
     checks.integer("units", units)

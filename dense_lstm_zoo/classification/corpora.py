@@ -50,10 +50,11 @@ def _trec_examples(path: Path, expected: int, fine: bool) -> list[tuple[str, str
 
 
 def read_two_files(name: str, paths: list[Path], *, label_names: tuple[str, str], lines: tuple[int, int]) -> Corpus:
-    """Read a corpus with one file a label and one sentence a line: MR, Subj (Pang & Lee), CR (Hu & Liu 2004).
+    """Read a corpus with one file per label and one sentence per line: MR, Subj (Pang & Lee), CR (Hu & Liu 2004).
 
-    It has neither dev nor test set: it is scored by cross-validation. CR's copies split "n't" into "n 't", which no
-    other text does: it is joined again. CR's four blank lines count as published and stay, as empty texts.
+    The corpus has neither a dev nor a test set and is scored by cross-validation. CR's copies split "n't" into "n 't",
+    as no other text does; it is joined again. CR's four blank lines are part of the published count and stay, as empty
+    texts.
     """
     texts: list[str] = []
     labels: list[int] = []
@@ -73,9 +74,9 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
 
     Args:
         name: The corpus' name.
-        paths: train, dev and test, a bracketed tree a line.
-        binary: Two labels in place of five: neutral sentences and phrases are left out (SST-2).
-        phrases: Train on every labelled phrase, each text once; dev and test are whole sentences always.
+        paths: the train, dev and test files, one bracketed tree per line.
+        binary: Two labels instead of five; neutral sentences and phrases are left out (SST-2).
+        phrases: Train on every labelled phrase, each text once; dev and test are always whole sentences.
     """
     splits = {}
     for part, path, expected in zip(("train", "dev", "test"), paths, _SST_TREES, strict=True):
@@ -97,13 +98,13 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
 
 
 def _lines(path: Path, expected: int) -> list[str]:
-    """Return a file's lines without surrounding white space; ``ValueError`` where they are not ``expected`` many."""
+    """Return a file's lines, stripped of white space; raise ``ValueError`` if their number is not ``expected``."""
     content = path.read_bytes()
     try:
         text = content.decode("utf-8")
-    except UnicodeDecodeError:  # as published; copies are often converted
+    except UnicodeDecodeError:  # the published encoding; copies are often converted
         text = content.decode("latin-1")
-    # Not splitlines(), which also breaks at control characters that Latin-1 bytes can become.
+    # splitlines() would also break at control characters, which Latin-1 bytes can decode to.
     lines = [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []
     if len(lines) != expected:
         raise ValueError(f"{path}: found {len(lines):,} lines, expected {expected:,}; it is not the published file.")

@@ -1,4 +1,4 @@
-"""What a corpus is: texts with labels in splits, and how dev sets and folds are held out."""
+"""A corpus of labelled texts in splits, and how dev sets and folds are held out."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Split:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A labelled corpus; ``dev`` and ``test`` are None where it comes without them.
+    """A labelled corpus; ``dev`` and ``test`` are None if the corpus has none.
 
-    ``columns`` are the options that say where a file of one's own has its texts and labels: bundles remember them.
+    ``columns`` are the options that name the columns of texts and labels in a user's own file; bundles record them.
 
     Raises:
-        ValueError: A label that no file can hold.
+        ValueError: A label that cannot be written to a file.
     """
 
     name: str
@@ -53,17 +53,17 @@ class Corpus:
 
 
 def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
-    """Hold out a part of the training examples as ``dev``, each label in its proportion.
+    """Hold out part of the training examples as ``dev``, stratified by label.
 
-    A corpus that has a ``dev`` is returned as it is. Every label keeps at least one training example.
+    A corpus with a ``dev`` is returned unchanged. Every label keeps at least one training example.
 
     Args:
-        corpus: What to split.
+        corpus: The corpus to split.
         fraction: The share of the training examples to hold out, between 0 and 1.
         seed: The same seed holds out the same examples.
 
     Raises:
-        ValueError: If the fraction is out of range, or so small or the corpus so poor that nothing could be held out.
+        ValueError: The fraction is out of range, or it or the corpus is too small to hold anything out.
 
     Example:
         >>> from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
@@ -72,7 +72,7 @@ def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
         mine: 18 train, 2 dev; 2 labels: a, b
     """
     if checks.fraction("fraction", fraction) == 0:
-        raise ValueError(f"fraction must be above 0 for there to be a dev set; received {fraction!r}.")
+        raise ValueError(f"fraction must be above 0, or there is no dev set; received {fraction!r}.")
     checks.integer("seed", seed, minimum=0)
     if corpus.dev is not None:
         return corpus
@@ -82,15 +82,15 @@ def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
     members = [np.flatnonzero(labels == label) for label in range(len(corpus.label_names))]
     quotas = np.array([len(indices) * fraction for indices in members])
     sizes = np.floor(quotas).astype(int)
-    # Rounding each label by itself would let many rare labels shrink or swell the whole: the largest remainders get
-    # what is missing of it.
+    # Rounding each label by itself could make the total too small or too large when many labels are rare, so the labels
+    # with the largest remainders get what is missing.
     missing = round(len(labels) * fraction) - int(sizes.sum())
     spare = [i for i in np.argsort(sizes - quotas, kind="stable") if sizes[i] < len(members[i]) - 1]
     sizes[spare[: max(missing, 0)]] += 1
     if not sizes.sum():
         raise ValueError(
             f"fraction={fraction!r} of {len(labels)} training examples leaves none for dev, "
-            f"as each of {len(members)} labels keeps at least one for training."
+            f"since each of {len(members)} labels keeps at least one for training."
         )
     generator = np.random.Generator(np.random.PCG64(seed))
     held_out = {int(i) for indices, k in zip(members, sizes, strict=True) for i in generator.permutation(indices)[:k]}
@@ -101,11 +101,11 @@ def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
 def cross_validation_fold(corpus: Corpus, fold: int, folds: int = 10) -> Corpus:
     """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
 
-    Every label is spread evenly over the folds, which are the same for every model, seed and machine. A dev or test
-    set that the corpus has of its own takes no part.
+    Every label is spread evenly over the folds, which are the same for every model, seed and machine. The corpus's own
+    dev and test sets are not used.
 
     Args:
-        corpus: What to divide.
+        corpus: The corpus to divide.
         fold: Which fold to test on, from 1 to ``folds``.
         folds: How many folds, at least 2.
 
@@ -126,11 +126,11 @@ def cross_validation_fold(corpus: Corpus, fold: int, folds: int = 10) -> Corpus:
     labels = np.asarray(corpus.train.labels)
     generator = np.random.Generator(np.random.PCG64(0))
     assigned = np.empty(len(labels), int)
-    dealt = 0  # label after label is dealt out like cards, each going on where the last ended: even folds
+    dealt = 0  # labels are dealt out like cards, each continuing where the last ended, so that folds are even
     for label, name in enumerate(corpus.label_names):
         members = generator.permutation(np.flatnonzero(labels == label))
         if len(members) < folds:
-            raise ValueError(f"{folds} folds need as many examples of each label; {name!r} has {len(members)}.")
+            raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {len(members)}.")
         assigned[members] = (np.arange(len(members)) + dealt) % folds
         dealt += len(members)
     test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))

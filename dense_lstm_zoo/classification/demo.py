@@ -12,9 +12,9 @@ the derivation of its sentence and is never noisy:
   lovely if the waiter hadn't been so rude.";
 * comparison: "This phone was less annoying than the last one.".
 
-A bag of words gets little further than the plain sentences let it: elsewhere, good and bad words are found under either
-label, and what decides is the scope of a negation and the side of a contrast. Some sentences even share all their words
-with one of the other label. Adjectives are drawn with a long tail, so that some are met only a few times in training.
+A bag of words gets little beyond what the plain sentences give it: elsewhere, good and bad words occur under either
+label, and the scope of a negation or the side of a contrast decides. Some sentences even share all their words with one
+of the other label. Adjectives are drawn with a long tail, so that some occur only a few times in training.
 """
 
 import random
@@ -30,8 +30,8 @@ _SPLIT_SIZES = {"train": 4000, "dev": 500, "test": 1000}
 _SEED = 20
 _LENGTH_LIMITS = (5, 25)
 
-# Each scene is a kind of review: what it is about as a whole, and the themes that a clause of it can speak of. A theme
-# holds its nouns, negative and positive adjectives, so that no soup is ever surly and no waiter soggy.
+# Each scene is a kind of review: its subject as a whole, and the themes its clauses can speak of. A theme holds its
+# nouns and its negative and positive adjectives, so that no soup is ever surly and no waiter soggy.
 _SCENES = (
     (
         "evening meal dinner lunch",
@@ -96,7 +96,7 @@ _VERBS = (
     "impress:impressed delight:delighted please:pleased charm:charmed amaze:amazed satisfy:satisfied enthral:enthralled",
 )
 
-# The weights hold a unigram model near 63 % and a Bi-LSTM near 96 %: more plain sentences help the one, and more
+# The weights keep a unigram model near 63 % and a Bi-LSTM near 96 %: more plain sentences help the one, and more
 # contrasts, idioms and nested statements hurt both.
 _RULES: dict[str, tuple[tuple[int, str], ...]] = {
     "sentence": (
@@ -160,7 +160,7 @@ _RULES: dict[str, tuple[tuple[int, str], ...]] = {
         (40, "[=idiom]"),
     ),
 }
-# Alternatives of equal weight. What keeps the polarity shares its words with what turns it, or "nobody" alone would tell.
+# Alternatives of equal weight. Phrases that keep or turn the polarity share words, or "nobody" alone would decide.
 _PHRASES = {
     "idiom": (
         "was nothing short of [=adjective] | was nothing but [=adjective] | was nothing if not [=adjective] | "
@@ -288,7 +288,7 @@ def _sentence(rng: random.Random, label: int) -> str:
         words = lexicon[symbol].split()
         draw = _pick if symbol in ("noun", "whole") else _pick_long_tailed
         word = draw(rng, words)
-        # "not dull but dull" and "the soup was bland, but the soup was tasty" would contradict themselves.
+        # "not dull but dull" and "the soup was bland, but the soup was tasty" would be contradictions.
         while word in used:
             word = draw(rng, words)
         used.add(word)
@@ -299,7 +299,7 @@ def _sentence(rng: random.Random, label: int) -> str:
     return text[0].upper() + text[1:]
 
 
-# Built on random() alone: Python promises that its stream never changes, and promises nothing of choice() or shuffle().
+# Uses only random(): Python promises that its stream never changes, but not those of choice() and shuffle().
 def _pick(rng: random.Random, items: Sequence[_Item]) -> _Item:
     return items[int(rng.random() * len(items))]
 

@@ -17,13 +17,13 @@ COLUMNS = ("epoch", "batch", "dev_accuracy")
 class DevCurve(keras.callbacks.Callback):
     """Score dev every few training batches, and keep the scores in ``dev_curve.csv``.
 
-    The file is written after every epoch, so that an interrupted run goes on with the curve of its finished epochs.
-    Scoring changes nothing of the training.
+    The file is written after every epoch, so that an interrupted run resumes with the curve of its finished epochs.
+    Scoring does not affect training.
 
     Args:
-        folder: Where to keep the file.
+        folder: The folder for the file.
         every: Batches between two scores.
-        score: Scores the model as it is now.
+        score: Scores the current model.
     """
 
     def __init__(self, folder: Path, every: int, score: Callable[[], float]) -> None:
@@ -33,12 +33,12 @@ class DevCurve(keras.callbacks.Callback):
         self._rows: list[tuple[float, ...]] = [] if found is None else list(found.itertuples(index=False, name=None))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Forget what an interrupted run had of this epoch."""
+        """Drop the rows that an interrupted run had for this epoch."""
         self._rows = [row for row in self._rows if row[0] <= epoch]
         self._epoch, self._batches = epoch + 1, epoch * self.params["steps"]
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
-        """Score dev where it is time."""
+        """Score dev every ``every`` batches."""
         self._batches += 1
         if self._batches % self._every == 0:
             self._rows.append((self._epoch, self._batches, self._score()))

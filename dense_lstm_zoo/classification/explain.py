@@ -1,4 +1,4 @@
-"""Looking inside a classifier: which words moved it, and which words its pooling looked at, layer by layer."""
+"""Looking inside a classifier: which words influenced it, and which its pooling attended to, layer by layer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttentio
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a classifier made of a text, word by word.
+    """How a classifier read a text, word by word.
 
     Args:
         text: The text.
         label: The predicted label.
-        probability: Its probability.
+        probability: The label's probability.
         tokens: The words that the model read, (tokens).
-        saliency: Gradient times input, (tokens): by how much the label's logit rises with a word's vector, to first
-            order; below 0 the word speaks against the label.
-        layers: What the columns of ``shares`` are; empty where the pooling looks at no layer by itself.
+        saliency: Gradient times input, (tokens): how much the label's logit rises with a word's vector, to first order;
+            below 0 the word counts against the label.
+        layers: Names of the columns of ``shares``; empty if the pooling has no shares.
         shares: The pooling's c of Algorithm 1 (Xie et al. 2019), or the shares of self-attention, (tokens, layers);
             each column sums to 1.
     """
@@ -39,7 +39,7 @@ class Explanation:
 
 
 def share_names(model: keras.Model) -> list[str]:
-    """Return what the columns of the shares are: the layers below the top, or heads; none for other poolings."""
+    """Return the names of the columns of shares: the layers below the top, or heads; empty for other poolings."""
     pooling = model.get_layer("pooling")
     if isinstance(pooling, DynamicInteractionPooling):
         return [f"layer {j}" for j in range(1, len(pooling.lower_widths) + 1)]
@@ -49,16 +49,16 @@ def share_names(model: keras.Model) -> list[str]:
 
 
 def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
-    """Return graph code from what the model takes to ``logits``, ``saliency`` and ``shares``.
+    """Return a graph function from the model's inputs to ``logits``, ``saliency`` and ``shares``.
 
-    ``saliency`` is (batch, time), ``shares`` (batch, time, columns), without any column for a pooling that has none;
-    both are zero at padding. A word's saliency is that of all it enters as: its vector and its characters.
+    ``saliency`` is (batch, time); ``shares`` is (batch, time, columns), with no columns if the pooling has no shares;
+    both are zero at padding. A word's saliency covers all its inputs: its vector and its characters.
     """
     channels = {layer.name: layer for layer in model.layers}
     vectors_of = channels.get("channels", channels["embedding"]).output
     embed = keras.Model(model.inputs, vectors_of)
     pooling = model.get_layer("pooling")
-    # Behind the logits comes what the pooling reads: states, and lengths behind them.
+    # After the logits come the pooling's inputs: states, then lengths.
     classify = keras.Model([*model.inputs, vectors_of], [model.outputs[0], *pooling.input])
 
     def shares(states: list[Any], lengths: Any, batch_and_time: Any) -> Any:

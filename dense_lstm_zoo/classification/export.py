@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
 
 
-@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
+@recurrence.unchecked()  # an export should hold only the ops that predictions need
 def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a classifier as a SavedModel, whole or not at all; return its path.
 
-    Signatures, for any batch size, also 0:
+    Signatures, for any batch size, including 0:
         - ``serving_default``: ``text`` (batch,) strings.
         - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0; for models that read characters also
           ``char_ids`` (batch, time, 24).
         - ``explain``: ``text`` (batch,) strings.
 
     The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
-    classes), the names that the columns of ``probabilities`` have. ``explain`` returns what
-    ``ClassificationBundle.explain`` tells: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts one
-    after the other, and ``row_lengths`` (batch,), how many tokens each text has.
+    classes), the names of the columns of ``probabilities``. ``explain`` returns the results of
+    ``ClassificationBundle.explain``: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts, one after
+    the other, and ``row_lengths`` (batch,), the number of tokens per text.
 
     The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
     ``assets.extra/non_core_ops.txt``.
 
     Args:
         bundle: A trained classifier.
-        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/trec/1``.
+        path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
         overwrite: Whether to replace what is there.
 
     Raises:
@@ -47,7 +47,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names = tf.constant(bundle.labels)
 
-    @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once, for two signatures
+    @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once for two signatures
     def classify(ids: Any) -> dict[str, Any]:
         probabilities = tf.nn.softmax(tf.cast(model(ids, training=False), tf.float32))
         best = tf.argmax(probabilities, axis=1)

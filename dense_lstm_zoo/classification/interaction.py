@@ -24,14 +24,14 @@ def interaction_classifier(
     pooling_l2: float = 1e-3,
     **options: Any,
 ) -> keras.Model:
-    """Assemble a classifier whose pooling lets the layers below the top weigh the top layer's words.
+    """Assemble a classifier in which the lower layers decide how the pooling weighs the top layer's words.
 
     Args:
         encode: The encoder, which returns the states of every layer.
         iterations: Rounds of the routing.
-        mode: What is weighed, ``position``, ``vector`` or ``projected_vector``.
-        weights: ``routed``, or ``constant``: halves, without any routing.
-        stop_gradient: Whether the routing's shares count as constants in the backward pass.
+        mode: What the shares weigh: ``position``, ``vector`` or ``projected_vector``.
+        weights: ``routed``, or ``constant``: 0.5 everywhere, without routing.
+        stop_gradient: Whether the backward pass treats the shares as constants.
         pooling_l2: L2 penalty of the pooling's kernel.
         **options: See ``classifier``.
     """
@@ -141,7 +141,7 @@ def di_bilstm(
         num_dense_layers: Narrow layers below the top, at least 1.
         dense_units: Width of one direction of a narrow layer, at least 1.
         top_units: Width of one direction of the top layer.
-        couple_directions: Let each layer read both directions below; else each direction its own.
+        couple_directions: Whether each layer reads both directions below, or each direction only its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
         **options: See ``interaction_classifier`` and ``classifier``.
     """
@@ -160,7 +160,7 @@ def di_bilstm(
 
 @register_classifier("Xie et al. 2019, Table 3", _count_stacked_di, interaction_classifier)
 def stacked_di_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) -> keras.Model:
-    """Bi-LSTMs in a stack with dynamic interaction between those below and the top one.
+    """Stacked Bi-LSTMs with dynamic interaction between the lower layers and the top one.
 
     Args:
         num_layers: Depth, at least 2.
@@ -181,7 +181,7 @@ _DSA = "Yoon et al. 2018 (dynamic self-attention), as compared in Xie et al. 201
 
 @register_classifier(f"{_DSA}, Table 3", _count_dsa, attention_classifier)
 def dsa_bilstm(*, num_layers: int = 4, units: int = 100, **options: Any) -> keras.Model:
-    """Bi-LSTMs in a stack, the top one's states pooled by dynamic self-attention.
+    """Stacked Bi-LSTMs, with the top layer's states pooled by dynamic self-attention.
 
     Args:
         num_layers: Depth, at least 1.
@@ -207,13 +207,13 @@ def dsa_dc_bilstm(
     remat: bool = False,
     **options: Any,
 ) -> keras.Model:
-    """DC-Bi-LSTM, the top layer's states pooled by dynamic self-attention.
+    """DC-Bi-LSTM with the top layer's states pooled by dynamic self-attention.
 
     Args:
-        num_dense_layers: Narrow layers below the top; 0 is a Bi-LSTM of ``top_units``.
+        num_dense_layers: Narrow layers below the top; 0 gives a Bi-LSTM of ``top_units``.
         dense_units: Width of one direction of a narrow layer.
         top_units: Width of one direction of the top layer.
-        couple_directions: Let each layer read both directions below; else each direction its own.
+        couple_directions: Whether each layer reads both directions below, or each direction only its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
         **options: See ``attention_classifier`` and ``classifier``.
     """

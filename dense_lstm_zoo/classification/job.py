@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ClassificationJob(WordVectorJob):
-    """A classifier: the epoch with the best dev accuracy is kept; a corpus without a dev set gives up a share."""
+    """Trains a classifier and keeps the epoch with the best dev accuracy; makes a dev set if the corpus has none."""
 
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
@@ -34,18 +34,18 @@ class ClassificationJob(WordVectorJob):
         )
 
     def found(self) -> str:
-        """Return the corpus, how it will be scored, and how much of it the vectors cover."""
+        """Return a summary of the corpus, how it will be scored, and how much of it the vectors cover."""
         if self.corpus.test is not None:
             return super().found()
-        return f"{super().found()}\nIt has no test texts: folds=10 (--folds 10) would score it by cross-validation."
+        return f"{super().found()}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sizes of vocabulary, characters, classes and vectors."""
+        """Return the numbers of words, characters and classes, and the length of the vectors."""
         sizes = {"num_chars": self.words.with_chars.num_chars, "num_classes": len(self.corpus.label_names)}
         return {**super().model_arguments(given), **sizes}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the vocabulary needs, and where the words come from."""
+        """Return the vocabulary's arguments and the source of the word vectors."""
         vocabulary = self._vocabulary(arguments)
         dev_every, columns = self.options.dev_every, self.corpus.columns
         return {
@@ -69,7 +69,7 @@ class ClassificationJob(WordVectorJob):
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
-        assert dev is not None  # split_dev made one
+        assert dev is not None  # split_dev has made one
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         encode = text_to_ids.encode
         batches = TrainingBatches(encode(train.texts), train.labels, batch_size=options.batch_size, seed=options.seed)

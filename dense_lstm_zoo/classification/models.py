@@ -21,7 +21,7 @@ def _count_lstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: 
 
 
 def count_stack(*, input_dim: int, units: int, biases: bool, num_layers: int = 1, **_: Any) -> int:
-    """Return the number of weights of what ``stack_states`` builds without ``residual``."""
+    """Return the number of weights that ``stack_states`` creates without ``residual``."""
     widths = [input_dim, *[2 * units] * (num_layers - 1)]
     return sum(weight_counts.lstm(width, units, directions=2, biases=biases) for width in widths)
 
@@ -91,7 +91,7 @@ def bilstm(*, units: int = 300, **options: Any) -> keras.Model:
 
 @_register("Deep stacked Bi-LSTM, Ding et al. 2018, Eqs 7-9", _count_stacked)
 def stacked_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> keras.Model:
-    """Bi-LSTMs in a stack, each reading only the one below; at depth 8 it hardly trains.
+    """Stacked Bi-LSTMs, each reading only the layer below; at depth 8 they hardly train.
 
     Args:
         num_layers: Depth, at least 1.
@@ -103,10 +103,10 @@ def stacked_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> 
 
 @_register("Deep residual Bi-LSTM, Yu et al. 2017, as compared in Ding et al. 2018, section 3.4", _count_residual)
 def residual_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> keras.Model:
-    """Bi-LSTMs in a stack, each layer's input added to its output.
+    """Stacked Bi-LSTMs, with each layer's input added to its output.
 
-    M_l = H_l + M_{l-1}. The words enter the first sum as they are where they are ``2 * units`` wide, and
-    through a linear projection without bias elsewhere.
+    M_l = H_l + M_{l-1}. Word vectors that are ``2 * units`` wide enter the first sum directly; others go through a
+    linear projection without bias.
 
     Args:
         num_layers: Depth, at least 1.
@@ -128,7 +128,7 @@ def _stack(num_layers: int, units: int, *, residual: bool, **options: Any) -> ke
 def stack_states(
     num_layers: int, units: int, words: Any, lengths: Any, lstm_options: dict[str, Any], *, residual: bool = False
 ) -> list[Any]:
-    """Return the states of every layer of a stack of Bi-LSTMs, the sums of them with ``residual``."""
+    """Return the states of every layer of a stack of Bi-LSTMs, or with ``residual`` of their sums."""
     import keras
 
     from dense_lstm_zoo import layers
@@ -160,10 +160,10 @@ def dc_bilstm(
     """Densely connected Bi-LSTM: narrow layers that each read the words and every layer below.
 
     Args:
-        num_dense_layers: Narrow layers below the top (dl); 0 is a Bi-LSTM of ``top_units``.
-        dense_units: Width of one direction of a narrow layer (dh); 0 makes no narrow layer either.
+        num_dense_layers: Narrow layers below the top (dl); 0 gives a Bi-LSTM of ``top_units``.
+        dense_units: Width of one direction of a narrow layer (dh); 0 also leaves the narrow layers out.
         top_units: Width of one direction of the top layer (th).
-        couple_directions: Let each layer read both directions below; else each direction its own.
+        couple_directions: Whether each layer reads both directions below, or each direction only its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
         **options: See ``classifier``.
     """
@@ -174,7 +174,7 @@ def dc_bilstm(
 
 
 def dense_encoder(num_dense_layers: int, dense_units: int, top_units: int, **choices: Any) -> Encode:
-    """Return an encoder that is a ``DenseBiLSTM``."""
+    """Return an encoder made of a ``DenseBiLSTM``."""
     checks.integer("top_units", top_units)
 
     def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Pictures of a classifier: where it errs, and what moved a prediction."""
+"""Figures for a classifier: its errors, and what influenced a prediction."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dense_lstm_zoo.plots import first_tokens, picture, short
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.explain import Explanation
 
-_MOST_LABELS = 30  # of a confusion matrix that can be read
+_MOST_LABELS = 30  # more would make a confusion matrix unreadable
 
 
 def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     """Draw the confusion matrix and the reliability diagram of an evaluation.
 
-    Of more than 30 labels, the matrix holds the 30 that are confused most.
+    With more than 30 labels, the matrix shows the 30 that are confused most.
 
     Args:
         evaluation: What ``classification.analysis.analyse`` returns.
-        path: The picture to write; its ending is the format.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
 
     Raises:
@@ -62,7 +62,7 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
 
 
 def _most_confused(cells: Sequence[tuple[int, int, int]], size: int) -> list[int]:
-    """Return the labels with most errors, as the right label or as the predicted one, in their order."""
+    """Return the labels with the most errors, as right or predicted label, in label order."""
     errors = [0] * size
     for i, j, count in cells:
         if i != j:
@@ -72,11 +72,11 @@ def _most_confused(cells: Sequence[tuple[int, int, int]], size: int) -> list[int
 
 
 def explanation(found: Explanation, path: Path, title: str) -> None:
-    """Draw a text's words downwards: their saliency and, to the right, the shares of each layer (Figs 6 and 7).
+    """Draw one row per word of a text: its saliency and, to the right, its share in each layer (Figs 6 and 7).
 
     Args:
         found: What ``ClassificationBundle.explain`` returns.
-        path: The picture to write; its ending is the format.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
 
     Raises:

@@ -27,7 +27,7 @@ _DING: dict[str, dict[str, Any]] = {
     "stacked_bilstm": {"num_layers": 8, "units": 100},
     "residual_bilstm": {"num_layers": 8, "units": 100},
 }
-# The word representation and the initialisation that all its models share.
+# Word representation and initialisation, shared by all models of the paper.
 _XIE_SHARED = {"char_filters": 50, "recurrent_initializer": "glorot_uniform", "unit_forget_bias": False}
 _XIE: dict[str, dict[str, Any]] = {
     model: {**arguments, **_XIE_SHARED}
@@ -40,7 +40,7 @@ _XIE: dict[str, dict[str, Any]] = {
         "dsa_dc_bilstm": _dc(14, 13),
     }.items()
 }
-# Scores of the Stanford Sentiment Treebank are those of training on all its phrases (Ding et al. 2018, section 4.1).
+# Scores on the Stanford Sentiment Treebank are for training on all its phrases (Ding et al. 2018, section 4.1).
 _XIE_TABLE_2 = {"sst1_phrases": 51.0, "sst2_phrases": 89.9, "trec": 96.5, "subj": 95.2, "mr": 83.1, "cr": 87.5}
 _XIE_TABLE_2_BASELINE = {"sst1_phrases": 50.1, "sst2_phrases": 89.3, "trec": 94.8, "subj": 94.8, "mr": 83.3, "cr": 85.3}
 _XIE_TABLE_3 = {
@@ -66,7 +66,7 @@ RECIPES = (
     ),
     Recipe(
         name="fixed_vectors",
-        source="this project: ding2018 with word vectors that are not trained, chosen on SST-2's dev texts",
+        source="this project: ding2018 with frozen word vectors, chosen on SST-2's dev texts",
         models={model: {**arguments, "trainable_embeddings": False} for model, arguments in _DING.items()},
     ),
     Recipe(

@@ -1,4 +1,4 @@
-"""What a classifier's run and its evaluation tell a person."""
+"""The summary and the error report of a classifier."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dense_lstm_zoo.classification.analysis import confusion_cells
 from dense_lstm_zoo.display import escape, table
 from dense_lstm_zoo.report import by_class, label, percent, summary, write
 
-_MOST_COLUMNS = 12  # of a table that a person still reads
+_MOST_COLUMNS = 12  # more would make a table unreadable
 _MOST_CONFUSIONS = 20
 
 __all__ = ["USE", "all_scores", "markdown", "picture", "score_line", "summary", "write"]
@@ -25,7 +25,7 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 
 
 def score_line(scores: Mapping[str, Any]) -> str:
-    """Return a split's score as people read it, with what it was measured on."""
+    """Return a split's score for display, with the number of texts."""
     return f"{scores['accuracy']:.4f} ({scores['texts']:,} texts)"
 
 
@@ -37,7 +37,7 @@ def picture(evaluation: dict[str, Any], path: Path, title: str) -> None:
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
-    """Return the report in Markdown; see ``analysis.analyse`` for what is in it."""
+    """Return the report in Markdown; see ``analysis.analyse`` for its content."""
     wrong = [
         (f"{found['probability']:.3f}", label(found["predicted"]), label(found["label"]), _text(found["text"]))
         for found in evaluation["wrong"]
@@ -73,10 +73,10 @@ def _confusion(evaluation: dict[str, Any]) -> str:
         counts = {(i, j): count for i, j, count in cells}
         rows = [(name, *(counts.get((i, j), 0) for j in range(len(labels)))) for i, name in enumerate(labels)]
         return "Rows are right labels, columns predicted ones.\n\n" + table(["", *labels], rows)
-    # A stable order: labels in theirs where as many texts are confused.
+    # A stable sort: ties stay in label order.
     top = sorted((cell for cell in cells if cell[0] != cell[1]), key=lambda cell: -cell[2])[:_MOST_CONFUSIONS]
     rows = [(count, labels[i], labels[j]) for i, j, count in top]
-    return "The most frequent confusions of many labels.\n\n" + table(["texts", "right", "predicted"], rows)
+    return "The most frequent confusions.\n\n" + table(["texts", "right", "predicted"], rows)
 
 
 def _text(text: str) -> str:

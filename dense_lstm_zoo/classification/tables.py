@@ -1,4 +1,4 @@
-"""A user's own table as a corpus: csv, tsv or jsonl, one example a row, checked before anything is built on it."""
+"""A user's own table as a corpus: csv, tsv or jsonl, one example per row, checked before use."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def read_table_corpus(
 ) -> Corpus:
     """Read a corpus from one to three files of your own.
 
-    Texts and labels are taken as written: "NA" is a text, "1" and "1.0" are two labels (only the spaces around a label
-    go, and in csv and tsv the apostrophe that keeps a spreadsheet from reading a cell as a formula: ``'=1``, ``'-x``).
-    Labels are sorted, by value if all of them are integers.
+    Texts and labels are taken as written: "NA" is a text, "1" and "1.0" are two labels. Only the spaces around a label
+    are removed, and in csv and tsv the apostrophe that keeps a spreadsheet from reading a cell as a formula (``'=1``,
+    ``'-x``). Labels are sorted, by value if all of them are integers.
 
     Args:
-        kind: "csv" (quoted cells may hold commas and line breaks), "tsv" (no quoting: a quotation mark is a character
-            like any other) or "jsonl" (one object a line). csv and tsv begin with a row of column names.
-        train_file: The file to train on; its labels are the corpus' labels.
+        kind: "csv" (quoted cells may hold commas and line breaks), "tsv" (no quoting: quotation marks are ordinary
+            characters) or "jsonl" (one object per line). csv and tsv begin with a row of column names.
+        train_file: The file to train on; its labels are the corpus's labels.
         dev_file: The file to choose the best epoch on, if there is one.
         test_file: The file to report the final score on, if there is one.
         text_column: The column, or key, of the text.
-        label_column: The column, or key, of the label: a string, or in jsonl also a number or a truth value.
+        label_column: The column, or key, of the label: a string, or in jsonl also a number or a boolean.
         encoding: How the files are encoded.
 
     Returns:
@@ -41,7 +41,7 @@ def read_table_corpus(
         FileNotFoundError: If a file does not exist; the message names similar files in the same folder.
         ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, a label that is
             longer than 1,000 characters or cannot be encoded, fewer than two labels in training, or a label in dev or
-            test that training has not. The message names file and rows.
+            test that does not occur in training. The message names the file and the rows.
 
     Example:
         >>> import pathlib, tempfile
@@ -65,8 +65,8 @@ def read_table_corpus(
         if strange:
             label = table.labels[table.numbers.index(strange[0])]
             raise ValueError(
-                f"{table.path}: {name_rows(strange)} with a label that {train.path.name} has not, the first of them "
-                f"{label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
+                f"{table.path}: {name_rows(strange)} with a label that does not occur in {train.path.name}; the first "
+                f"is {label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
             )
     splits = {part: _split(table, label_names) for part, table in tables.items()}
     columns = {"text_column": text_column, "label_column": label_column}
@@ -76,7 +76,7 @@ def read_table_corpus(
 def read_table(
     kind: str, path: str | Path, *, text_column: str = "text", label_column: str = "label", encoding: str = "utf-8"
 ) -> tuple[Split, tuple[str, ...]]:
-    """Read one file of your own to score a model on, for which one label is enough.
+    """Read one of your own files to score a model on; a single label is enough.
 
     Args:
         kind: As in ``read_table_corpus``.
@@ -89,8 +89,8 @@ def read_table(
         The texts, and the names of the labels that they have.
 
     Raises:
-        FileNotFoundError: As ``read_table_corpus``.
-        ValueError: As ``read_table_corpus``, except that one label will do.
+        FileNotFoundError: As for ``read_table_corpus``.
+        ValueError: As for ``read_table_corpus``, except that one label is enough.
     """
     table = read_tables(kind, {"test": path}, text_column, label_column, encoding)["test"]
     label_names = sorted_labels(set(table.labels))

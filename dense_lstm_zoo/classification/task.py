@@ -17,7 +17,7 @@ TASK = Task(
         Option(
             "dev_every",
             int,
-            "also score dev every so many batches, for a learning curve by batch",
+            "also score dev every N batches, for a learning curve by batch",
             otherwise="never",
             metavar="N",
         ),

@@ -1,4 +1,4 @@
-"""Raw text to the ids of its words and characters, in graph form."""
+"""A layer from raw text to the ids of its words and characters."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _CHUNK = 4096  # texts turned into ids in one call
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class TextToIds(StringLayer):
-    """Raw text to word ids: tokenise, fold case, look up. The input pipeline and exported models share it.
+    """Turn raw text into word ids: tokenise, fold case, look up. Training and exported models share it.
 
-    Id 0 is padding and 1 unknown; ``words[i]`` has id i + 2, and so have characters.
+    Id 0 is padding, 1 is unknown, and ``words[i]`` has id i + 2; likewise for characters.
 
     Args:
         words: The words, folded to lower case.
-        oov: What becomes of other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
-        chars: The characters of words, folded too, for models that read them; empty for others.
+        oov: What happens to other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
+        chars: The known characters, also folded, for models that read them; empty for others.
 
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them.
 
     Returns:
-        A ragged tensor of int32 ids (batch, (tokens)); a text without any known word is one unknown word, so that no
-        row is empty.
+        A ragged tensor of int32 ids (batch, (tokens)). A text without any known word becomes one unknown word, so that
+        no row is empty.
 
     Example:
         >>> TextToIds(["good", "film"], oov="drop")(["A GOOD film", ""]).to_list()
@@ -54,7 +54,7 @@ class TextToIds(StringLayer):
     def read(self, inputs: Any) -> tuple[tf.RaggedTensor, dict[str, tf.RaggedTensor]]:
         """Return the tokens that a model reads, case kept, and their ids.
 
-        A text without any known word is one token, ``""``. The ids are ``token_ids`` (batch, (tokens)) and, with
+        A text without any known word becomes one token, ``""``. The ids are ``token_ids`` (batch, (tokens)) and, with
         ``chars``, ``char_ids`` (batch, (tokens), 24).
         """
         tokens, ids = self._look_up(inputs)
@@ -73,7 +73,7 @@ class TextToIds(StringLayer):
         return tokens, tokens.with_flat_values(tf.cast(self.table.lookup(fold(tokens).flat_values), tf.int32))
 
     def _readable(self, values: tf.RaggedTensor, ids: tf.RaggedTensor, filler: tf.Tensor) -> tf.RaggedTensor:
-        """Leave out the values whose id is -1, and put one into each row that is empty then."""
+        """Leave out the values whose id is -1, and put ``filler`` into each row that is then empty."""
         if self.oov == "drop":
             values = tf.ragged.boolean_mask(values, ids.with_flat_values(ids.flat_values >= 0))
         is_empty = tf.cast(values.row_lengths() == 0, tf.int64)
@@ -82,7 +82,7 @@ class TextToIds(StringLayer):
 
     @property
     def signature(self) -> Any:
-        """What models take: padded ids of words (batch, time), with those of characters in a dictionary."""
+        """The models' input: padded word ids (batch, time), or a dictionary of word and character ids."""
         token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
         if self.char_table is None:
             return token_ids
@@ -90,7 +90,7 @@ class TextToIds(StringLayer):
         return {"token_ids": token_ids, "char_ids": char_ids}
 
     def padded(self, inputs: Any) -> Any:
-        """Return what ``signature`` says, right-padded with 0, time at least 1 also for an empty batch."""
+        """Return inputs that match ``signature``, right-padded with 0; time is at least 1, even for an empty batch."""
         return pad_features(self.read(inputs)[1])
 
     def encode(self, texts: Iterable[str | bytes]) -> list[Any]:
@@ -116,6 +116,6 @@ def _split(ids: tf.RaggedTensor) -> list[np.ndarray]:
 
 
 def pad_features(features: dict[str, tf.RaggedTensor]) -> Any:
-    """Return ids padded, as models take them: a single feature without its dictionary."""
+    """Return padded ids as models take them; a single feature comes without a dictionary."""
     padded = {name: pad_ids(ids) for name, ids in features.items()}
     return padded if len(padded) > 1 else padded["token_ids"]

@@ -14,15 +14,15 @@ _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{"
 def parse_tree(line: str, labels: Collection[int]) -> list[Phrase]:
     """Return the (text, label) of every node, the whole sentence first, in the order of their opening brackets.
 
-    The treebank's escapes become what they stand for ("-LRB-" an opening bracket, "\\/" a slash, "``" a quotation
-    mark), as raw text has it.
+    The treebank's escapes are replaced as in raw text ("-LRB-" by an opening bracket, "\\/" by a slash, "``" by a
+    quotation mark).
 
     Args:
         line: A tree.
         labels: The labels a node may have.
 
     Raises:
-        ValueError: No tree; the message names the column.
+        ValueError: The line is not a tree; the message gives the column.
 
     Example:
         >>> parse_tree("(3 (2 A) (4 (4 fine) (2 film)))", range(5))
@@ -30,7 +30,7 @@ def parse_tree(line: str, labels: Collection[int]) -> list[Phrase]:
     """
     words: list[str] = []
     nodes: list[list[int]] = []  # label, first word, end
-    spans: list[list[int]] = []  # those that are open
+    spans: list[list[int]] = []  # the open ones
     for match in _TOKEN.finditer(line):
         label, word, close, _, other = match.groups()
         if other or not (spans or (label and not nodes)):

@@ -1,4 +1,4 @@
-"""Vocabulary: which words a model knows, in which order, and with which vectors they begin."""
+"""The vocabulary of a classifier: its words, their order and their initial vectors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _CHUNK = 4096  # texts tokenised in one call
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of a model: first those of the training texts, then frozen ones that only the vectors know.
+    """The words of a model: first those of the training texts, then frozen ones from the vector file.
 
     Args:
         words: Words in the order of their ids; ``words[i]`` has id i + 2.
         num_frozen_words: How many of the last words are frozen.
         oov: Policy for other words, as in ``TextToIds``.
-        chars: Characters, most frequent first; empty for models that read none.
+        chars: Characters, most frequent first; empty for models that do not read them.
     """
 
     words: tuple[str, ...]
@@ -53,12 +53,12 @@ class Vocabulary:
         return TextToIds(self.words, self.oov, self.chars)
 
     def write(self, path: Path) -> None:
-        """Write one word a line; tokens hold no white space. The rest belongs to the config."""
+        """Write one word per line (words hold no white space); the rest belongs in the config."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
     def read(cls, path: Path, **config: Any) -> Vocabulary:
-        """Read what ``write`` wrote; ``config`` is all but the words."""
+        """Read what ``write`` wrote; ``config`` holds everything but the words."""
         return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), **config)
 
 
@@ -66,7 +66,7 @@ class Vocabulary:
 class BuiltVocabulary:
     """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report.
 
-    ``vocabulary`` is for models that read words alone; ``with_chars`` is for those that read their characters too.
+    ``vocabulary`` is for models that read only words; ``with_chars`` is for those that also read characters.
     """
 
     vocabulary: Vocabulary
@@ -108,19 +108,19 @@ def _folded(texts: Iterable[str]) -> Iterator[tf.RaggedTensor]:
 def build_vocabulary(
     texts: Iterable[str], *, vectors: str | Path | None = None, vector_words: int = 50_000, oov: str | None = None
 ) -> BuiltVocabulary:
-    """Make the vocabulary of training texts and, with a vector file, of its most frequent words.
+    """Build a vocabulary from training texts and, if given, the most frequent words of a vector file.
 
-    Without vectors every training word is in. With vectors a training word needs a vector: the trained rows
-    come first, most frequent in training first, then the file's first ``vector_words`` words that are not among them.
+    Without vectors, every training word is known. With vectors, only training words that have one are: they come first,
+    most frequent in training first, then the file's first ``vector_words`` words that are not among them.
 
     Args:
         texts: The training texts, nothing else.
         vectors: A file that ``read_vectors`` takes.
-        vector_words: How many of the file's first words to know beside the training words.
+        vector_words: How many of the file's first words to add to the vocabulary.
         oov: ``"drop"`` (default with vectors) or ``"unk"`` (default without).
 
     Raises:
-        ValueError: An unknown policy, ``"drop"`` without vectors, vectors that cover no training word.
+        ValueError: An unknown policy, ``"drop"`` without vectors, a file without a vector for any training word.
         FileNotFoundError: No such vector file.
 
     Example:
@@ -129,7 +129,7 @@ def build_vocabulary(
     """
     oov = checks.one_of("oov", oov or ("drop" if vectors else "unk"), ("drop", "unk"))
     if vectors is None and oov == "drop":
-        raise ValueError("oov='drop' needs word vectors: without them no training word is out of vocabulary.")
+        raise ValueError("oov='drop' needs word vectors: without them every training word is in the vocabulary.")
     counts = count_words(texts)
     chars = alphabet(counts)
     if vectors is None:

@@ -11,9 +11,9 @@ from typing import Any
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.data.cells import escape_controls
 
-# What is wrong with what a user asked for, or with what came of it: one line tells, without a traceback.
+# Errors in a request or its result: reported on one line, without a traceback.
 PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
-# What this machine could not do. Others, such as KeyError, are faults of this program and show where.
+# Failures of this machine. Other errors, such as KeyError, are bugs and show a traceback.
 FAILURES = (RuntimeError, MemoryError)
 DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 
@@ -21,7 +21,7 @@ DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 for a failure, 2 for bad input, 130 after Ctrl-C.
 
-    An error is one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment its traceback comes before it.
+    An error is reported on one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
     """
     # TensorFlow's C++ start-up messages (no GPU found, CPU features) would bury the progress bars.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -38,13 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, PLAIN_ERRORS):
             return _tell(str(error), 2)
         if isinstance(error, (*FAILURES, *_tensorflow_errors())):
-            return _tell(f"{_reason(error)} ({DEBUG}=1 shows where)", 1)
+            return _tell(f"{_reason(error)} ({DEBUG}=1 shows the traceback)", 1)
         raise
     return 0
 
 
 def _tell(message: str, status: int) -> int:
-    """Print an error on one line, whatever the names and texts in it hold, and return the exit status."""
+    """Print an error on one line, whatever characters it holds, and return the exit status."""
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exc()
     lines = [escape_controls(line.strip(), keep="\t") for line in message.split("\n")]
@@ -53,7 +53,7 @@ def _tell(message: str, status: int) -> int:
 
 
 def _reason(error: Exception) -> str:
-    """Say in a line what failed; TensorFlow's messages go on for a page."""
+    """Return one line that says what failed; TensorFlow's messages fill a page."""
     first = next((line.strip() for line in str(error).split("\n") if line.strip()), "")
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
         return f"out of memory; a smaller --batch-size or model needs less. {first}".rstrip()
@@ -61,6 +61,6 @@ def _reason(error: Exception) -> str:
 
 
 def _tensorflow_errors() -> tuple[Any, ...]:
-    """Return TensorFlow's errors, where it was imported."""
+    """Return TensorFlow's error classes, if it has been imported."""
     tensorflow = sys.modules.get("tensorflow")
     return () if tensorflow is None else (tensorflow.errors.OpError,)

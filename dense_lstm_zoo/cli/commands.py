@@ -1,4 +1,4 @@
-"""What the commands do, except those that read texts line by line (``texts.py``)."""
+"""The commands, except those that read texts line by line (``texts.py``)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FILE_OPTIONS = (
 
 
 def list_models(pattern: str, task: str | None) -> None:
-    """Print the models, one a line."""
+    """Print the models, one per line."""
     for name in zoo.list_models(pattern, task=task):
         found = registry.entry(name)
         print(f"{name:<18} {found.task:<16} {found.summary}")
 
 
 def describe(model: str) -> None:
-    """Print what is known of a model."""
+    """Print a model's paper, arguments and recipes."""
     print(zoo.describe(model))
 
 
@@ -47,7 +47,7 @@ def fetch(dataset: str) -> None:
 
 def train(model: str, **options: Any) -> None:
     """Train one run, or several with ``--seeds`` or ``--folds``."""
-    task = registry.entry(model).task  # a misspelt model is told before the data is read
+    task = registry.entry(model).task  # reports a misspelt model before the data is read
     corpus_options = {name: options.pop(name) for name in ("dataset", *FILE_OPTIONS)}
     options = {name: value for name, value in options.items() if value is not None}
     if "recipe" in options:
@@ -88,7 +88,7 @@ def tune(
 
 
 def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
-    """Score a bundle on a split of a corpus, or on one file, read alone: there is nothing to learn from it."""
+    """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""
     config = read_config(bundle)
     task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
     if own_file:
@@ -122,13 +122,13 @@ def export(bundle: str, path: str, overwrite: bool) -> None:
 
 
 def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
-    """Print the best dev accuracy of runs by batches, and draw their curves."""
+    """Print the best dev accuracy of each run by batch, and draw the curves."""
     check_picture(output, overwrite)
     found = {}
     for bundle in bundles:
         curve = read_dev_curve(check(bundle))
         if curve is None:
-            raise ValueError(f"{bundle} has no learning curve by batch: train it with --dev-every 1.")
+            raise ValueError(f"{bundle} has no learning curve by batch; train it with --dev-every 1.")
         found[bundle] = curve
     print("bundle\tbatches\tbest dev accuracy\tat batch")
     for bundle, curve in found.items():
@@ -154,27 +154,27 @@ def check_picture(output: str | None, overwrite: bool) -> None:
 
 
 def load(bundle: str, task: str | None = None) -> Bundle:
-    """Load a bundle; with ``task``, one of another task is refused before TensorFlow is imported."""
+    """Load a bundle; with ``task``, refuse a bundle for another task before importing TensorFlow."""
     check_task(bundle, read_config(bundle), task)
     import_tensorflow()
     return zoo.load(bundle)
 
 
 def check_task(bundle: str, config: dict[str, Any], task: str | None) -> None:
-    """Raise ``ValueError`` for a bundle of another task; None accepts all."""
+    """Raise ``ValueError`` for a bundle for another task; None accepts all tasks."""
     found = config["task"]
     if task not in (None, found):
         raise ValueError(f"{bundle} is for {found}, not for {task}: use {tasks.find(found).commands}.")
 
 
 def read_config(bundle: str) -> dict[str, Any]:
-    """Return a bundle's config, its files checked."""
+    """Check a bundle's files and return its config."""
     config: dict[str, Any] = json.loads((check(bundle) / "config.json").read_text(encoding="utf-8"))
     return config
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow without the lines that its C++ code prints before any setting can silence it."""
+    """Import TensorFlow, hiding the lines its C++ code prints before any setting can silence it."""
     sys.stderr.flush()
     stderr = os.dup(2)
     with Path(os.devnull).open("wb") as nowhere:
@@ -187,14 +187,14 @@ def import_tensorflow() -> None:
 
 
 def remembered_columns(config: dict[str, Any], form: str) -> dict[str, Any]:
-    """Return the options of a bundle's training files that say where texts, labels, tokens and tags are."""
+    """Return the options of a bundle's training files that name the columns of texts, labels, tokens and tags."""
     columns: dict[str, Any] = config["training"].get("columns", {})
     of_tables = form != "columns"
     return {name: value for name, value in columns.items() if (name in ("text_column", "label_column")) == of_tables}
 
 
 def _dataset(dataset: str | None, train_file: str | None, task: str) -> str:
-    """Return the corpus's name, which for files of one's own is their format."""
+    """Return the corpus's name, which is the format for a user's own files."""
     if dataset is not None:
         return dataset
     if train_file is None:

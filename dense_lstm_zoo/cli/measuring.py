@@ -1,4 +1,4 @@
-"""The command measure: what trained models cost on this machine: one line per run, and a CSV file."""
+"""The command measure: what trained models cost on this machine, as lines and a CSV file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dense_lstm_zoo.output_files import check_output
 DESCRIPTION = (
     "Measure what trained models cost on this machine: seconds to load, the first prediction, the median and the 99th "
     "percentile of later ones at 1, 32 and 200 texts per call, texts per second, memory and disk. Each bundle or "
-    "export runs in a fresh process, so that nothing is left over from another; warm-up calls are not counted. Run "
-    "nothing else meanwhile. If one model fails, the others are still measured, and the exit status is 1."
+    "export runs in a fresh process, so that runs do not affect each other; warm-up calls are not counted. Run nothing "
+    "else meanwhile. If one model fails, the others are still measured, and the exit status is 1."
 )
 
 
@@ -38,7 +38,7 @@ def measure(
     if output:
         check_output(output, overwrite)
     if texts is None and (input_form, text_column, encoding) != (None, None, None):
-        raise ValueError("--input-format, --text-column and --encoding say how --texts is written; name its file too.")
+        raise ValueError("--input-format, --text-column and --encoding describe the file of --texts; give --texts too.")
     own = None if texts is None else read_texts(texts, input_form, text_column, encoding)
     plan = prepare(runs, own, repeats, timeout, "" if texts is None else Path(texts).name)
     names = [run.name for run in plan.runs]
@@ -62,10 +62,10 @@ def measure(
 
 
 def read_texts(path: str, form: str | None, text_column: str | None, encoding: str | None) -> list[str]:
-    """Return the first texts of a file, read as ``predict`` reads them.
+    """Return the first texts of a file, read as ``predict`` does.
 
     Raises:
-        ValueError: It holds no texts, or all are blank; or it cannot be read in this format.
+        ValueError: The file holds no texts, or only blank ones, or cannot be read in this format.
         FileNotFoundError: It does not exist.
     """
     file = files.existing_file(path)
@@ -86,7 +86,7 @@ def _cell(text: str) -> str:
 
 
 def _heading(shared: dict[str, Any]) -> str:
-    """Say what is predicted, and on what."""
+    """Return a line that describes the texts and the machine."""
     source, words = escape_controls(shared["source"]), shared["words_per_text"]
     texts = f"{shared['texts']:,} texts of {source}, {words:.0f} words on average"
     return f"{texts}; {shared['processor']}, {shared['cores']} cores, load average {shared['load_average']} before."

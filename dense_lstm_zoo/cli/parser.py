@@ -1,4 +1,4 @@
-"""The commands and their options; ``--help`` of each shows an example."""
+"""The commands and their options; each ``--help`` shows an example."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dense_lstm_zoo.measuring.measure import REPEATS, TIMEOUT
 from dense_lstm_zoo.search import TUNERS
 
 BENCH = (
-    "bench is now python -m benchmarks.speed, in a checkout of the project: ours beside stock Keras and PyTorch.\n"
-    "dense-lstm-zoo measure tells what a trained model costs on this machine."
+    "bench is now python -m benchmarks.speed, in a checkout of the project: ours against stock Keras and PyTorch.\n"
+    "dense-lstm-zoo measure measures what a trained model costs on this machine."
 )
 
 
 def _literal(text: str) -> Any:
-    """Read 13, 0.5, true or null as JSON does; everything else is a string."""
+    """Parse 13, 0.5, true and null as JSON; return anything else as a string."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -30,16 +30,16 @@ def _literal(text: str) -> Any:
 
 
 class _Command(argparse.ArgumentParser):
-    """A command that takes its options before, between and behind its texts; argparse alone wants all texts at once."""
+    """A command that takes its options before, between and after its texts; plain argparse wants them in one place."""
 
     _within = False
 
     def __init__(self, *args: Any, gone: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
-        self._gone = gone  # of a command that is no more: where it went
+        self._gone = gone  # for a removed command: what replaces it
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse in any order, which calls this method again for each of its passes."""
+        """Parse options and texts in any order; argparse calls this method again for each pass."""
         if self._gone:
             self.exit(2, f"error: {self._gone}\n")
         if self._within:
@@ -49,7 +49,7 @@ class _Command(argparse.ArgumentParser):
             found, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._within = False
-        if unknown:  # argparse would name no near match, and show the usage of the whole program
+        if unknown:  # argparse would suggest no near match, and print the usage of the whole program
             self._refuse(unknown)
         return found, unknown
 
@@ -59,17 +59,17 @@ class _Command(argparse.ArgumentParser):
             accepted = (action.option_strings[-1] for action in self._actions if action.option_strings)
             message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
         else:
-            message = f"{self.prog} has no place for {unknown[0]!r}; a text of several words wants quotation marks."
+            message = f"{self.prog} does not expect {unknown[0]!r}; put a text of several words in quotation marks."
         self.exit(2, f"error: {message}\n")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser; ``run`` of what it parses is the function to call with all the rest."""
+    """Return the parser; ``run`` in its result is the function to call with the other values."""
     parser = argparse.ArgumentParser(
         prog="dense-lstm-zoo",
         description="Densely connected and gated-skip LSTMs: train on a laptop, serve raw strings.",
-        epilog="Begin with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo. "
-        "DENSE_LSTM_ZOO_DEBUG=1 in the environment shows where an error came from.",
+        epilog="Start with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo. "
+        "DENSE_LSTM_ZOO_DEBUG=1 in the environment shows the traceback of an error.",
     )
     parser.add_argument("--version", action="version", version=f"dense-lstm-zoo {zoo.__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="command", parser_class=_Command)
@@ -84,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--task", help="only this task's models, such as classification")
 
     sub = command("describe", commands.describe, "Show a model's paper, arguments and recipes.", "describe dc_bilstm")
-    sub.add_argument("model", help="a name that list shows")
+    sub.add_argument("model", help="a model's name; see dense-lstm-zoo list")
 
     sub = command("fetch", commands.fetch, "Find a corpus on this machine, or download it.", "fetch trec")
     sub.add_argument("dataset", help=f"one of: {', '.join(zoo.list_corpora())}")
@@ -100,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "tune",
         commands.tune,
-        "Search over a model's arguments; after any kill the same command goes on.",
+        "Search over a model's arguments; after a kill, the same command resumes.",
         "tune dc_bilstm --dataset trec --search num_dense_layers=5,10,15 --budget 1.44M --run-dir runs/sweep",
     )
     _add_sweep(sub)
@@ -108,12 +108,12 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "evaluate",
         commands.evaluate,
-        "Score a bundle on the texts of a corpus, or of a file of your own.",
+        "Score a bundle on the texts of a corpus or of your own file.",
         "evaluate runs/trec --split test",
     )
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
-    sub.add_argument("--report", metavar="FOLDER", help="write there where the model errs: report.md and report.png")
+    sub.add_argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png")
     add_corpus(sub, trains=False)
 
     sub = command(
@@ -123,43 +123,45 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--token-column",
         type=int,
-        help="columns: where the tokens are, from 0 (default: as in training, else 0; CoNLL-U: 1)",
+        help="columns: the tokens' column, from 0 (default: as in training, else 0; CoNLL-U: 1)",
     )
 
     sub = command(
         "score",
         texts.score,
-        "Give texts their log probability and perplexity under a language model.",
+        "Print the log probability and perplexity of texts under a language model.",
         'score runs/ptb "the market fell"',
     )
     _add_texts(sub, records.FORMATS, writing.FORMATS)
 
     sub = command(
-        "generate", texts.generate, "Go on from a prompt.", 'generate runs/ptb "the market" --temperature 0.8 --seed 1'
+        "generate", texts.generate, "Continue a prompt.", 'generate runs/ptb "the market" --temperature 0.8 --seed 1'
     )
     sub.add_argument("bundle", help="the folder that train wrote")
-    sub.add_argument("prompt", nargs="?", default="", help="how the text begins (default: anything)")
+    sub.add_argument("prompt", nargs="?", default="", help="the start of the text (default: none)")
     sub.add_argument("--count", type=int, default=1, metavar="N", help="N texts, with the seeds SEED, SEED + 1, ...")
-    sub.add_argument("--max-tokens", type=int, default=50, help="most words to add (default: 50)")
-    sub.add_argument("--temperature", type=float, default=1.0, help="below 1 safer, above 1 wilder (default: 1)")
-    sub.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest words (default: from all)")
-    sub.add_argument("--seed", type=int, help="the same seed gives the same text (default: another each time)")
+    sub.add_argument("--max-tokens", type=int, default=50, help="maximum number of words to add (default: 50)")
     sub.add_argument(
-        "--lines", dest="stop_at_line_end", action="store_false", help="go on over line ends up to --max-tokens"
+        "--temperature", type=float, default=1.0, help="below 1 more predictable, above 1 more varied (default: 1)"
     )
-    sub.add_argument("--allow-unknown", action="store_true", help="let it write <unk>")
+    sub.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest words (default: all)")
+    sub.add_argument("--seed", type=int, help="the same seed gives the same text (default: a new one each time)")
+    sub.add_argument(
+        "--lines", dest="stop_at_line_end", action="store_false", help="continue past line ends up to --max-tokens"
+    )
+    sub.add_argument("--allow-unknown", action="store_true", help="allow <unk> in the text")
 
     sub = command(
         "next-words", texts.next_words, "Show the likeliest next words.", 'next-words runs/ptb "the stock" -k 5'
     )
     sub.add_argument("bundle", help="the folder that train wrote")
-    sub.add_argument("prefix", help="what the words follow")
+    sub.add_argument("prefix", help="the text before the words")
     sub.add_argument("-k", type=int, default=10, help="how many (default: 10)")
 
     sub = command(
         "gates",
         texts.gates,
-        "Show how far a tagger's skips are open, by layer and token.",
+        "Show how far a tagger's skip gates are open, by layer and token.",
         'gates runs/upos "I saw it."',
     )
     sub.add_argument("bundle", help="the folder that train wrote")
@@ -169,7 +171,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "explain",
         texts.explain,
-        "Show which words moved a classifier, and which its layers looked at.",
+        "Show which words influenced a classifier, and which its layers looked at.",
         'explain runs/sst2 "a smart , sweet and playful romantic comedy ."',
     )
     sub.add_argument("bundle", help="the folder that train wrote")
@@ -179,7 +181,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "curves",
         commands.curves,
-        "Compare runs by their dev accuracy after every few batches; train them with --dev-every.",
+        "Compare the dev accuracy of runs by batch; train them with --dev-every.",
         "curves runs/di runs/dc --output curves.png",
     )
     sub.add_argument("bundles", nargs="+", metavar="bundle", help="folders that train --dev-every wrote")
@@ -187,8 +189,8 @@ def parser() -> argparse.ArgumentParser:
 
     sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
     sub.add_argument("bundle", help="the folder that train wrote")
-    sub.add_argument("path", help="the folder to write; TF Serving wants a version number at its end")
-    sub.add_argument("--overwrite", action="store_true", help="replace what is there")
+    sub.add_argument("path", help="the folder to write; for TF Serving, its name must be a version number")
+    sub.add_argument("--overwrite", action="store_true", help="replace an existing folder")
 
     sub = command(
         "measure",
@@ -205,59 +207,57 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_texts(sub: argparse.ArgumentParser, readable: Sequence[str], writable: Sequence[str]) -> None:
     sub.add_argument("bundle", help="the folder that train wrote")
-    sub.add_argument(
-        "texts", nargs="*", default=[], help="texts; without any, and without --file, what comes on standard input"
-    )
-    sub.add_argument("--file", help="a file of texts: a text a line, or a table, as its name says")
+    sub.add_argument("texts", nargs="*", default=[], help="texts (default: --file, else standard input)")
+    sub.add_argument("--file", help="a file of texts: one per line, or a table, depending on its name")
     sub.add_argument(
         "--input-format",
         dest="input_form",
         choices=readable,
-        help="how --file or standard input is written (default: as the file's name says, else text, a text a line)",
+        help="format of --file or standard input (default: by the file's name, else text: one text per line)",
     )
-    sub.add_argument("--text-column", help="csv, tsv, jsonl: where the texts are (default: as in training, else text)")
-    sub.add_argument("--encoding", help="of --file or standard input (default: utf-8)")
+    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: as in training, else text)")
+    sub.add_argument("--encoding", help="encoding of --file or standard input (default: utf-8)")
     _add_output(sub, "write here instead of to standard output")
-    columns = "; columns: of a tagger, a token a line, as in CoNLL files and CoNLL-U" if "columns" in writable else ""
+    columns = "; columns: for taggers, one token per line, as in CoNLL or CoNLL-U" if "columns" in writable else ""
     sub.add_argument(
         "--format",
         dest="form",
         choices=writable,
-        help=f"of what is written (default: as --output's name says, else like the input){columns}",
+        help=f"output format (default: by the name of --output, else like the input){columns}",
     )
     sub.add_argument(
         "--prefix",
-        help="csv, jsonl: how the names of new columns begin (default: predicted_ where the input has such names)",
+        help="csv, jsonl: prefix of new columns' names (default: predicted_ if the input has such columns already)",
     )
     sub.add_argument(
         "--raw",
         action="store_true",
-        help="csv: no apostrophe before what a spreadsheet reads as a formula; text: control characters as they are",
+        help="csv: do not put an apostrophe before formulas; text: do not escape control characters",
     )
 
 
 def _add_measuring(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("runs", nargs="+", metavar="run", help="folders that train or export wrote, of any task")
+    sub.add_argument("runs", nargs="+", metavar="run", help="folders that train or export wrote, for any task")
     sub.add_argument(
         "--texts",
         metavar="FILE",
-        help="texts like the ones you will serve, as their length decides what a call costs: one per line, or a table, "
-        "as the file's name says; the first 2,000 are used (default: sentences of the demo corpus)",
+        help="texts like those you will serve, as their length decides the cost of a call: one per line, or a table, "
+        "depending on the file's name; the first 2,000 are used (default: sentences of the demo corpus)",
     )
     sub.add_argument(
         "--input-format",
         dest="input_form",
         choices=records.FORMATS,
-        help="how --texts is written (default: as the file's name says, else text, one per line)",
+        help="format of --texts (default: by the file's name, else text: one text per line)",
     )
-    sub.add_argument("--text-column", help="csv, tsv, jsonl: where the texts are (default: text)")
-    sub.add_argument("--encoding", help="of --texts (default: utf-8)")
+    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: text)")
+    sub.add_argument("--encoding", help="encoding of --texts (default: utf-8)")
     sub.add_argument(
         "--repeats",
         type=int,
         default=REPEATS,
         metavar="N",
-        help=f"timed calls at each size, for a minute at most (default: {REPEATS})",
+        help=f"timed calls at each size, for at most a minute (default: {REPEATS})",
     )
     sub.add_argument(
         "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"stop a run after S seconds (default: {TIMEOUT:g})"
@@ -267,7 +267,7 @@ def _add_measuring(sub: argparse.ArgumentParser) -> None:
 
 def _add_output(sub: argparse.ArgumentParser, help: str) -> None:
     sub.add_argument("--output", help=help)
-    sub.add_argument("--overwrite", action="store_true", help="replace the file that is there")
+    sub.add_argument("--overwrite", action="store_true", help="replace an existing file")
 
 
 def add_corpus(sub: argparse.ArgumentParser, *, trains: bool, usual: str | None = None) -> None:
@@ -281,70 +281,70 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool, usual: str | None 
     group = sub.add_argument_group("data")
     known = ", ".join(zoo.list_corpora())
     default = (
-        "what the name of --train-file says"
+        "the format of --train-file, by its name"
         if trains
-        else "what the bundle was trained on; of a file, what its name says"
+        else "the bundle's training corpus; for a file, its format, by its name"
     )
     group.add_argument("--dataset", help=f"one of: {known} (default: {default})")
     default = f"{usual}; with --train-file {default}" if usual else default
     columns = " (default:" if trains else " (default: as in training, else"
-    group.add_argument("--train-file", help="files of your own: the training texts")
+    group.add_argument("--train-file", help="your own files: the training texts")
     group.add_argument(
         "--dev-file", help="csv, tsv, jsonl, text: the dev texts (default: a tenth of the training texts)"
     )
-    group.add_argument("--test-file", help="files of your own: the test texts")
-    group.add_argument("--text-column", help=f"csv, tsv, jsonl: the column with the texts{columns} text)")
-    group.add_argument("--label-column", help=f"csv, tsv, jsonl: the column with the labels{columns} label)")
-    group.add_argument("--token-column", type=int, help=f"columns: where the tokens are, from 0{columns} 0)")
-    group.add_argument("--tag-column", type=int, help=f"columns: where the tags are{columns} -1, the last)")
-    group.add_argument("--encoding", help="files of your own: their encoding (default: utf-8)")
+    group.add_argument("--test-file", help="your own files: the test texts")
+    group.add_argument("--text-column", help=f"csv, tsv, jsonl: the texts' column{columns} text)")
+    group.add_argument("--label-column", help=f"csv, tsv, jsonl: the labels' column{columns} label)")
+    group.add_argument("--token-column", type=int, help=f"columns: the tokens' column, from 0{columns} 0)")
+    group.add_argument("--tag-column", type=int, help=f"columns: the tags' column{columns} -1, the last)")
+    group.add_argument("--encoding", help="your own files: their encoding (default: utf-8)")
 
 
 def _add_training(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("model", help="a name that list shows")
+    sub.add_argument("model", help="a model's name; see dense-lstm-zoo list")
     sub.add_argument("--run-dir", required=True, help="the folder to write the bundle to")
     sub.add_argument("--seed", type=int, help="default: 1")
     sub.add_argument(
-        "--seeds", type=int, metavar="N", help="N runs with the seeds SEED, SEED + 1, ...; mean and spread"
+        "--seeds", type=int, metavar="N", help="do N runs, with seeds SEED, SEED + 1, ..., and report mean and spread"
     )
     sub.add_argument("--folds", type=int, metavar="K", help="cross-validate with K folds of the training texts")
-    sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run these of the K folds only")
+    sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run only these of the K folds")
     sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
-    sub.add_argument("--overwrite", action="store_const", const=True, help="replace a run that is there")
+    sub.add_argument("--overwrite", action="store_const", const=True, help="replace an existing run")
     _add_settings(sub)
 
 
 def _add_sweep(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("model", help="a name that list shows")
-    sub.add_argument("--run-dir", required=True, help="the folder of the sweep; the same command goes on in it")
-    sub.add_argument("--tuner", choices=TUNERS, help="how values are proposed (default: random)")
+    sub.add_argument("model", help="a model's name; see dense-lstm-zoo list")
+    sub.add_argument("--run-dir", required=True, help="the folder of the sweep; repeating the command resumes it")
+    sub.add_argument("--tuner", choices=TUNERS, help="search strategy (default: random)")
     sub.add_argument(
         "--search",
         nargs="+",
         metavar="NAME=VALUES",
-        help="units=50:300:log, dropout=0.2:0.6:0.1 or pooling=mean,max (default: what is usual for the task)",
+        help="units=50:300:log, dropout=0.2:0.6:0.1 or pooling=mean,max (default: the task's usual search space)",
     )
-    sub.add_argument("--trials", type=int, help="most trials (default: 20, of a grid all)")
+    sub.add_argument("--trials", type=int, help="maximum number of trials (default: 20; for a grid, all)")
     sub.add_argument(
-        "--budget", metavar="N", help="encoder parameters, such as 1.44M: the width follows from the depth"
+        "--budget", metavar="N", help="encoder parameters, such as 1.44M; the width is derived from the depth"
     )
-    sub.add_argument("--seeds", type=int, metavar="N", help="runs a trial (default: 1)")
+    sub.add_argument("--seeds", type=int, metavar="N", help="runs per trial (default: 1)")
     sub.add_argument("--folds", type=int, metavar="K", help="score by cross-validation on the training texts")
-    sub.add_argument("--seed", type=int, help="of the search (default: 1)")
+    sub.add_argument("--seed", type=int, help="seed of the search (default: 1)")
     sub.add_argument("--keep", type=int, metavar="K", help="keep the bundles of the best K trials (default: 1)")
-    sub.add_argument("--workers", type=int, metavar="N", help="so many trials at a time on this machine (default: 1)")
-    group = sub.add_argument_group("several machines", "all see the folder of the sweep and are given the same options")
+    sub.add_argument("--workers", type=int, metavar="N", help="number of trials at a time on this machine (default: 1)")
+    group = sub.add_argument_group("several machines", "all share the folder of the sweep and use the same options")
     group.add_argument("--role", choices=("chief", "worker"), help="keep the oracle, or run its trials")
     group.add_argument(
         "--oracle",
         metavar="[HOST:]PORT",
-        help="where the chief listens, without HOST for this machine alone; a worker waits 300 s for it",
+        help="the chief's address; without HOST, this machine only; a worker waits 300 s for it",
     )
     group.add_argument(
-        "--worker-id", help="the same after a restart (default: an Indexed Job's or a Slurm array's index, or the host)"
+        "--worker-id", help="kept after a restart (default: an Indexed Job's or a Slurm array's index, or the host)"
     )
     group.add_argument(
-        "--silence", type=float, metavar="S", help="give a silent worker's trial to another after S s (default: 300)"
+        "--silence", type=float, metavar="S", help="reassign a silent worker's trial after S seconds (default: 300)"
     )
     _add_settings(sub)
 
@@ -369,10 +369,10 @@ def _add_settings(sub: argparse.ArgumentParser) -> None:
         titles = [task.title for task in tasks.every() if option in task.options]
         if titles:
             title = " and ".join(titles)
-            groups[title] = groups.get(title) or sub.add_argument_group(f"of {title}")
+            groups[title] = groups.get(title) or sub.add_argument_group(f"for {title}")
             _add_option(groups[title], option)
     group = sub.add_argument_group(
-        "model arguments", "numbers, true, false, null or names; describe tells what a model takes"
+        "model arguments", "numbers, true, false, null or names; describe lists a model's arguments"
     )
     taken = {name for model in zoo.list_models() for name in registry.entry(model).arguments} - set(registry.FROM_DATA)
     for name in sorted(taken):

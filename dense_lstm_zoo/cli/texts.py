@@ -1,4 +1,4 @@
-"""Commands that read texts and write what a model makes of them: predict, score, generate, next-words."""
+"""Commands that run a model on texts and write the results: predict, score, generate, next-words."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user asks for of ``predict`` and ``score``: see ``--help`` of these.
+    """A request to ``predict`` or ``score``; see their ``--help``.
 
-    ``columns`` are those that the bundle remembers.
+    ``columns`` are those recorded in the bundle.
     """
 
     bundle: str
@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """What errors call what is read."""
+        """The name of the input in errors."""
         return self.file or "standard input"
 
 
@@ -62,7 +62,7 @@ def predict(**asked: Any) -> None:
 
 
 def score(**asked: Any) -> None:
-    """Give texts their log probability and perplexity."""
+    """Write the log probability and perplexity of texts."""
     options = Asked(**asked)
     config = read_config(options.bundle)
     check_task(options.bundle, config, "language_model")
@@ -113,7 +113,7 @@ def _tagger(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
 def _run(
     asked: Asked, config: dict[str, Any], make: Callable[[str], tuple[Callable[..., Any], writing.Shapes]]
 ) -> None:
-    """Read what is asked for, run the bundle on it, write: nothing is made before all of the request is checked."""
+    """Read the texts, run the bundle and write the results; the whole request is checked first."""
     input_form, form = _formats(asked, config["task"])
     if asked.output:
         check_output(asked.output, asked.overwrite)
@@ -147,14 +147,14 @@ def _formats(asked: Asked, task: str) -> tuple[str, str]:
     if asked.texts and asked.file:
         raise ValueError("Give texts or --file, not both.")
     if asked.texts and asked.input_form not in (None, "text"):
-        raise ValueError(f"Texts that are arguments are raw: --input-format {asked.input_form} is for --file.")
+        raise ValueError(f"Texts given as arguments are raw text; --input-format {asked.input_form} is for --file.")
     if asked.file:
         files.existing_file(asked.file)
         found = format_of(asked.file, readable, "--input-format", asked.input_form, otherwise="text")
     else:
         found = "text" if asked.input_form is None else checks.one_of("--input-format", asked.input_form, readable)
     if asked.token_column is not None and found != "columns":
-        raise ValueError(f"--token-column is for input in columns; the input is {found}.")
+        raise ValueError(f"--token-column is for columns; the input is {found}.")
     if asked.text_column is not None and found in ("text", "columns"):
         raise ValueError(f"--text-column is for csv, tsv and jsonl; the input is {found}.")
     form = asked.form
@@ -164,14 +164,14 @@ def _formats(asked: Asked, task: str) -> tuple[str, str]:
         form = format_of(asked.output, writable, "--format", otherwise=default) if asked.output else default
     if is_tagger and form != "text" and not asked.texts and found == "text" and asked.input_form is None:
         raise ValueError(
-            f"{asked.name} could hold sentences or {form}: say so with --input-format text (a sentence a line) or "
+            f"{asked.name} could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}."
         )
     return found, form
 
 
 def generate(bundle: str, prompt: str, count: int, seed: int | None, **options: Any) -> None:
-    """Print continuations of a prompt, a line each."""
+    """Print continuations of a prompt, one per line."""
     checks.integer("count", count)
     loaded: LanguageModelBundle = load(bundle, "language_model")  # type: ignore[assignment]
     for i in range(count):
@@ -188,7 +188,7 @@ def next_words(bundle: str, prefix: str, k: int) -> None:
 
 
 def gates(bundle: str, sentence: str, output: str | None, overwrite: bool) -> None:
-    """Print how far a tagger's skips are open, a token a line, and draw it."""
+    """Print how far a tagger's skip gates are open, one token per line, and draw them."""
     check_picture(output, overwrite)
     loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
     found = loaded.gates(sentence)
@@ -203,7 +203,7 @@ def gates(bundle: str, sentence: str, output: str | None, overwrite: bool) -> No
 
 
 def explain(bundle: str, text: str, output: str | None, overwrite: bool) -> None:
-    """Print the saliency of a text's words and what each layer looked at, a word a line, and draw it."""
+    """Print the saliency of a text's words and what each layer looked at, one word per line, and draw them."""
     check_picture(output, overwrite)
     loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]
     found = loaded.explain(text)

@@ -1,4 +1,4 @@
-"""How predictions are written: a line of text, a row of a table or a JSON object each, or columns with tags."""
+"""Write predictions: each as a line of text, a row of a table or a JSON object, or as columns with tags."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TAGGER_FORMATS = ("text", "columns", "jsonl")
 
 @dataclass(frozen=True)
 class Shapes:
-    """What becomes of one prediction in each format.
+    """How one prediction is written in each format.
 
     Args:
         columns: The names of what ``row`` returns.
-        line: Prediction to the strings that a line of text joins with tabs.
-        row: Prediction to cells; numbers as strings with their digits.
-        fields: Prediction to the keys that a JSON object gains.
-        shared: Those of them that the input may hold already, with the same value.
+        line: Returns the strings that a line of text joins with tabs.
+        row: Returns the cells; numbers are strings with their digits.
+        fields: Returns the keys that a JSON object gains.
+        shared: Names of those keys that the input may already hold, with the same value.
     """
 
     columns: list[str]
@@ -41,9 +41,9 @@ class Options:
 
     Args:
         form: One of ``FORMATS`` or ``TAGGER_FORMATS``.
-        prefix: What the names of new columns begin with; None: nothing, or "predicted_" where the input has such
+        prefix: What the names of new columns begin with; None means no prefix, or "predicted_" if the input has such
             columns already.
-        raw: Whether formulas in csv and control characters in text stay as they are.
+        raw: Whether to leave formulas in csv and control characters in text unescaped.
     """
 
     form: str
@@ -52,7 +52,7 @@ class Options:
 
 
 def write(target: IO[str], options: Options, source: Source, predict: Callable[..., Any], shapes: Shapes) -> None:
-    """Write what ``predict`` makes of the texts of a source, beside the rows that they came in, item by item."""
+    """Write the predictions for a source's texts one by one, each with the row its text came in."""
     beside, texts = itertools.tee(source.records)
     pairs = zip(beside, predict(record.text for record in texts), strict=True)
     writers = {"text": _write_text, "csv": _write_csv, "jsonl": _write_json, "columns": _write_columns}
@@ -81,8 +81,8 @@ def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs,
             given = dict(zip(record.names, record.cells, strict=True))
             if extra := [name for name in given if name not in names]:
                 raise ValueError(
-                    f"{record.where} has the key {extra[0]!r}, which the first line has not; csv has the columns of "
-                    "the first line. Write --format jsonl."
+                    f"{record.where} has the key {extra[0]!r}, which the first line lacks; csv has the columns of the "
+                    "first line. Use --format jsonl."
                 )
             cells = [given.get(name, "") for name in names]
         writer.writerow([mark(_cell(cell)) for cell in [*cells, *shapes.row(found)]])
@@ -107,13 +107,13 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
 
 
 def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
-    """Write the lines as they were, with the tag behind each that has a token."""
+    """Write the lines unchanged, with the tag appended to each line that has a token."""
     for record, found in pairs:
         lines = record.lines
         if lines is None:
             broken = next((token for token in found.tokens if not token or len(token.split()) != 1), None)
             if broken is not None:
-                raise ValueError(f"{record.where}: columns cannot hold the token {broken!r}. Write --format jsonl.")
+                raise ValueError(f"{record.where}: columns cannot hold the token {broken!r}. Use --format jsonl.")
             lines = [(token, token) for token in found.tokens]
         tags = iter(found.tags)
         separator = "\t" if record.lines is None or any("\t" in row for row, _ in lines) else " "
@@ -124,7 +124,7 @@ def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pa
 def _new_names(
     names: list[str], new: list[str], options: Options, shapes: Shapes, first: tuple[Record, Any] | None
 ) -> list[str]:
-    """Return the names of what is added, none of which the input has, but for the shared ones."""
+    """Return the names of the added columns; except for shared names, the input must not have them."""
     prefix, shared = options.prefix, shapes.shared if options.prefix is None else frozenset[str]()
     taken = set(names) - shared
     if prefix is None:
@@ -138,14 +138,13 @@ def _new_names(
 def _taken(record: Record | None, name: str) -> ValueError:
     where = record.where if record else "The input"
     return ValueError(
-        f"{where} has {name!r} already, which would be added. Choose how the names of what is added begin, such as "
-        "--prefix new_."
+        f"{where} already has {name!r}, the name of a new column. Choose a prefix for new names, such as --prefix new_."
     )
 
 
 def _cell(value: object) -> str:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written
+        return value.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,1 +1,1 @@
-"""Text in: corpora, tokeniser and vocabulary, word vectors, batches."""
+"""Reading text: corpora, tokeniser and vocabulary, word vectors, batches."""

@@ -1,4 +1,4 @@
-"""Batches bucketed by length: little padding, few shapes, an order that seed and epoch alone decide."""
+"""Batches bucketed by length: little padding, few shapes, and an order set only by seed and epoch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 
-MAX_TOKENS = 1 << 16  # of a padded batch: a few very long texts must not need all memory
+MAX_TOKENS = 1 << 16  # of a padded batch, so that a few very long texts do not exhaust memory
 Row = np.ndarray | dict[str, np.ndarray]  # the ids of a text: (tokens,), or several features (tokens, ...) by name
 
 
 def padded_length(length: int) -> int:
-    """Return the smallest step of the ladder 4, 6, 8, 12, 16, 24, 32, 48, ... that holds ``length`` tokens.
+    """Return the smallest of the lengths 4, 6, 8, 12, 16, 24, 32, 48, ... that holds ``length`` tokens.
 
-    Two steps an octave: at most a third of a row is padding, and any corpus has few shapes. No text is cut.
+    With two lengths per octave, at most a third of a row is padding and any corpus has few shapes. No text is cut.
 
     Example:
         >>> [padded_length(n) for n in (1, 4, 5, 13, 100)]
@@ -31,12 +31,12 @@ def padded_length(length: int) -> int:
 
 
 def num_tokens(row: Row) -> int:
-    """Return how many tokens a text has."""
+    """Return the number of tokens of a text."""
     return len(row if isinstance(row, np.ndarray) else row["token_ids"])
 
 
 def pad(rows: Sequence[Row], value: int = 0) -> Any:
-    """Return the rows right-padded with ``value`` to the ladder's length for the longest: int32 (batch, time, ...)."""
+    """Return the rows right-padded with ``value`` to ``padded_length`` of the longest: int32 (batch, time, ...)."""
     if isinstance(rows[0], dict):
         return {name: pad([row[name] for row in rows], value) for name in rows[0]}
     batch = np.full((len(rows), padded_length(max(map(len, rows))), *rows[0].shape[1:]), value, np.int32)
@@ -48,9 +48,9 @@ def pad(rows: Sequence[Row], value: int = 0) -> Any:
 def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generator | None = None) -> list[np.ndarray]:
     """Return the indices of each batch: similar lengths together, every index once.
 
-    What is left of one length's bucket goes up into the next, so all batches but the last (the longest texts) are
-    full, except those of texts so long that the padded batch would exceed ``MAX_TOKENS``; a text alone may exceed it.
-    With ``rng`` both the texts within a bucket and the batches are shuffled; how many there are does not depend on it.
+    Texts left over in one length's bucket move up to the next, so all batches but the last (the longest texts) are
+    full, except those of texts so long that the padded batch would exceed ``MAX_TOKENS``; a single text may exceed it.
+    With ``rng``, the texts within a bucket and the batches are shuffled; the number of batches stays the same.
     """
     buckets = np.array([padded_length(n) for n in lengths])
     order = np.arange(len(buckets)) if rng is None else rng.permutation(len(buckets))
@@ -66,15 +66,15 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
 
 
 def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int) -> tf.data.Dataset:
-    """Return a dataset of what a function generates, which TensorFlow does not tune.
+    """Return a dataset of the batches that a function generates, without TensorFlow's autotuning.
 
-    There is nothing to tune, and TensorFlow's tuning thread sleeps for up to a minute: an iterator that is longer in
-    use often waits for it at the end of an epoch.
+    There is nothing to tune, and the tuning thread sleeps for up to a minute: an iterator that was in use for longer
+    often waits for it at the end of an epoch.
 
     Args:
-        batches: Makes the batches of an epoch; TensorFlow keeps it for ever.
-        signature: What a batch is, as ``tf.data`` says it.
-        number: How many there are.
+        batches: Generates the batches of an epoch; TensorFlow never frees it.
+        signature: The ``tf.data`` signature of a batch.
+        number: The number of batches.
     """
     options = tf.data.Options()
     options.autotune.enabled = False
@@ -85,14 +85,14 @@ def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int)
 class ShuffledBatches(keras.callbacks.Callback):
     """Batches of texts of similar length for ``fit``: pass ``dataset`` as its data and the object as a callback.
 
-    The order of epoch k depends on ``seed`` and k alone, so that an interrupted run can go on with the same order.
+    The order of epoch k depends only on ``seed`` and k, so that an interrupted run can resume with the same order.
 
     Args:
-        lengths: Length of each text.
-        collate: Indices of texts to a batch.
-        signature: What a batch is, as ``tf.data`` says it.
-        batch_size: Texts a batch.
-        seed: Seed of the order.
+        lengths: The length of each text.
+        collate: Returns a batch for indices of texts.
+        signature: The ``tf.data`` signature of a batch.
+        batch_size: Texts per batch.
+        seed: Seed for the order.
 
     Raises:
         ValueError: No texts.
@@ -113,7 +113,7 @@ class ShuffledBatches(keras.callbacks.Callback):
         checks.integer("batch_size", batch_size)
         self._epoch = now = {"epoch": 0}
 
-        # TensorFlow keeps a generator for ever: it must not hold the callback, which holds the model.
+        # TensorFlow never frees a generator, so it must not refer to the callback, which refers to the model.
         def batches() -> Iterator[Any]:
             rng = np.random.default_rng([seed, now["epoch"]])
             for indices in plan_batches(lengths, batch_size, rng):

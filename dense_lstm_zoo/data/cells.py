@@ -1,24 +1,24 @@
-"""Cells that spreadsheets and terminals leave alone: no formula in a csv file, no control character on a screen."""
+"""Cells that are safe in spreadsheets and terminals: no formulas in csv files, no control characters on screen."""
 
 from __future__ import annotations
 
 import re
 
-# What a spreadsheet may take for a formula (OWASP, "CSV Injection"), the full-width forms among it.
+# What a spreadsheet may take for a formula (OWASP, "CSV Injection"), full-width forms included.
 _FORMULA = r"(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
 _TO_MARK, _MARKED = re.compile(f"'*{_FORMULA}"), re.compile(f"'+{_FORMULA}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-inf")
 
 _SURROGATES = "\ud800-\udfff"
-# Control characters, line separators, marks that turn the direction of what follows, half surrogate pairs.
+# Control characters, line separators, marks that change the text direction, lone surrogates.
 _UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069" + _SURROGATES
 _CONTROL = re.compile(f"[{_UNSAFE}]")
 
 
 def mark_formula(cell: str) -> str:
-    """Return a cell with an apostrophe before what a spreadsheet would take for a formula; numbers stay numbers.
+    """Return a cell with an apostrophe before anything a spreadsheet would take for a formula; numbers stay numbers.
 
-    An apostrophe goes before cells that have one there already, so that ``unmark_formula`` gives back every cell.
+    Cells that already have an apostrophe there get another, so that ``unmark_formula`` restores every cell.
 
     Example:
         >>> mark_formula("=1+1"), mark_formula("'=1+1"), mark_formula("-1.5"), mark_formula("fine")
@@ -38,7 +38,7 @@ def unmark_formula(cell: str) -> str:
 
 
 def escape_controls(text: str, keep: str = "") -> str:
-    r"""Return text with control characters as Python writes them in a string, but for those in ``keep``.
+    r"""Return text with control characters, except those in ``keep``, escaped as in Python strings.
 
     Example:
         >>> print(escape_controls("two\nlines \x1b[31mred"))
@@ -48,7 +48,7 @@ def escape_controls(text: str, keep: str = "") -> str:
 
 
 def escape_json(line: str) -> str:
-    """Return a line of JSON with control characters and half surrogate pairs in JSON's own notation, which reads alike.
+    """Return a line of JSON with control characters and lone surrogates as JSON escapes, which keep its meaning.
 
     Example:
         >>> print(escape_json('"\x9b31m"'))

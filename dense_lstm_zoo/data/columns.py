@@ -1,4 +1,4 @@
-"""Files in columns, a token a line: CoNLL's, with blank lines between sentences, and CoNLL-U."""
+"""Files in columns with one token per line: CoNLL, with blank lines between sentences, and CoNLL-U."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import TypeAlias
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text_file import TextFile, unpacked
 
-CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: how many columns, and that of the tokens
+CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: the number of columns, and the column of the tokens
 _CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
-_BLANK = " \t\r\n"  # no other white space: some corpora have a no-break space within a token
+_BLANK = " \t\r\n"  # no other white space: some corpora have no-break spaces within tokens
 _DOCUMENT = "-DOCSTART-"
 
 Row: TypeAlias = tuple[int, list[str]]
@@ -28,21 +28,21 @@ Row: TypeAlias = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class ColumnFile:
-    """The sentences of a file in columns, each a list of rows; the file is never held whole.
+    """The sentences of a file in columns, each a list of rows; the file is never held in full.
 
-    A blank line ends a sentence, however many there are. A line of ``-DOCSTART-`` is no token. A file is CoNLL-U if its
-    name says so, ``.conllu`` or ``.conllu.gz``, or if its first line that is no comment has ten columns between tabs,
-    of which the first is a number; then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are left out.
+    One or more blank lines end a sentence. A ``-DOCSTART-`` line is not a token. A file is CoNLL-U if its name ends in
+    ``.conllu`` or ``.conllu.gz``, or if its first line that is not a comment has ten tab-separated columns, the first a
+    number; then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are skipped.
 
     Args:
-        path: Plain or compressed with gzip (told by its content).
-        separator: What stands between two columns; None: spaces and tabs. With ``"\\t"``, cells may hold spaces.
+        path: The file, plain or gzip (detected from its content).
+        separator: The separator of columns; None means spaces and tabs. With ``"\\t"``, cells may hold spaces.
         encoding: How the file is encoded.
 
     Raises:
         FileNotFoundError: No such file; the message names similar ones beside it.
         ValueError: A folder, an unknown encoding, an empty separator; on iteration, with file and line: uneven rows,
-            what is not CoNLL-U in such a file, bytes that are not in the encoding, damaged gzip.
+            lines that are not CoNLL-U in a CoNLL-U file, bytes that are not in the encoding, damaged gzip.
 
     Example:
         >>> import pathlib, tempfile
@@ -60,17 +60,17 @@ class ColumnFile:
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", TextFile(self.path, self.encoding).path)
         if self.separator is not None and not (isinstance(self.separator, str) and self.separator):
-            raise ValueError(f"separator must be None for spaces and tabs, or characters; received {self.separator!r}.")
+            raise ValueError(f"separator must be None for spaces and tabs, or a string; received {self.separator!r}.")
 
     @functools.cached_property
     def is_conllu(self) -> bool:
-        """Whether the file is CoNLL-U; the first call may read the beginning of it."""
+        """Whether the file is CoNLL-U; the first call may read its beginning."""
         if self.path.name.lower().removesuffix(".gz").endswith(".conllu"):
             return True
         return _is_conllu(_beginning(self._lines()))
 
     def __iter__(self) -> Iterator[list[Row]]:
-        hint = "" if self.separator else ' If cells hold spaces, say separator="\\t".'
+        hint = "" if self.separator else ' If cells contain spaces, use separator="\\t".'
         for sentence in _sentences(self._lines(), self.is_conllu, self.separator, f"{self.path}, line", hint):
             if rows := [(number, cells) for number, _, cells in sentence if cells]:
                 yield rows
@@ -87,26 +87,26 @@ class ColumnFile:
         except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
             collections.deque(
                 TextFile(self.path, self.encoding), maxlen=0
-            )  # finds the line, and raises what users read
+            )  # finds the line and raises the error that users see
             raise
 
 
 def sentence_lines(
     lines: Iterable[str], token_column: int = 0, separator: str | None = None, where: str = "Line"
 ) -> Iterator[list[tuple[str, str | None]]]:
-    """Yield the lines of each sentence as they are, each with the token on it, or with None where there is none.
+    """Yield the lines of each sentence unchanged, each with its token, or with None if it has none.
 
-    Comments, multiword ranges and empty nodes of CoNLL-U, and ``-DOCSTART-``, are no tokens. Lines are CoNLL-U if the
-    first that is no comment has ten columns between tabs, of which the first is a number.
+    Comments, multiword ranges and empty nodes of CoNLL-U, and ``-DOCSTART-``, are not tokens. Lines are CoNLL-U if the
+    first that is not a comment has ten tab-separated columns, the first a number.
 
     Args:
-        lines: Lines of a file in columns, of which a sentence at a time is held.
-        token_column: The column of the tokens, from 0, or from the end below 0. In CoNLL-U, the default is FORM (1).
+        lines: Lines of a file in columns, of which one sentence at a time is held.
+        token_column: The tokens' column, from 0; negative numbers count from the end. CoNLL-U: by default FORM (1).
         separator: As in ``ColumnFile``.
-        where: How errors begin, before the line's number.
+        where: Start of error messages, before the line number.
 
     Raises:
-        ValueError: On iteration, with the line: too few columns, uneven rows, or what is not CoNLL-U in such lines.
+        ValueError: On iteration, with the line: too few columns, uneven rows, or a line that is not CoNLL-U.
 
     Example:
         >>> list(sentence_lines(["Dogs X", "bark Y", "", "Go Y"]))
@@ -119,14 +119,14 @@ def sentence_lines(
     for sentence in _sentences(itertools.chain(beginning, numbered), is_conllu, separator, where):
         for number, _, cells in sentence:
             if cells and not -len(cells) <= column < len(cells):
-                raise ValueError(f"{where} {number}: found {describe(cells)}, in which there is no column {column}.")
+                raise ValueError(f"{where} {number}: found {describe(cells)}; there is no column {column}.")
         yield [(line, cells[column] if cells else None) for _, line, cells in sentence]
 
 
 def _sentences(
     lines: Iterable[tuple[int, str]], is_conllu: bool, separator: str | None, where: str, hint: str = ""
 ) -> Iterator[list[tuple[int, str, list[str] | None]]]:
-    """Yield the lines of each sentence with their numbers, and with the cells of those that are tokens."""
+    """Yield the lines of each sentence with their numbers, and the cells of those that are tokens."""
     sentence: list[tuple[int, str, list[str] | None]] = []
     first: Row | None = None
     for number, line in lines:
@@ -151,7 +151,7 @@ def _sentences(
 
 
 def _beginning(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Take from ``lines`` as far as the first that is neither blank nor begins as a comment."""
+    """Take lines up to the first that is neither blank nor starts like a comment."""
     taken = []
     for number, line in lines:
         taken.append((number, line))
@@ -181,5 +181,5 @@ def _cells(line: str) -> list[str]:
 
 
 def describe(cells: list[str]) -> str:
-    """Return the cells of a line as an error names them."""
+    """Return a description of a line's cells for an error."""
     return f"{len(cells)} column{'s' if len(cells) > 1 else ''} ({', '.join(cells):.60})"

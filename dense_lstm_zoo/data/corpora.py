@@ -1,6 +1,6 @@
-"""The corpora by name: found in a folder of yours, in the cache, or downloaded from their own homes, then read.
+"""The corpora by name: found in the user's data folder or the cache, or downloaded from their sources, then read.
 
-A further corpus is a reader and an entry in ``SOURCES``, in its task's ``corpora.py``.
+To add a corpus, write a reader and an entry in ``SOURCES`` in its task's ``corpora.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dense_lstm_zoo.data.sources import Source
 def list_corpora(task: str | None = None) -> list[str]:
     """Return every name that ``load_corpus`` accepts, or those for one task.
 
-    "csv", "tsv", "jsonl", "text" and "columns" are for files of your own; there is a "demo" for every task.
+    "csv", "tsv", "jsonl", "text" and "columns" are for your own files; every task has a "demo".
 
     Example:
         >>> list_corpora("language_model")
@@ -29,12 +29,12 @@ def list_corpora(task: str | None = None) -> list[str]:
 
 
 def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
-    """Load a corpus by name; what is not on this machine is downloaded first (see ``fetch``).
+    """Load a corpus by name; files that are not on this machine are downloaded first (see ``fetch``).
 
     Args:
         name: One of ``list_corpora()``.
-        task: What the corpus is for, such as ``"language_model"``; it tells the demo corpora apart.
-        options: For files of your own only: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
+        task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
+        options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_column_files``
             ("columns").
 
@@ -42,9 +42,8 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
         A ``Corpus`` of labelled texts, a ``LanguageCorpus`` of running text or a ``TaggingCorpus`` of tagged sentences.
 
     Raises:
-        ValueError: If the name or an option is unknown, the corpus is for another task, or a file is not what it should
-            be.
-        DownloadError: If a file is neither here nor can be downloaded.
+        ValueError: The name or an option is unknown, the corpus is for another task, or a file has unexpected content.
+        DownloadError: A file is not on this machine and cannot be downloaded.
 
     Example:
         >>> from dense_lstm_zoo.data.corpora import load_corpus
@@ -70,12 +69,12 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
     """Find or download every file of a corpus, and return where they are.
 
     Args:
-        name: A corpus with files at a home of its own (or "demo", which needs none).
+        name: A corpus with published files (or "demo", which needs none).
         progress: Whether to report a download on stderr.
 
     Raises:
-        ValueError: If the name is unknown, or what was downloaded has a wrong checksum.
-        DownloadError: If a download fails; the message names both places where the file may be put by hand.
+        ValueError: The name is unknown, or the downloaded file has the wrong checksum.
+        DownloadError: A download fails; the message names both places where the file can be put by hand.
 
     Example:
         >>> from dense_lstm_zoo.data.corpora import fetch
@@ -84,14 +83,14 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
     """
     source = _source(name)
     if source is None and name in list_corpora():
-        raise ValueError(f"Corpus {name!r} reads files of your own: there is nothing to fetch.")
+        raise ValueError(f"Corpus {name!r} reads your own files; there is nothing to fetch.")
     if source is None:
         raise checks.unknown_name("corpus", name, published())
     return sources.find_files(source, progress=progress)
 
 
 def published() -> list[str]:
-    """Return the corpora that have files at a home of their own, and the built-in "demo"."""
+    """Return the corpora with published files, and the built-in "demo"."""
     return list(dict.fromkeys(name for one in tasks.every() for name in one.sources))
 
 
@@ -102,6 +101,6 @@ def is_here(name: str) -> bool:
 
 
 def _source(name: str, task: str | None = None) -> Source | None:
-    """Return where a corpus lies; without a task a name that several have is the first one's. None: own files."""
+    """Return the source of a corpus, or None for a user's own files; without a task, the first match."""
     chosen = tasks.every() if task is None else [tasks.find(task)]
     return next((one.sources[name] for one in chosen if name in one.sources), None)

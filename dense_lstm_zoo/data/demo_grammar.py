@@ -1,4 +1,4 @@
-"""What the generators of demo corpora share: frequencies of words as in real text, and English spelling."""
+"""Shared by the generators of demo corpora: realistic word frequencies, and English spelling."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def with_s(word: str) -> str:
 
 
 def long_tail(num_words: int) -> list[float]:
-    """Return the cumulative frequencies of so many words, the most frequent first, by Zipf's law."""
+    """Return the cumulative frequencies of ``num_words`` words, most frequent first, by Zipf's law."""
     return list(itertools.accumulate(1 / rank for rank in range(1, num_words + 1)))
 
 
-# Built on random() alone: Python promises that its stream never changes, and promises nothing of choices().
+# Uses only random(): Python promises that its stream never changes, but not that of choices().
 def draw(rng: random.Random, cumulative: Sequence[float]) -> int:
     """Draw an index by its cumulative frequencies."""
     return bisect.bisect(cumulative, rng.random() * cumulative[-1], 0, len(cumulative) - 1)

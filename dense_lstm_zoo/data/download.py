@@ -1,4 +1,4 @@
-"""Download one file: resumed where it broke off, checked by its sha256, and moved into place only when it is whole."""
+"""Download one file: resumed after an interruption, checked by sha256, and moved into place only when complete."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _CHUNK = 1 << 16
 
 
 class DownloadError(OSError):
-    """A download that the network or the server did not let through; what had arrived is kept, to resume from."""
+    """A download that failed because of the network or the server; the bytes received so far are kept for resuming."""
 
 
 class _TooLongError(Exception):
-    """More arrives than the file can have."""
+    """More bytes arrive than the file can have."""
 
 
 class _TransientError(Exception):
-    """The server or the connection failed in a way that may pass: worth another attempt."""
+    """The server or the connection failed in a way that may be temporary; worth another attempt."""
 
 
 def download_member(
@@ -41,7 +41,7 @@ def download_member(
 ) -> Path:
     """Download a zip archive, write one file of it to ``path`` and return ``path``.
 
-    The archive lies beside ``path`` under its own name, so that a second member of it needs no second download. Only
+    The archive is stored beside ``path`` under its own name, so that a second member needs no second download. Only
     ``path`` is written, whatever the archive's entries are called.
 
     Args:
@@ -49,13 +49,13 @@ def download_member(
         member: The file's name in the archive.
         path: The file to write.
         sha256: The checksum of the file, not of the archive.
-        size: Bytes of the file; an archive that says otherwise is refused. None takes what its entry states.
+        size: Bytes of the file; an archive with another size is refused. None accepts the size in the archive.
         progress: Whether to report on stderr.
 
     Raises:
-        ValueError: What arrived is no zip archive, lacks the member, or the member has another size or checksum; the
+        ValueError: The download is not a zip archive, lacks the member, or the member has another size or checksum; the
             archive is deleted.
-        DownloadError: As in ``download``.
+        DownloadError: As for ``download``.
     """
     path = Path(path)
     archive = path.with_name(urllib.parse.urlsplit(url).path.rpartition("/")[2])
@@ -68,20 +68,20 @@ def download_member(
             os.fsync(target.fileno())
         received = _sha256(part)
         if received != sha256:
-            raise ValueError(f"{member} has the sha256 {received}, expected {sha256}")
+            raise ValueError(f"{member} has sha256 {received}, expected {sha256}")
         return part.replace(path)
     except (ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         archive.unlink()
-        raise ValueError(f"{url} is not the published archive: {error}. What had arrived was deleted.") from error
+        raise ValueError(f"{url} is not the published archive: {error}. The download was deleted.") from error
     finally:
         part.unlink(missing_ok=True)
 
 
 def _unpack(archive: zipfile.ZipFile, member: str, size: int | None, target: BinaryIO) -> None:
-    """Write a plain file of an archive; raise ``ValueError`` where it is none, or not of the given size."""
+    """Extract a plain file from an archive; raise ``ValueError`` if it is not one, or not of the given size."""
     entry = archive.getinfo(member)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or stat.S_ISLNK(entry.external_attr >> 16):
-        raise ValueError(f"{member} is a link, or compressed in a way that was never published")
+        raise ValueError(f"{member} is a link, or compressed with an unexpected method")
     size = entry.file_size if size is None else size
     if entry.file_size != size:
         raise ValueError(f"{member} has {entry.file_size:,} bytes, expected {size:,}")
@@ -90,7 +90,7 @@ def _unpack(archive: zipfile.ZipFile, member: str, size: int | None, target: Bin
         while chunk := source.read(_CHUNK):
             written += len(chunk)
             if written > size:
-                raise ValueError(f"{member} has more bytes than it says, {size:,}")
+                raise ValueError(f"{member} has more bytes than it claims, {size:,}")
             target.write(chunk)
     if written < size:
         raise ValueError(f"{member} has {written:,} bytes, expected {size:,}")
@@ -99,21 +99,21 @@ def _unpack(archive: zipfile.ZipFile, member: str, size: int | None, target: Bin
 def download(url: str, path: str | Path, sha256: str | None, *, size: int | None = None, progress: bool = True) -> Path:
     """Download ``url`` to ``path`` and return ``path``.
 
-    What has arrived lies in ``path`` + ".part" until it is complete and its checksum is right; ``path`` itself is
-    never half-written. A ".part" that an earlier call left is resumed. A ``path`` that is already there with the right
-    checksum is returned with no request, one with another checksum is replaced.
+    The received bytes are kept in ``path`` + ".part" until the file is complete and its checksum is right; ``path``
+    itself is never half-written. A ".part" from an earlier call is resumed. An existing ``path`` with the right
+    checksum is returned without a request; one with another checksum is replaced.
 
     Args:
         url: An http or https address.
         path: The file to write; its folder is created.
-        sha256: The checksum of the whole file, in hexadecimal; None takes what arrives.
-        size: The most bytes to take; None takes what arrives.
+        sha256: The checksum of the whole file, in hexadecimal; None accepts any.
+        size: The maximum number of bytes to accept; None means no limit.
         progress: Whether to report bytes, percent and rate on stderr.
 
     Raises:
-        ValueError: If ``url`` is not an http(s) address, or what arrived has another checksum or is too long (it is
+        ValueError: ``url`` is not an http(s) address, or the download has another checksum or is too long (it is
             deleted).
-        DownloadError: If the server cannot be reached, refuses, or breaks off each of a few attempts.
+        DownloadError: The server cannot be reached, refuses, or breaks off every one of a few attempts.
 
     Example:
         >>> from dense_lstm_zoo.data.download import download
@@ -139,8 +139,8 @@ def download(url: str, path: str | Path, sha256: str | None, *, size: int | None
     if sha256 and received != sha256:
         part.unlink()
         raise ValueError(
-            f"Wrong checksum for {url}: expected sha256 {sha256}, received {received}. What had arrived was deleted; "
-            f"if another try ends the same, the file has changed at its source."
+            f"Wrong checksum for {url}: expected sha256 {sha256}, received {received}. The download was deleted; if "
+            f"another attempt ends the same way, the file has changed at its source."
         )
     with part.open("rb+") as file:
         os.fsync(file.fileno())
@@ -148,13 +148,13 @@ def download(url: str, path: str | Path, sha256: str | None, *, size: int | None
 
 
 def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool) -> None:
-    """Fill ``part`` in a few attempts, each of which goes on where the last one ended."""
+    """Fill ``part`` in a few attempts, each of which continues where the last one ended."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return _attempt(url, part, size, _Progress(path.name, progress))
         except _TooLongError as error:
             part.unlink(missing_ok=True)
-            raise ValueError(f"{url} is not the published file: {error}. What had arrived was deleted.") from None
+            raise ValueError(f"{url} is not the published file: {error}. The download was deleted.") from None
         except _TransientError as error:
             reason = f"{error} (attempt {attempt} of {ATTEMPTS})"
             if attempt < ATTEMPTS:
@@ -163,20 +163,20 @@ def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool)
             reason = str(error.reason)
             break
     arrived = part.stat().st_size if part.exists() else 0
-    kept = f" The {arrived:,} bytes that arrived are kept to resume from." if arrived else ""
-    advice = f"Run it again, or put the file by hand at {path}"
+    kept = f" The {arrived:,} bytes received are kept for resuming." if arrived else ""
+    advice = f"Try again, or put the file by hand at {path}"
     raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{kept} {advice}")
 
 
 def _attempt(url: str, part: Path, size: int | None, progress: _Progress) -> None:
-    """Send one request and write its answer to ``part``; raise ``_TransientError`` where another attempt may help."""
+    """Send one request and write its answer to ``part``; raise ``_TransientError`` if another attempt may help."""
     start = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416 and start:  # nothing comes after what is here: the checksum decides whether it is the file
+        if error.code == 416 and start:  # no bytes are left to fetch; the checksum decides whether the file is right
             return
         message = f"the server answered {error.code} {error.reason}"
         if error.code == 429 or error.code >= 500:
@@ -184,14 +184,14 @@ def _attempt(url: str, part: Path, size: int | None, progress: _Progress) -> Non
         raise urllib.error.URLError(message) from error
     except urllib.error.URLError:
         raise
-    except (OSError, http.client.HTTPException) as error:  # urllib wraps what fails before the answer, not after
+    except (OSError, http.client.HTTPException) as error:  # urllib wraps errors before the response, but not after
         raise _TransientError(repr(error)) from error
     with response:
         length = int(response.headers.get("Content-Length") or -1)
         resumed = response.status == 206 and _first_byte(response) == start
         if response.status == 206 and not resumed:
             part.unlink(missing_ok=True)
-            raise _TransientError(f"the server sent another part of the file than the one from byte {start}")
+            raise _TransientError(f"the server did not send the part of the file from byte {start}")
         if not resumed:
             start = 0
         with part.open("ab" if resumed else "wb") as file:
@@ -214,7 +214,7 @@ def _copy(
     report.start(done, total)
     while True:
         try:
-            chunk = response.read1(_CHUNK)  # read() would lose what arrived before a time-out
+            chunk = response.read1(_CHUNK)  # read() would lose the bytes received before a time-out
         except (OSError, http.client.HTTPException) as error:
             raise _TransientError(f"the connection broke off after {done:,} bytes: {error!r}") from error
         if not chunk:
@@ -224,7 +224,7 @@ def _copy(
         file.write(chunk)
         done += len(chunk)
         report.update(done)
-    # http.client ends a short answer in silence, as if it were whole.
+    # http.client does not report a response that is too short.
     if total is not None and done < total:
         raise _TransientError(f"the connection broke off after {done:,} of {total:,} bytes")
     report.finish(done)
@@ -236,7 +236,7 @@ def _sha256(path: Path) -> str:
 
 
 class _Progress:
-    """One line on stderr: rewritten in place on a terminal, else printed anew every ten seconds and at the end."""
+    """One line on stderr: rewritten in place on a terminal, else printed every ten seconds and at the end."""
 
     def __init__(self, name: str, enabled: bool) -> None:
         self.name, self.enabled = name, enabled

@@ -12,30 +12,30 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import tables
 from dense_lstm_zoo.task import Task
 
-# Formats by what a file's name ends in, without .gz.
+# Formats by the suffix of a file's name, without .gz.
 _ENDINGS = {
     **{form: form for form in tables.FORMATS},
     **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text"},
     **dict.fromkeys(("conll", "conllu", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
 }
-# What none of the readers reads; taken for lines of text, all of it would be.
+# Formats that no reader supports, but that would be accepted as lines of text.
 _FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
 
 
 def format_of(
     path: str | Path, accepted: Sequence[str], option: str, asked: str | None = None, *, otherwise: str | None = None
 ) -> str:
-    """Return the format of a file: the one asked for, else what its name says, else a default.
+    """Return the format of a file: the one asked for, else by its name, else a default.
 
     Args:
-        path: The file, whose name alone matters. ".txt" says little: many tables have it.
+        path: The file; only its name matters. ".txt" does not decide, as many tables have it.
         accepted: The formats that can be read, or written.
-        option: How a user asks for one, such as "--dataset".
-        asked: What the user asked for.
-        otherwise: The format of a file whose name does not say; not needed where only one is accepted.
+        option: The option that sets the format, such as "--dataset".
+        asked: The format the user asked for.
+        otherwise: The format if the name does not decide; not needed if only one is accepted.
 
     Raises:
-        ValueError: A format that is not accepted, or a name that does not say.
+        ValueError: A format that is not accepted, or a name that does not decide.
 
     Example:
         >>> format_of("reviews.csv.gz", tables.FORMATS, "--dataset")
@@ -51,11 +51,11 @@ def format_of(
     choice = f"Accepted: {', '.join(accepted)}."
     if form not in (None, "text") or ending in _FOREIGN:
         raise ValueError(
-            f"{path} is {form or ending} by its name. If it is not, say what it is with {option}. {choice}"
+            f"{path} is {form or ending} by its name. If it is not, give its format with {option}. {choice}"
         )
     only = accepted[0] if len(accepted) == 1 else None
     if (default := only or otherwise) not in accepted:
-        raise ValueError(f"{path}: say how it is written with {option}. {choice}")
+        raise ValueError(f"{path}: its name does not show its format; give it with {option}. {choice}")
     return str(default)
 
 
@@ -72,17 +72,17 @@ def read_corpus(form: str, **options: Any) -> Any:
         options: Arguments of the format's reader, the ``read_files`` of its task.
 
     Raises:
-        ValueError: An unknown option, no training file, or what the reader finds wrong.
+        ValueError: An unknown option, no training file, or an error in a file.
     """
     read = _task_of(form).read_files
     _check_options(read, form, options)
     if options.get("train_file") is None:
-        raise ValueError(f"Corpus {form!r} reads files of your own: name them with train_file=, dev_file=, test_file=.")
+        raise ValueError(f"Corpus {form!r} reads your own files; give them with train_file=, dev_file=, test_file=.")
     return read(form, **options)
 
 
 def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[str, ...]]:
-    """Read one file to score a model on: nothing has to be learned from it, so one label or sentence will do.
+    """Read one file to score a model on; unlike for training, a single label or sentence is enough.
 
     Args:
         form: One of ``formats()``.
@@ -90,11 +90,11 @@ def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[
         options: Arguments of the format's reader, the ``read_file`` of its task.
 
     Returns:
-        What a bundle's ``evaluate`` takes, and for texts with labels the names of these.
+        The input of a bundle's ``evaluate``, and for labelled texts the label names.
 
     Raises:
         FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: An unknown option, or what the reader finds wrong.
+        ValueError: An unknown option, or an error in the file.
 
     Example:
         >>> import tempfile

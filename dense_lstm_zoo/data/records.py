@@ -1,4 +1,4 @@
-"""What there is to predict, read as it comes: raw lines, tables, JSON lines and files in columns, a record each."""
+"""Texts to predict, read as a stream of records: from raw lines, tables, JSON lines and files in columns."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("text", "csv", "tsv", "jsonl")
 TAGGER_FORMATS = (*FORMATS, "columns")
-_LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters unless told otherwise
+_LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class Record:
-    """A text, and the row that it came in.
+    """A text and the row it came in.
 
     Args:
         text: A string, or for a tagger also a list of tokens.
-        where: Where it stands, such as "reviews.csv, row 3".
+        where: Its position, such as "reviews.csv, row 3".
         names: The names of the row's cells.
         cells: The row's cells, the text among them.
-        lines: Of a file in columns, each line as it is with its token, None on lines without one.
+        lines: For a file in columns, each line unchanged with its token, or None if it has none.
     """
 
     text: str | list[str]
@@ -44,7 +44,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Source:
-    """Records with the names of the cells that they have, where these are known before the first is read."""
+    """Records, with the names of their cells if these are known before the first record is read."""
 
     records: Iterator[Record]
     names: list[str]
@@ -52,14 +52,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Options:
-    """How a stream is read.
+    """How to read a stream.
 
     Args:
-        form: "text" (a text a line), "csv", "tsv", "jsonl" or, for taggers, "columns".
-        text_column: The column, or key, of the texts; None: "text", and for a tagger's JSON also "tokens".
-        token_column: columns: where the tokens are.
-        separator: columns: what stands between them; None: spaces and tabs.
-        encoding: None: UTF-8, in which lines of text may hold any bytes; tables may not.
+        form: "text" (one text per line), "csv", "tsv", "jsonl" or, for taggers, "columns".
+        text_column: The column, or key, of the texts; None means "text", or for a tagger's JSON also "tokens".
+        token_column: columns: the column of the tokens.
+        separator: columns: their separator; None means spaces and tabs.
+        encoding: The encoding; None means UTF-8, where lines of text, but not tables, may hold any bytes.
         tokens: Whether a text may be a list of tokens.
     """
 
@@ -72,20 +72,20 @@ class Options:
 
 
 def from_texts(texts: Iterable[str]) -> Source:
-    """Return texts as they are as records."""
+    """Return texts unchanged, as records."""
     records = (Record(text, f"text {number}", cells=[text]) for number, text in enumerate(texts, start=1))
     return Source(records, ["text"])
 
 
 def read(stream: BinaryIO, name: str, options: Options) -> Source:
-    """Return the records of a stream, which are read as they are asked for; a header is read at once.
+    """Return the records of a stream, which are read lazily; a header is read at once.
 
-    Blank lines of tables and of JSON lines are no records; an empty cell is an empty text.
+    Blank lines of tables and of JSON lines are not records; an empty cell is an empty text.
 
     Args:
-        stream: Bytes, plain or compressed with gzip (told by their content).
-        name: What errors call it.
-        options: How it is written.
+        stream: Bytes, plain or compressed with gzip (detected from their content).
+        name: The name of the stream in errors.
+        options: Its format.
 
     Raises:
         ValueError: At once or on iteration, with the line or row: bytes that are not in the encoding, no such column,
@@ -103,23 +103,23 @@ def read(stream: BinaryIO, name: str, options: Options) -> Source:
 
 
 def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:
-    """Yield lines with their ends, which are line feeds alone."""
+    """Yield lines with their ends; only a line feed ends a line."""
     codec = checks.encoding("utf-8" if encoding is None else encoding)
-    if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # UTF-16 and its like
+    if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # such as UTF-16
         try:
             yield from io.TextIOWrapper(stream, codec, errors, newline="\n")
         except UnicodeError as error:
-            raise ValueError(f"{name} is not {encoding}: {error}. Say how it is encoded with --encoding.") from None
+            raise ValueError(f"{name} is not {encoding}: {error}. Give its encoding with --encoding.") from None
         return
     for number, line in enumerate(_unbroken(stream, name), start=1):
         if number == 1 and encoding is None and line.startswith(_UTF_16):
-            raise ValueError(f"{name} begins with the byte order mark of UTF-16. Read it with --encoding utf-16.")
+            raise ValueError(f"{name} begins with the byte order mark of UTF-16; use --encoding utf-16.")
         try:
             yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{name}, line {number} is not {codec.removesuffix('-sig')}: byte {error.object[error.start]:#04x} "
-                f"({error.reason}). Say how it is encoded, such as --encoding latin-1."
+                f"({error.reason}). Give its encoding, such as --encoding latin-1."
             ) from None
 
 
@@ -141,7 +141,7 @@ def _table(lines: Iterator[str], name: str, form: str, text_column: str) -> Sour
         raise ValueError(f"{name}, row 1 is blank; it must hold the column names.")
     names = list(map(unmark_formula, header))
     if text_column not in names:
-        advice = "Say which column has the texts with --text-column."
+        advice = "Give the texts' column with --text-column."
         raise ValueError(f"{checks.unknown_name(f'column for {name}:', text_column, names)} {advice}")
     if names.count(text_column) > 1:
         raise ValueError(f"{name} has {names.count(text_column)} columns named {text_column!r}.")
@@ -155,9 +155,9 @@ def _table_records(
         if not row or (len(row) == 1 and not row[0].strip() and len(names) > 1):
             continue
         where = f"{name}, row {number}"
-        # Spreadsheets leave out empty cells at the end of a row.
+        # Spreadsheets omit empty cells at the end of a row.
         if len(row) > len(names) or len(row) <= text_at:
-            advice = " A cell with a comma in it needs quotation marks around it." if form == "csv" else ""
+            advice = " A cell that contains a comma needs quotation marks." if form == "csv" else ""
             has = f"{len(row)} cell{'' if len(row) == 1 else 's'}"
             raise ValueError(f"{where} has {has}; there are {len(names)} column names.{advice}")
         cells = [*map(unmark_formula, row), *[""] * (len(names) - len(row))]
@@ -187,7 +187,7 @@ def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[R
         row = parse_json_object(line, where, " or ".join(wanted))
         key = next((key for key in wanted if key in row), None)
         if key is None:
-            advice = "Say which key has the texts with --text-column."
+            advice = "Give the texts' key with --text-column."
             raise ValueError(f"{checks.unknown_name(f'key for {where}:', wanted[-1], row)} {advice}")
         text = row[key]
         is_tokens = options.tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)

@@ -1,4 +1,4 @@
-"""Where a published corpus lies, and how its files are found on this machine or downloaded."""
+"""The sources of published corpora, and finding or downloading their files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
 
-# The copies that NLTK distributes, with consent of their authors: in UTF-8, the authors' own being in Latin-1.
+# The copies that NLTK distributes, with the authors' consent: in UTF-8, whereas the originals are in Latin-1.
 NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/"
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a corpus as its home publishes it: by itself, or as ``member`` of the zip archive at ``url``.
+    """A published file of a corpus: on its own, or as ``member`` of the zip archive at ``url``.
 
-    ``size`` is its length in bytes: no more is received or unpacked.
+    ``size`` is its length in bytes: no more than that is received or unpacked.
     """
 
     filename: str
@@ -30,7 +30,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a corpus lies (its folder in the data or cache folder, its files) and the function that reads it."""
+    """A corpus's folder (inside the data or cache folder), its files, and the function that reads it."""
 
     folder: str
     files: tuple[SourceFile, ...]
@@ -38,7 +38,7 @@ class Source:
 
 
 def members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[SourceFile, ...]:
-    """Return files of a folder in one zip archive, each given as its name, sha256 and size."""
+    """Return the files of a folder in a zip archive; each is given by name, with sha256 and size."""
     return tuple(SourceFile(name, archive, sha256, size, f"{folder}/{name}") for name, sha256, size in files.values())
 
 
@@ -55,18 +55,18 @@ def _download(source: Source, file: SourceFile, progress: bool) -> Path:
         return download(file.url, path, file.sha256, size=file.size, progress=progress)
     except DownloadError as error:
         own = Path("$DENSE_LSTM_ZOO_DATA") / source.folder / file.filename
-        raise DownloadError(f"{error} or, in a data folder of yours, at {own}") from error
+        raise DownloadError(f"{error} or, in your own data folder, at {own}") from error
 
 
 def find_file(folder: str, filename: str) -> Path | None:
     """Return where a file is: in ``$DENSE_LSTM_ZOO_DATA``, else in the cache, else None.
 
     Args:
-        folder: The folder of a corpus, or one beside them, such as ``"vectors"``.
+        folder: The folder of a corpus, or another one, such as ``"vectors"``.
         filename: The file's name in that folder.
 
     Raises:
-        FileNotFoundError: If ``DENSE_LSTM_ZOO_DATA`` is set and names no folder.
+        FileNotFoundError: ``DENSE_LSTM_ZOO_DATA`` is set but is not a folder.
 
     Example:
         >>> find_file("trec", "no_such_file.txt") is None
@@ -76,11 +76,11 @@ def find_file(folder: str, filename: str) -> Path | None:
     if own := os.environ.get("DENSE_LSTM_ZOO_DATA"):
         places.insert(0, Path(own).expanduser())
         if not places[0].is_dir():
-            raise FileNotFoundError(f"DENSE_LSTM_ZOO_DATA must name a folder that exists; it is set to {own!r}.")
+            raise FileNotFoundError(f"DENSE_LSTM_ZOO_DATA must be an existing folder; it is set to {own!r}.")
     candidates = (place / folder / filename for place in places)
     return next((path for path in candidates if path.is_file()), None)
 
 
 def cache_folder() -> Path:
-    """Return where downloads are kept: ``dense_lstm_zoo`` in ``$XDG_CACHE_HOME``, or in ``~/.cache`` without it."""
+    """Return the folder for downloads: ``dense_lstm_zoo`` in ``$XDG_CACHE_HOME``, or in ``~/.cache`` without it."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dense_lstm_zoo"

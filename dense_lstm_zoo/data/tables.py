@@ -1,4 +1,4 @@
-"""Tables of texts and labels: csv, tsv or jsonl, one example a row, checked before anything is built on it."""
+"""Tables of texts and labels: csv, tsv or jsonl, one example per row, checked before use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
-_LONGEST_LABEL = 1000  # characters; what is longer is a text, or damage
+_LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Table:
 def read_tables(
     kind: str, paths: dict[str, str | Path | None], text_column: str, label_column: str, encoding: str
 ) -> dict[str, Table]:
-    """Return the table of each file that is named; all of them are known to be there before the first is read."""
+    """Return the table of each named file, after checking that all of them exist."""
     checks.one_of("kind", kind, FORMATS)
     if text_column == label_column:
         raise ValueError(f"text_column and label_column must differ; both are {text_column!r}.")
@@ -57,11 +57,11 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
     try:
         text = content.decode(codec)
     except UnicodeDecodeError as error:
-        start = error.start + len(content) - len(error.object)  # a byte order mark was cut off before decoding
+        start = error.start + len(content) - len(error.object)  # a byte order mark was removed before decoding
         line = content.count(b"\n", 0, start) + 1
         raise ValueError(
             f"{path} is not {codec.removesuffix('-sig')}: byte {content[start]:#04x} at offset {start}, "
-            f'line {line} ({error.reason}). Say how it is encoded, such as encoding="latin-1" (--encoding latin-1).'
+            f'line {line} ({error.reason}). Give its encoding, such as encoding="latin-1" (--encoding latin-1).'
         ) from error
     if not text.strip():
         raise ValueError(f"{path} is empty.")
@@ -71,15 +71,15 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
     for what, cells in (("text", table.texts), ("label", table.labels)):
         empty = [number for number, cell in zip(table.numbers, cells, strict=True) if not cell.strip()]
         if empty:
-            raise ValueError(f"{path}: {name_rows(empty)} with an empty {what}. Fill them in or take them out.")
+            raise ValueError(f"{path}: {name_rows(empty)} with an empty {what}; fill them in or remove them.")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
-        ("with half a surrogate pair in it, which no file can hold", lambda label: not checks.is_writable(label)),
+        ("with a lone surrogate, which cannot be written to a file", lambda label: not checks.is_writable(label)),
     ):
         if bad := {label for label in set(table.labels) if is_wrong(label)}:
             rows = [number for number, label in zip(table.numbers, table.labels, strict=True) if label in bad]
             label = table.labels[table.numbers.index(rows[0])]
-            raise ValueError(f"{path}: {name_rows(rows)} with a label {wrong}, the first of them {label!a:.60}.")
+            raise ValueError(f"{path}: {name_rows(rows)} with a label {wrong}; the first is {label!a:.60}.")
     return table
 
 
@@ -110,7 +110,7 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
         if header.count(column) > 1:
             raise ValueError(f"{path} has {header.count(column)} columns named {column!r}.")
     text_at, label_at = header.index(text_column), header.index(label_column)
-    # Blank rows, often many of them at the end of what a spreadsheet writes, count but are no examples.
+    # Blank rows, of which spreadsheets often write many at the end, count as rows but are not examples.
     filled = [(number, row) for number, row in enumerate(rows, start=2) if any(cell.strip() for cell in row)]
     return Table(
         path,
@@ -121,10 +121,10 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
 
 
 def _parser_message(message: str, kind: str) -> str:
-    """Say in our words, with rows counted from 1, what pandas found broken."""
+    """Rephrase an error message of pandas, with rows counted from 1."""
     if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
-        advice = " A cell with a comma in it needs quotation marks around it." if kind == "csv" else ""
-        return f"row {match[2]} has {match[3]} cells where the rows before it have {match[1]}.{advice}"
+        advice = " A cell that contains a comma needs quotation marks." if kind == "csv" else ""
+        return f"row {match[2]} has {match[3]} cells but the rows before it have {match[1]}.{advice}"
     if match := re.search(r"EOF inside string starting at row (\d+)", message):
         return f"row {int(match[1]) + 1} opens a quotation mark that is never closed."
     return message
@@ -132,7 +132,7 @@ def _parser_message(message: str, kind: str) -> str:
 
 def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
     table = Table(path, [], [], [])
-    # Not splitlines(): JSON strings may hold other line separators of Unicode as they are.
+    # Not splitlines(): JSON strings may contain other Unicode line separators.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -148,44 +148,44 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
             raise ValueError(f"{where}: {label_column!r} must be a string or a number; found {label!r:.80}.")
         table.numbers.append(number)
         table.texts.append(example or "")
-        # json.loads accepts NaN, which is how a gap in a column of numbers is often written.
+        # json.loads accepts NaN, which often stands for a missing value in a column of numbers.
         table.labels.append("" if label is None or label != label else str(label).strip())
     return table
 
 
 def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
-    """Return the object that a line of JSON holds.
+    """Return the object in a line of JSON.
 
     Args:
         line: The line.
-        where: How the error begins, such as "reviews.jsonl, line 3".
-        needs: What the object must have, for the error.
+        where: Start of the error, such as "reviews.jsonl, line 3".
+        needs: The keys that the object must have, for the error.
 
     Raises:
-        ValueError: Not JSON, not an object, nested too deep for Python, or a number with too many digits for it.
+        ValueError: Not JSON, not an object, nested too deeply for Python, or a number with too many digits.
     """
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.") from error
     except RecursionError:
-        raise ValueError(f"{where} is JSON that nests too deep to be read; expected an object with {needs}.") from None
+        raise ValueError(f"{where} is JSON that is nested too deeply; expected an object with {needs}.") from None
     except ValueError:  # Python's limit of digits
         most = f"{sys.get_int_max_str_digits():,}"
         raise ValueError(f"{where} holds a number of more than {most} digits; write it as a string.") from None
     if not isinstance(row, dict):
-        raise ValueError(f"{where} must be a JSON object with {needs}; found {row!r:.80}.")
+        raise ValueError(f"{where} is not a JSON object with {needs}; found {row!r:.80}.")
     return row
 
 
 def name_rows(numbers: list[int]) -> str:
-    """Return how many rows there are, and the numbers of the first."""
+    """Return the number of rows, with the numbers of the first few."""
     first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     return f"{len(numbers)} row{'s' if len(numbers) > 1 else ''} (row {first})"
 
 
 def sorted_labels(labels: set[str]) -> tuple[str, ...]:
-    """Return labels in their order: by value if all are integers, else by name."""
+    """Return sorted labels: by value if all are integers, else by name."""
     if all(re.fullmatch(r"[+-]?[0-9]+", label) for label in labels):
         return tuple(sorted(labels, key=lambda label: (int(label), label)))  # far below Python's limit of digits
     return tuple(sorted(labels))

@@ -1,4 +1,4 @@
-"""The one tokeniser: Penn Treebank style, in graph form, the same in training and in an exported model."""
+"""The tokeniser: Penn Treebank style, as graph code shared by training and exported models."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
 
-# Places that must not be split are marked with private-use characters, which text itself never keeps, and restored
-# at the end: the regular expressions (RE2) have no look-ahead.
+# Characters that must not be split off are replaced by private-use characters, which never remain in text, and restored
+# at the end: RE2's regular expressions have no look-ahead.
 _COMMA, _COLON, _DOT, _QUOTE = "\ue000", "\ue001", "\ue002", "\ue003"
 
-# Written with a period and followed by more of the sentence. Those in the second list are words in lower case.
+# Written with a period inside a sentence. Those in the second list are also ordinary words in lower case.
 _ABBREVIATIONS = (
     "mr|mrs|ms|dr|prof|sr|jr|st|inc|corp|co|ltd|bros|cos|vs|etc|gen|sen|rep|gov|rev|lt|sgt|capt|adm|al|cf|dept|approx|"
     "jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|ave|blvd"
@@ -71,11 +71,11 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 
 class StringLayer(keras.layers.Layer):
-    """A layer on strings: a list or array of them is taken as well as a tensor."""
+    """A layer on strings, which accepts a list or array as well as a tensor."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(autocast=False, **kwargs)
-        self.built = True  # there are no weights to wait for, and an export refuses layers that are not built
+        self.built = True  # there are no weights to create, and an export refuses unbuilt layers
 
     def __call__(self, inputs: Any) -> Any:
         """Convert first: Keras itself would refuse a list of strings."""
@@ -86,9 +86,9 @@ class StringLayer(keras.layers.Layer):
 class Tokenizer(StringLayer):
     """Split raw text into words and punctuation as the Penn Treebank does, keeping case.
 
-    Text is normalised first (invalid UTF-8 replaced, Unicode NFKC, typographic quotes and dashes made plain). Text
-    that is tokenised already passes unchanged: "does n't" stays two tokens, and "doesn't" becomes them. It is graph
-    code, so that the input pipeline and an exported model cannot differ; case is folded later, at the vocabulary.
+    Text is normalised first (invalid UTF-8 replaced, Unicode NFKC, typographic quotes and dashes made plain). Text that
+    is already tokenised passes unchanged: "does n't" stays two tokens, and "doesn't" becomes the same two. This is
+    graph code, so that training and exported models cannot differ; case is folded later, at the vocabulary.
 
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them.
@@ -111,15 +111,15 @@ class Tokenizer(StringLayer):
 
 
 def fold(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Return tokens in lower case, as words are looked up."""
+    """Return tokens in lower case, the form used for look-up."""
     return tokens.with_flat_values(tf_text.case_fold_utf8(tokens.flat_values))
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
-    """Return texts in UTF-8; half a surrogate pair, which a ``str`` can hold and UTF-8 cannot, becomes ``?``.
+    """Return texts in UTF-8; a lone surrogate, which a ``str`` can hold but UTF-8 cannot, becomes ``?``.
 
     Raises:
-        TypeError: What is not a sequence of strings, or an item that is not a string; the message names its place.
+        TypeError: Not a sequence of strings, or an item that is not a string; the message gives its position.
     """
     checks.sequence(texts)
     return [_to_bytes(number, text) for number, text in enumerate(texts)]

@@ -1,6 +1,6 @@
 """Running text, in a file or in memory, read line by line as often as needed.
 
-Tokens are what white space separates (who wants other tokens tokenises first). Blank lines are skipped.
+Tokens are separated by white space (for other tokens, tokenise first). Blank lines are skipped.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from typing import Any, BinaryIO, TypeAlias
 from dense_lstm_zoo import checks, files
 
 _BLOCK = 1 << 16
-_LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens fill 15 times its size
+_LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
 _TOKEN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """The lines of a text file that are not blank, without surrounding white space; the file is never held whole.
+    """The lines of a text file that are not blank, without surrounding white space; the file is never held in full.
 
-    Iterate over it as often as you like. Memory is that of the longest line.
+    Iterate over it as often as you like. Memory use is that of the longest line.
 
     Args:
-        path: A text file, plain or compressed with gzip (told by its content, whatever its name).
-        encoding: How the text is encoded. Only a line feed, with or without a carriage return, ends a line.
-        start: How many lines to leave out at the beginning, not counting blank ones.
-        stop: The line before which to stop, counted from 0 and from the file's beginning; None: at the end.
+        path: A text file, plain or compressed with gzip (detected from its content, whatever its name).
+        encoding: The encoding of the text. Only a line feed, with or without a carriage return, ends a line.
+        start: Number of lines to skip at the beginning, not counting blank ones.
+        stop: The line before which to stop, counted from 0 from the beginning of the file; None means the end.
 
     Raises:
         FileNotFoundError: No such file; the message names similar ones beside it.
@@ -67,12 +67,12 @@ class TextFile:
 
     @property
     def num_lines(self) -> int:
-        """How many lines are not blank; the first call reads the text."""
+        """The number of lines that are not blank; the first call reads the text."""
         return self._size[0]
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens there are, with one ``<eos>`` a line; the first call reads the text."""
+        """The number of tokens, with one ``<eos>`` per line; the first call reads the text."""
         return self._size[1]
 
     @functools.cached_property
@@ -95,14 +95,14 @@ class TextFile:
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{self.path}, line {self._undecodable_line()} is not {self.encoding}: byte "
-                f"{error.object[error.start]:#04x} ({error.reason}). Say how the file is encoded, such as "
+                f"{error.object[error.start]:#04x} ({error.reason}). Give the file's encoding, such as "
                 'encoding="latin-1".'
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{self.path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
     def _undecodable_line(self) -> int:
-        """Return the number of the line, which blocks hide from the reader of lines."""
+        """Return the number of the line, which block-wise reading does not know."""
         decoder, number = codecs.getincrementaldecoder(checks.encoding(self.encoding))(), 1
         with self.path.open("rb") as file:
             stream = unpacked(file)
@@ -116,7 +116,7 @@ class TextFile:
 
 
 def unpacked(file: Any) -> BinaryIO:
-    """Return what a buffered stream of bytes holds: unpacked where it is compressed with gzip."""
+    """Return a buffered stream of bytes, unpacked if it is compressed with gzip."""
     return gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file  # type: ignore[return-value]
 
 
@@ -128,7 +128,7 @@ def token_lines(source: Iterable[str]) -> Iterator[Iterable[str]]:
     """Yield the tokens of each line that is not blank, without ``<eos>``.
 
     Raises:
-        ValueError: One ``str`` in place of lines, or a line that is not a ``str``.
+        ValueError: A single ``str`` instead of lines, or a line that is not a ``str``.
 
     Example:
         >>> [list(tokens) for tokens in token_lines(["to be", " ", "or not"])]
@@ -144,7 +144,7 @@ def token_lines(source: Iterable[str]) -> Iterator[Iterable[str]]:
 
 
 def num_tokens(source: TextSource) -> int:
-    """Return how many tokens a text has, with one ``<eos>`` a line.
+    """Return the number of tokens in a text, with one ``<eos>`` per line.
 
     Example:
         >>> num_tokens(["to be", "", "or not"])

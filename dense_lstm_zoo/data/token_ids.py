@@ -1,4 +1,4 @@
-"""Token strings to what models read of them, in graph form: words, affixes, characters, capitals."""
+"""A layer from token strings to ids of words, affixes, characters and capitalisation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dense_lstm_zoo import checks
 
 PADDING, UNKNOWN = 0, 1
 CASES = {"binary": 2, "four_way": 4}
-AFFIX = 5  # characters at either end of a word
-MAX_CHARS = 24  # characters of a word that a character CNN reads; hardly any word has more
+AFFIX = 5  # characters at each end of a word
+MAX_CHARS = 24  # characters of a word that a character CNN reads; few words have more
 
 
 def lookup_table(keys: Sequence[str], default: int = UNKNOWN) -> tf.lookup.StaticHashTable:
-    """Return a table of strings to ids: ``keys[i]`` has id i + 2, others ``default``."""
-    # A table cannot be empty: a key that no text can hold keeps it open.
+    """Return a table from strings to ids: ``keys[i]`` has id i + 2, others have ``default``."""
+    # A table cannot be empty, so an empty one gets a key that no text contains.
     strings = tf.constant(list(keys) or ["\ufffd \ufffd"])
     ids = tf.range(2, len(strings) + 2, dtype=tf.int64)
     return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(strings, ids), default)
@@ -38,17 +38,17 @@ def word_characters(char_ids: tf.RaggedTensor) -> tf.Tensor:
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class TokensToIds(keras.layers.Layer):
-    """Tokens, case kept, to ids; the input pipeline and exported models share it.
+    """Turn tokens with their case into ids; training and exported models share it.
 
-    Words are looked up in lower case with every digit as 9. Characters and capitals are the original's: the first five
-    characters, padded on the right, with the last five, padded on the left; the whole word where asked for;
-    whether the first letter is a capital, or which of four kinds the word is of (no capital, the first, all, another).
+    Words are looked up in lower case with every digit as 9. Characters and capitalisation are those of the original:
+    the first five characters, padded on the right, with the last five, padded on the left; the whole word if asked
+    for; and whether the first letter is a capital, or which letters are capitals (none, the first, all, another).
 
     Args:
-        words: The words, folded; ``words[i]`` has id i + 2, 0 being padding and 1 unknown.
-        chars: The characters; the same ids.
+        words: The words, folded; ``words[i]`` has id i + 2; 0 is padding and 1 is unknown.
+        chars: The characters, with ids likewise.
         case: ``"binary"`` or ``"four_way"``.
-        whole_words: Whether to give the characters of whole words as well.
+        whole_words: Whether to return the characters of whole words as well.
 
     Call arguments:
         inputs: A ragged tensor of strings (batch, (tokens)).
@@ -82,7 +82,7 @@ class TokensToIds(keras.layers.Layer):
         self.built = True
 
     def __call__(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
-        """Keras has no ragged strings: no conversion stands between."""
+        """Skip Keras's input conversion, which has no ragged strings."""
         return self.call(inputs)
 
     def call(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class TokensToIds(keras.layers.Layer):
 
     @property
     def signature(self) -> dict[str, tf.TensorSpec]:
-        """What models take: padded ids by name."""
+        """The models' input: padded ids by name."""
         sizes: dict[str, tuple[int, ...]] = {"token_ids": (), "case_ids": (), "affix_ids": (2 * AFFIX,)}
         if self.whole_words:
             sizes["char_ids"] = (MAX_CHARS,)
@@ -130,7 +130,7 @@ class TokensToIds(keras.layers.Layer):
 
 
 def pad_ids(ids: tf.RaggedTensor) -> tf.Tensor:
-    """Return ids right-padded with 0 to (batch, time, ...), time at least 1 also for an empty batch."""
+    """Return ids right-padded with 0 to (batch, time, ...), time at least 1, even for an empty batch."""
     padded = ids.to_tensor(default_value=PADDING)
     more = tf.maximum(0, 1 - tf.shape(padded)[1])
     return tf.pad(padded, [[0, 0], [0, more], *([[0, 0]] * (len(padded.shape) - 2))])

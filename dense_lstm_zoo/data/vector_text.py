@@ -1,4 +1,4 @@
-"""The text of a file of word vectors: opened whatever its packing, cut into lines, and a line into word and numbers."""
+"""The text of a file of word vectors: unpacked, split into lines, and each line into a word and numbers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ACCEPTED = (
 )
 FIRST_LINES = 10
 
-_BLOCK = 1 << 16  # larger blocks are no faster, and lose more of a damaged archive
-_LONGEST_LINE = 1 << 23  # a hundred times any real line; without a bound, a file without line ends fills the memory
+_BLOCK = 1 << 16  # larger blocks are not faster, and lose more of a damaged archive
+_LONGEST_LINE = 1 << 23  # a hundred times any real line; otherwise a file without line ends would fill the memory
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE)
 
 
 def uncompressed(path: Path, file: io.BufferedReader) -> io.BufferedIOBase:
-    """Return the stream of text in ``file``, told by its first bytes: names such as ``.txt`` for gzip are common."""
+    """Return the text stream of ``file``, whose first bytes decide its format: gzip files named ``.txt`` are common."""
     magic = file.peek(4)[:4]
     if magic[:2] == b"\x1f\x8b":
         return gzip.GzipFile(fileobj=file)
@@ -34,13 +34,13 @@ def uncompressed(path: Path, file: io.BufferedReader) -> io.BufferedIOBase:
         return file
     try:
         archive = zipfile.ZipFile(file)
-        # macOS puts a hidden companion of each file into its archives.
+        # macOS adds a hidden companion of each file to its archives.
         members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
         if len(members) != 1:
             names = ", ".join(member.filename for member in members) or "none"
             raise ValueError(f"{path} must hold one file; it holds {len(members)}: {names}. Unpack the one you want.")
         return archive.open(members[0])  # type: ignore[return-value]
-    # Damaged; damaged so that zipfile seeks to a negative place; encrypted; an unknown method of compression.
+    # Damaged; damaged so that zipfile seeks to a negative offset; encrypted; an unknown compression method.
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
         raise ValueError(f"{path} cannot be read as a zip archive: {error}. {ACCEPTED}") from error
 
@@ -48,7 +48,7 @@ def uncompressed(path: Path, file: io.BufferedReader) -> io.BufferedIOBase:
 def blocks(stream: io.BufferedIOBase, damage: list[str]) -> Iterator[list[bytes]]:
     """Yield lists of whole lines; on damage, yield what came before and put the reason into ``damage``.
 
-    Of a damaged archive up to one block before the damage is lost too.
+    In a damaged archive, up to one block before the damage is lost too.
     """
     rest = b""
     try:
@@ -58,7 +58,7 @@ def blocks(stream: io.BufferedIOBase, damage: list[str]) -> Iterator[list[bytes]
                 block = block.replace(b"\t", b" ")
             if b"\r" in block:
                 block = block.replace(b"\r\n", b"\n")
-            # Not splitlines(): words may contain U+0085, U+2028 and other characters that it takes for line ends.
+            # Not splitlines(): words may contain U+0085, U+2028 and other characters that it treats as line ends.
             *lines, rest = block.split(b"\n")
             if lines:
                 yield lines
@@ -76,7 +76,7 @@ def blocks(stream: io.BufferedIOBase, damage: list[str]) -> Iterator[list[bytes]
 def layout(path: Path, first: list[bytes], damage: list[str]) -> tuple[tuple[int, int] | None, int]:
     """Return the header, if there is one, and the numbers per word that most of the first lines have.
 
-    Most of them, because a line may be bad and a word may contain spaces. Raises ``ValueError`` for what is not text
+    Most of them, because a line may be bad and a word may contain spaces. Raises ``ValueError`` if the file is not text
     with vectors.
     """
     if not first and not damage:
@@ -89,12 +89,12 @@ def layout(path: Path, first: list[bytes], damage: list[str]) -> tuple[tuple[int
         width = _majority_width(first[1 : FIRST_LINES + 1])
         if dim and width == dim:
             return (count, dim), dim
-        if len(first) > 1 and not width:  # word2vec's binary format: the header is text, what follows is not
+        if len(first) > 1 and not width:  # word2vec's binary format: only the header is text
             raise ValueError(f"{path} is a binary file, or has only a header. {ACCEPTED}")
     width = _majority_width(first[:FIRST_LINES])
     if not width:
         cut = f" It is truncated or damaged: {damage[0]}." if damage else ""
-        raise ValueError(f"{path}: none of the first lines is a word and its numbers.{cut} {ACCEPTED}")
+        raise ValueError(f"{path}: none of the first lines holds a word and its numbers.{cut} {ACCEPTED}")
     return None, width
 
 
@@ -109,9 +109,9 @@ def _majority_width(lines: list[bytes]) -> int:
 
 
 def split(line: bytes, dim: int) -> tuple[bytes, bytes, str]:
-    """Return a line's word, its numbers as text, and what is wrong with it (empty: nothing seen yet)."""
+    """Return a line's word, its numbers as text, and what is wrong with it (empty if nothing so far)."""
     line = line.rstrip()
-    if line.count(b" ") == dim:  # nearly every line, and much faster than to split it
+    if line.count(b" ") == dim:  # nearly every line, and much faster than splitting it
         word, _, numbers = line.partition(b" ")
         return word, numbers, "" if word else "malformed"
     word, *fields = line.rsplit(None, dim) or [b""]
@@ -126,7 +126,7 @@ def split(line: bytes, dim: int) -> tuple[bytes, bytes, str]:
 def parse(texts: list[bytes], dim: int) -> np.ndarray | list[np.ndarray | None]:
     """Return a row of numbers per text; None for a text that is not ``dim`` numbers.
 
-    Many texts at once: `numpy.loadtxt` is twice as fast as ``float`` on each number, but not for a line at a time.
+    On many texts at once, `numpy.loadtxt` is twice as fast as ``float`` on each number, but not on single lines.
     """
     if not texts:
         return []

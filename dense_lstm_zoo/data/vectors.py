@@ -1,7 +1,7 @@
 """Word vectors in GloVe's and word2vec's text formats: plain, ``.gz`` or ``.zip``, read in one pass.
 
-A line is a word and its numbers; word2vec's text format begins with a line ``count dim``. The published files
-hold up to two million words, a task needs a tenth of them: only kept lines are parsed, and only they are checked.
+A line holds a word and its numbers; word2vec's text format begins with a line ``count dim``. The published files hold
+up to two million words, of which a task needs a tenth: only kept lines are parsed, and only they are checked.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from dense_lstm_zoo.data import vector_text
 
 PROBLEMS = ("malformed", "wrong width", "duplicate", "non-finite", "undecodable")
 
-_BATCH = 512  # lines parsed in one call of NumPy, which costs as much as two lines
+_BATCH = 512  # lines parsed in one call of NumPy, whose overhead equals two lines
 
 
 @dataclass(frozen=True)
 class Problem:
-    """How many lines were skipped for one reason, and the numbers of the first five (the file's first line is 1)."""
+    """The number of lines skipped for one reason, and where the first five are (the file's first line is 1)."""
 
     count: int = 0
     lines: tuple[int, ...] = ()
@@ -33,15 +33,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class VectorReport:
-    """What `read_vectors` met in a file; ``print(report)`` says it in a few lines.
+    """The outcome of `read_vectors` on a file; ``print(report)`` shows it in a few lines.
 
     Attributes:
-        lines: Lines read, with the header and the skipped ones.
+        lines: Lines read, including the header and skipped lines.
         words: Words kept.
         dim: Numbers per word.
         header: ``(count, dim)`` of a word2vec header, or None.
-        problems: `Problem` of each of `PROBLEMS`. Only lines that would have been kept are checked.
-        stopped: Whether reading ended before the file did, because every word asked for was found.
+        problems: A `Problem` for each of `PROBLEMS`. Only lines that would have been kept are checked.
+        stopped: Whether reading ended before the file did, because every requested word was found.
         damage: Why the rest of a truncated or damaged file could not be read; empty if nothing was wrong.
     """
 
@@ -67,18 +67,18 @@ class VectorReport:
         if self.damage:
             text.append(f"The file is truncated or damaged after line {self.lines:,}: {self.damage}.")
         elif self.stopped:
-            text.append("Reading stopped there: every word asked for was found.")
+            text.append("Reading stopped there: every requested word was found.")
         elif self.header and self.header[0] != self.lines - 1:
-            text.append(f"The header promises {self.header[0]:,} words, the file has {self.lines - 1:,} lines of them.")
+            text.append(f"The header announces {self.header[0]:,} words, but the file has {self.lines - 1:,}.")
         return "\n".join(text)
 
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words, their vectors and how the reading went.
+    """Words, their vectors and a report on the reading.
 
     Attributes:
-        words: In the file's order, which in published files is the most frequent first.
+        words: In the file's order, which in published files is most frequent first.
         matrix: float32, ``(len(words), dim)``; row i is the vector of ``words[i]``.
         report: See `VectorReport`.
     """
@@ -99,25 +99,25 @@ def read_vectors(
     most_frequent: int | None = 0,
     dim: int | None = None,
 ) -> WordVectors:
-    """Read the vectors of the words that are wanted or among the most frequent.
+    """Read the vectors of requested words and of the file's most frequent words.
 
-    Fields are separated by spaces or tabs; a word may contain spaces (GloVe 840B has such words), unless its last
-    part is a number. Bad lines are skipped and counted in the report, of repeated words the first is kept, and a
-    truncated archive gives what came before the damage. Nothing is written to disk.
+    Fields are separated by spaces or tabs; a word may contain spaces (GloVe 840B has such words), unless its last part
+    is a number. Bad lines are skipped and counted in the report, the first of repeated words is kept, and a truncated
+    archive gives the words before the damage. Nothing is written to disk.
 
     Args:
         path: A file in GloVe's or word2vec's text format: plain, gzip, or a zip archive of one file.
         wanted: Words to keep. Those that the file lacks are absent from the result.
-        most_frequent: Keep also the first so many distinct valid words of the file; None keeps all.
-        dim: Numbers per word, if the file must have so many. By default learnt from the first lines.
+        most_frequent: Also keep this number of distinct valid words from the start of the file; None keeps all.
+        dim: Numbers per word, if the file must match it. By default inferred from the first lines.
 
     Returns:
         `WordVectors`, in the file's order.
 
     Raises:
-        FileNotFoundError: Without such a file; names near matches in the folder.
-        ValueError: For a folder, an empty or binary file, a zip archive of several files, a file without any
-            valid line or with another ``dim``, and for arguments that ask for nothing.
+        FileNotFoundError: No such file; the message names near matches in the folder.
+        ValueError: A folder, an empty or binary file, a zip archive of several files, a file without any valid line or
+            with another ``dim``, or arguments that request nothing.
 
     Example:
         >>> import pathlib, tempfile
@@ -198,7 +198,7 @@ class _Kept:
         self.examples: dict[str, list[int]] = {kind: [] for kind in PROBLEMS}
 
     def most_frequent_done(self) -> bool:
-        # Until the limit is reached every valid word is kept, so the words kept are the most frequent ones.
+        # Until the limit is reached, every valid word is kept, so the kept words are the most frequent ones.
         if self.limit is None:
             return False
         if len(self.words) < self.limit <= len(self.words) + len(self.waiting):
@@ -216,7 +216,7 @@ class _Kept:
         if not problem and word not in self.sought and self.most_frequent_done():
             return
         if word in self.waiting:
-            self.flush()  # only now is it known whether the earlier line is valid
+            self.flush()  # whether the earlier line is valid is known only after parsing
         if not problem and word in self.words:
             problem = "duplicate"
         if not problem:
@@ -231,14 +231,14 @@ class _Kept:
 
     def skip(self, number: int, problem: str) -> None:
         self.counts[problem] += 1
-        # Lines that wait are judged later than their successors, so the five lowest are kept, not the first five.
+        # Waiting lines are checked later than their successors, so the five lowest are kept, not the first five.
         self.examples[problem] = sorted([*self.examples[problem], number])[:5]
 
     def flush(self) -> None:
         rows = vector_text.parse([numbers for _, _, numbers in self.waiting.values()], self.dim)
         old = len(self.words)
         if old + len(rows) > len(self.matrix):
-            # In place, which moves no memory that is large; with no slack to speak of, as it may be gigabytes.
+            # In place, which does not copy large arrays; with little slack, as the matrix may take gigabytes.
             self.matrix.resize((old + max(len(rows), 1024, old // 16), self.dim), refcheck=False)
         for (key, (number, word, numbers)), row in zip(self.waiting.items(), rows, strict=True):
             if row is None:
@@ -259,5 +259,5 @@ def _encoded(wanted: Collection[str] | None) -> set[bytes]:
     for word in wanted:
         if not isinstance(word, str):
             raise ValueError(f"wanted must hold words (str); received {word!r}.")
-    # A lone surrogate is in no valid file; it must not stop the reading of the others.
+    # No valid file contains a lone surrogate; such a word must not prevent reading the others.
     return {word.encode("utf-8", "surrogatepass") for word in wanted}

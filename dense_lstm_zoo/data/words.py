@@ -1,4 +1,4 @@
-"""Words of training texts: their characters, and how many of them have a vector."""
+"""Words of training texts: their characters, and their coverage by word vectors."""
 
 from __future__ import annotations
 

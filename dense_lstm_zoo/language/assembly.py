@@ -1,4 +1,4 @@
-"""A language model over windows of running text: state carried from window to window, perplexity over an epoch."""
+"""A language model on windows of running text: carried states, the loss of a window, perplexity over an epoch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dense_lstm_zoo.language.log_likelihood import negative_log_likelihood
 class WindowLoss(keras.losses.Loss):
     """Cross-entropy on logits, summed over a window's steps and averaged over the batch.
 
-    A learning rate of 1 and a clipping norm of 3 belong to this scale. Targets of -1 do not count.
+    A learning rate of 1 and a clipping norm of 3 fit this scale. Targets of -1 do not count.
     """
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
@@ -44,7 +44,7 @@ class Perplexity(keras.metrics.Metric):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Add a batch: targets (batch, time), logits (batch, time, words)."""
-        # Converted as a loss converts it: the same ops, which a graph then runs once for both.
+        # Converted as in the loss, so that a graph runs the same ops only once for both.
         y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
         self.total.assign_add(ops.sum(negative_log_likelihood(y_true, y_pred)))
         self.count.assign_add(ops.sum(ops.cast(y_true >= 0, self.count.dtype)))
@@ -58,18 +58,18 @@ class Perplexity(keras.metrics.Metric):
 class LanguageModel(keras.Model):
     """Logits of the next word at every step, with the state carried from one window to the next.
 
-    Training and evaluation each carry a state of their own, so that neither leaks into the other, and a row starts
-    from zeros where ``is_first`` says so. ``core`` is the same network without a memory: state in, state out.
+    Training and evaluation each carry their own state, so that neither leaks into the other, and a row starts from
+    zeros where ``is_first`` is true. ``core`` is the same network without memory, with states as inputs and outputs.
 
     Args:
         core: A model from [token_ids, state, state, ...] to [logits, state, state, ...].
         **kwargs: Arguments of ``keras.Model``.
 
     Call arguments:
-        inputs: Ids (batch, time), which start from zeros; or a dictionary with ``token_ids`` (batch, time) and
-            ``is_first`` (batch,), true where a row does not go on from the last call. A carried state needs a batch
-            size that is known when the call is traced.
-        training: Whether to drop out, and which of the two states to carry.
+        inputs: Ids (batch, time), which start from zero states; or a dictionary with ``token_ids`` (batch, time) and
+            ``is_first`` (batch,), true where a row does not continue the last call. Carrying a state needs a batch size
+            that is known when the call is traced.
+        training: Whether to apply dropout; also selects which of the two states is carried.
 
     Returns:
         Logits (batch, time, words).
@@ -88,7 +88,7 @@ class LanguageModel(keras.Model):
         token_ids, is_first = inputs["token_ids"], ops.cast(inputs["is_first"], "bool")
         if token_ids.shape[0] is None:
             raise ValueError(
-                "A state can be carried only for a batch size that is known: use tf.data's batch(..., "
+                "Carrying a state needs a known batch size; use tf.data's batch(..., "
                 "drop_remainder=True); received token_ids of shape (None, ...)."
             )
         variables = self.carried_states(bool(training), token_ids.shape[0])
@@ -107,7 +107,7 @@ class LanguageModel(keras.Model):
         return self._carried.states[key]
 
     def zero_states(self, batch_size: Any) -> list[Any]:
-        """Return the states that a text starts with."""
+        """Return the states at the start of a text."""
         return [ops.zeros((batch_size, state.shape[-1]), state.dtype) for state in self.core.inputs[1:]]
 
     def get_config(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class LanguageModel(keras.Model):
 
 
 class _Untracked:
-    """Holds what Keras must not take for weights: states of a run do not belong into a model's file."""
+    """Hides states from Keras, which would save them as weights in the model's file."""
 
     def __init__(self) -> None:
         self.states: dict[tuple[bool, int], list[tf.Variable]] = {}

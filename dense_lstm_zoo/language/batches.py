@@ -1,4 +1,4 @@
-"""A stream of word ids in windows: what language models are trained and scored on."""
+"""Windows of a stream of word ids, on which language models are trained and scored."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Window = tuple[dict[str, np.ndarray], np.ndarray]
 
 
 class TokenWindows:
-    """Streams of a text side by side, cut into windows: iterate over it, or give ``dataset`` to Keras.
+    """Parallel streams of a text, cut into windows; iterate over it, or pass ``dataset`` to Keras.
 
-    Each item is ``({"token_ids": int32 (batch, steps), "is_first": bool (batch,)}, targets)``: the targets, int32
-    (batch, steps), are the ids one step ahead, and ``is_first``, true in the first window, tells the model to start
-    from zero states; from window to window each row goes on where it ended. The order is the same in every epoch. Where
-    a row has ended, ids are 0 and targets -1.
+    Each item is ``({"token_ids": int32 (batch, steps), "is_first": bool (batch,)}, targets)``. The targets, int32
+    (batch, steps), are the ids one step ahead. ``is_first`` is true in the first window, where the model starts from
+    zero states; after it, each row continues the one in the window before. The order is the same in every epoch. After
+    the end of a row, ids are 0 and targets -1.
 
     Args:
         ids: The text (tokens,).
-        starts: Where in it each row's first input is (batch,).
-        lengths: How many tokens each row predicts (batch,).
-        num_steps: Steps T of a window.
-        first: How many windows to leave out.
+        starts: Position of each row's first input (batch,).
+        lengths: Number of tokens that each row predicts (batch,).
+        num_steps: Number of steps T per window.
+        first: Number of windows to skip.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TokenWindows:
 
     @property
     def num_predictions(self) -> int:
-        """How many tokens are predicted in all."""
+        """The total number of predicted tokens."""
         return int(np.maximum(self.lengths - self.first * self.num_steps, 0).sum())
 
     def __iter__(self) -> Iterator[Window]:
@@ -57,15 +57,15 @@ class TokenWindows:
 
     @functools.cached_property
     def dataset(self) -> tf.data.Dataset:
-        """The windows for ``fit(..., shuffle=False)`` and ``evaluate``, of static shapes and known number."""
+        """The windows for ``fit(..., shuffle=False)`` and ``evaluate``, with static shapes and a known length."""
         windows = tf.TensorSpec((len(self.starts), self.num_steps), tf.int32)
         signature = {"token_ids": windows, "is_first": tf.TensorSpec((len(self.starts),), tf.bool)}, windows
         return generated(lambda: iter(self), signature, len(self)).prefetch(4)
 
     def start_at(self, window: int) -> TokenWindows:
-        """Return the windows from ``window`` (counted from 0) on, to resume in the middle of an epoch.
+        """Return the windows from ``window`` (counted from 0) onwards, to resume in the middle of an epoch.
 
-        ``is_first`` is true in window 0 alone: the states before any other are the caller's to restore.
+        ``is_first`` is true only in window 0; before any other window, the caller restores the states.
 
         Raises:
             ValueError: There is no such window.
@@ -81,15 +81,15 @@ class TokenWindows:
 
 
 class TrainingWindows(TokenWindows):
-    """Windows to train on: ``batch_size`` streams of floor(N / B) tokens, all of their windows full.
+    """Training windows: ``batch_size`` streams of floor(N / B) tokens, with full windows only.
 
-    What does not fill a stream, and in each stream a window, is left out: fewer than B (T + 1) tokens.
+    Tokens that do not fill a stream, or a window in it, are left out: fewer than B (T + 1) of them.
 
     Args:
-        ids: The text (tokens,), integers: what ``encode`` returns or a file of them, mapped.
-        batch_size: Streams B.
-        num_steps: Steps T of a window.
-        vocab_size: How many ids there are, to check that all are below it.
+        ids: The text (tokens,), integers: the result of ``encode``, or a memory-mapped file.
+        batch_size: Number of streams B.
+        num_steps: Number of steps T per window.
+        vocab_size: Number of ids, to check that all are below it.
 
     Raises:
         ValueError: A text too short for one window, ids out of range, ``batch_size`` or ``num_steps`` below 1.
@@ -121,16 +121,16 @@ def evaluation_windows(
     """Return windows that predict every token but the first exactly once, from the token before it.
 
     The streams are contiguous and differ by at most one token in length; the last window is shorter, and padded (ids 0,
-    targets -1). With few tokens to spare a row of the last window may be padding altogether.
+    targets -1). In a short text, a row of the last window may be all padding.
 
     Args:
         ids: The text (tokens,), integers.
-        batch_size: Streams, each starting from zero states.
-        num_steps: Steps of a window.
-        vocab_size: How many ids there are, to check that all are below it.
+        batch_size: Number of streams, each starting from zero states.
+        num_steps: Number of steps per window.
+        vocab_size: Number of ids, to check that all are below it.
 
     Raises:
-        ValueError: Not a token to predict for each stream, ids out of range, ``batch_size`` or ``num_steps`` below 1.
+        ValueError: Too few tokens to predict one per stream, ids out of range, ``batch_size`` or ``num_steps`` below 1.
 
     Example:
         >>> windows = evaluation_windows(np.arange(8), batch_size=2, num_steps=3)
@@ -147,7 +147,7 @@ def evaluation_windows(
 
 
 def check_length(num_tokens: int, batch_size: int, num_steps: int) -> None:
-    """Raise ``ValueError`` where a text is too short for one training window."""
+    """Raise ``ValueError`` if a text is too short for one training window."""
     _check_tokens(num_tokens, batch_size * (num_steps + 1), f"{batch_size} streams of {num_steps} steps")
 
 

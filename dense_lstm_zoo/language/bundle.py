@@ -1,4 +1,4 @@
-"""What a trained language model does: score texts, continue them, say what comes next, become a SavedModel."""
+"""A trained language model: scoring, text generation, next words, export to a SavedModel."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 1024  # texts held at a time by score_stream
 _BATCH = 16  # texts scored at once
-_STREAMS = 10  # of a text that is evaluated
-_BANDS = (10, 100, 1_000, 10_000)  # ranks of words by which a report divides them
+_STREAMS = 10  # parallel streams when a text is evaluated
+_BANDS = (10, 100, 1_000, 10_000)  # upper ends of the bands of word ranks in a report
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Continuation:
-    """A prompt, the text that goes on from it, and the log probability that the model gives that text."""
+    """A prompt, the text that continues it, and the log probability of that text."""
 
     prompt: str
     text: str
@@ -50,7 +50,7 @@ class Continuation:
 
 @dataclass(eq=False, repr=False)
 class LanguageModelBundle(Bundle):
-    """A trained language model. Words are what white space separates, as in the text that it was trained on."""
+    """A trained language model. Words are separated by white space, as in the training text."""
 
     vocabulary: LanguageVocabulary
 
@@ -86,22 +86,22 @@ class LanguageModelBundle(Bundle):
         return tf.function(step, input_signature=[tf.TensorSpec((None, None), tf.int32), *states])
 
     def score(self, texts: Sequence[str]) -> list[Score]:
-        """Give each text its log probability and perplexity.
+        """Return the log probability and perplexity of each text.
 
-        A text is a sentence by itself: it is read behind a line end, and all its words and the line end after it are
-        predicted. An empty text is its line end alone.
+        Each text is a sentence of its own: it is read after a line end, and all its words and the line end after it are
+        predicted. An empty text is only its line end.
 
         Args:
             texts: A sequence of strings.
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
-                such as None; the message names its place.
+                such as None; the message gives its position.
         """
         return list(self.score_stream(texts))
 
     def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
-        """Score texts as they come, in constant memory: one ``Score`` a text, in order."""
+        """Score texts as they come, in constant memory: one ``Score`` per text, in order."""
         for chunk in checks.text_chunks(texts, _CHUNK):
             rows = self._encode(chunk)
             for text, ids, total in zip(chunk, rows, self._totals(rows), strict=True):
@@ -136,15 +136,15 @@ class LanguageModelBundle(Bundle):
         stop_at_line_end: bool = True,
         allow_unknown: bool = False,
     ) -> Continuation:
-        """Go on from a prompt, word by word, with the state carried along.
+        """Continue a prompt word by word, carrying the state along.
 
         Args:
-            prompt: How the text begins; read behind a line end.
-            max_tokens: Most words to add, line ends included.
-            temperature: What the logits are divided by: below 1 is safer, above 1 wilder; 0 takes the most likely word.
-            top_k: Draw from so many of the most likely words only; None: from all.
-            seed: The same seed gives the same text; None: another text each time.
-            stop_at_line_end: End with the line; else go on, each ``<eos>`` becoming a line feed.
+            prompt: The start of the text; read after a line end.
+            max_tokens: Maximum number of words to add, line ends included.
+            temperature: Divides the logits: below 1 is safer, above 1 more varied; 0 takes the likeliest word.
+            top_k: Draw only from this number of the likeliest words; None draws from all.
+            seed: The same seed gives the same text; None gives a new text each time.
+            stop_at_line_end: Stop at the end of the line; otherwise continue, and each ``<eos>`` becomes a line feed.
             allow_unknown: Whether ``<unk>`` may be drawn.
 
         Raises:
@@ -177,10 +177,10 @@ class LanguageModelBundle(Bundle):
         return Continuation(prompt, " ".join(words).replace(" \n ", "\n").removesuffix("\n").rstrip(" "), total)
 
     def next_words(self, prefix: str, k: int = 10) -> list[tuple[str, float]]:
-        """Return the ``k`` most likely words after a prefix, each with its probability, the likeliest first.
+        """Return the ``k`` likeliest words after a prefix with their probabilities, likeliest first.
 
         Raises:
-            ValueError: ``k`` is no positive integer.
+            ValueError: ``k`` is not a positive integer.
         """
         checks.integer("k", k)
         log_p, _ = self._read(prefix)
@@ -188,7 +188,7 @@ class LanguageModelBundle(Bundle):
         return [(self.vocabulary.words[i], float(np.exp(log_p[i]))) for i in best]
 
     def _read(self, text: str) -> tuple[np.ndarray, list[Any]]:
-        """Return the log probabilities of the word after a text, (words,), and the states there."""
+        """Return the log probabilities of the word after a text, (words,), and the states at its end."""
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"The text must be a string; received {text!r} ({type(text).__name__}).")
         (ids,) = self._encode([text])
@@ -198,13 +198,13 @@ class LanguageModelBundle(Bundle):
         return _log_softmax(logits), states
 
     def evaluate(self, text: TextSource) -> dict[str, float]:
-        """Score running text as papers do: read on over line ends, every token but the first predicted once.
+        """Score running text as papers do: across line ends, with every token but the first predicted once.
 
         Args:
-            text: Lines, or a ``TextFile``, such as ``load_corpus("ptb").test``.
+            text: A list of lines, or a ``TextFile`` such as ``load_corpus("ptb").test``.
 
         Returns:
-            ``perplexity``, ``tokens`` (how many were predicted) and ``unknown_words`` (how many of them are unknown).
+            ``perplexity``, ``tokens`` (the number predicted) and ``unknown_words`` (how many of those are unknown).
 
         Raises:
             ValueError: Fewer than two tokens.
@@ -212,7 +212,7 @@ class LanguageModelBundle(Bundle):
         return self.assess(text)[0]
 
     def assess(self, text: TextSource) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return what ``evaluate`` does, and the same by the words' frequency in training."""
+        """Return the scores of ``evaluate``, and the same scores by the words' frequency in training."""
         from dense_lstm_zoo.language.batches import evaluation_windows
 
         ids = self.vocabulary.encode(text)
@@ -239,7 +239,7 @@ def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def _by_rank(targets: np.ndarray, log_p: np.ndarray, size: int) -> list[dict[str, Any]]:
-    """Return perplexity and tokens of words by their rank in the training text: ids are ranks."""
+    """Return perplexity and token counts by the words' rank in the training text; ids are ranks."""
     edges = [0, *(band for band in _BANDS if band < size), size]
     rows = []
     for start, end in itertools.pairwise(edges):
@@ -257,5 +257,5 @@ def _log_softmax(logits: Any) -> np.ndarray:
 
 
 def _exp(value: float) -> float:
-    """Return e to the value; a perplexity too large for a float is infinite, not an error."""
+    """Return exp(value); a perplexity too large for a float becomes infinite instead of an error."""
     return math.exp(value) if value < 700 else math.inf

@@ -1,4 +1,4 @@
-"""Corpora for language models: the published ones' readers, and text files of a user's own."""
+"""Corpora for language models: readers of published ones and of a user's own text files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _PTB_TYPES = 10_000
 
 
 def read_ptb(name: str, paths: list[Path]) -> LanguageCorpus:
-    """Read the Penn Treebank as Mikolov et al. 2010 prepared it: one sentence a line, rare words being ``<unk>``.
+    """Read the Penn Treebank as Mikolov et al. 2010 prepared it: one sentence per line, rare words as ``<unk>``.
 
     Args:
-        name: The corpus' name.
+        name: The corpus's name.
         paths: ``ptb.train.txt``, ``ptb.valid.txt`` and ``ptb.test.txt``.
 
     Raises:
-        ValueError: A file that has not the published number of tokens or, for training, of words.
+        ValueError: A file does not have the published number of tokens or, for training, of words.
     """
     parts = {part: TextFile(path) for part, path in zip(_PTB_TOKENS, paths, strict=True)}
     for part, expected in _PTB_TOKENS.items():
@@ -43,12 +43,12 @@ def read_text_files(
     test_file: str | Path | None = None,
     encoding: str = "utf-8",
 ) -> LanguageCorpus:
-    """Take text files of your own, with a sentence or a paragraph a line, as a corpus.
+    """Return a corpus of your own text files, with one sentence or paragraph per line.
 
-    Each file is read through once, so that what is wrong with it shows now; none is held in memory.
+    Each file is read through once, to report errors early; none is held in memory.
 
     Args:
-        name: The corpus' name.
+        name: The corpus's name.
         train_file: The text to train on, plain or .gz.
         dev_file: The text to choose the best epoch on. Without it the last tenth of the lines of ``train_file`` (the
             blank ones not counted) is held out: in one piece, because neighbouring lines share names and topics.
@@ -76,7 +76,7 @@ def read_text_files(
     train = parts["train"]
     if "dev" not in parts:
         if train.num_lines < 2:
-            raise ValueError(f"{train.path} has one line, of which none can be held out: name a dev_file.")
+            raise ValueError(f"{train.path} has only one line, so none can be held out; give a dev_file.")
         kept = train.num_lines - max(train.num_lines // 10, 1)
         parts["train"] = TextFile(train.path, encoding, stop=kept)
         parts["dev"] = TextFile(train.path, encoding, start=kept)

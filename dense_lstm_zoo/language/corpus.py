@@ -1,6 +1,6 @@
 """Corpora for language models: running text in files or in memory, read line by line as often as needed.
 
-Tokens are what white space separates (who wants other tokens tokenises first). A line's end is the token ``<eos>``.
+Tokens are separated by white space (for other tokens, tokenise first). A line's end is the token ``<eos>``.
 Blank lines are skipped: an ``<eos>`` after no words would only teach a model about the layout of a file.
 """
 
@@ -16,10 +16,10 @@ EOS, UNKNOWN = "<eos>", "<unk>"
 
 @dataclass(frozen=True)
 class LanguageCorpus:
-    """Running text to train a language model on; ``dev`` and ``test`` are None where there is none.
+    """Running text to train a language model on; ``dev`` and ``test`` are None if the corpus has none.
 
     Raises:
-        ValueError: A part that can be read only once, such as a generator, or that is one ``str``.
+        ValueError: A part that can be read only once, such as a generator, or that is a single ``str``.
 
     Example:
         >>> print(LanguageCorpus("mine", train=["to be or not to be"], dev=["to be"], test=None))

@@ -1,7 +1,7 @@
-"""A built-in corpus for language models: English-like sentences in which words far apart depend on each other.
+"""A built-in corpus for language models: English-like sentences in which distant words depend on each other.
 
 Every sentence is derived from a small probabilistic grammar and so is grammatical by construction. It is in lower case,
-with punctuation marks as tokens of their own and one space between tokens. What a model has to carry along:
+with punctuation marks as tokens of their own and one space between tokens. A model has to remember:
 
 * number: a verb agrees with its subject across prepositional phrases and relative clauses, which nest two deep: "the
   kings that the men that a girl near the old bridges knows admire often reign .";
@@ -9,8 +9,8 @@ with punctuation marks as tokens of their own and one space between tokens. What
   past people of another gender: "the actor that the women near the river trust must remember himself .";
 * pairs: "either" waits for "or", "neither" for "nor", "both" for "and" and then a plural verb, "not only" for "but
   also", "if" for "then", and a quotation for its second mark;
-* topic: the first noun sets one of ten topics. A sentence on music keeps to violins and rehearsals up to its full stop
-  and past people, places and verbs that belong to no topic and so give nothing away: "if the tenor that many women
+* topic: the first noun sets one of ten topics. A sentence on music keeps to violins and rehearsals until its full stop
+  across people, places and verbs that belong to no topic and so reveal nothing: "if the tenor that many women
   beyond the bridge envy keeps his violin only for himself , then he must sing .".
 
 An n-gram model mostly does not see what decides such words. Words are drawn with a long tail, and four of them are kept
@@ -29,13 +29,13 @@ _SEED = 10
 _LENGTH_LIMITS = (5, 35)
 _KEPT_OUT_OF_TRAIN = {"gertrude", "leopold", "sullen", "grudgingly"}
 
-# What the words of a phrase agree in: a feminine, masculine or neuter singular, the plural, or the "i" of a quotation.
+# Agreements within a phrase: feminine, masculine or neuter singular, plural, or the "i" of a quotation.
 _AGREEMENTS = "fmnpi"
 _SINGULAR = "fmn"
 
-# The alternatives of a symbol, each behind its weight. In them, [symbol] agrees with the phrase that it stands in, and
-# [symbol=p] is plural whatever that phrase is. [symbol+] has an agreement of its own, and so has [symbol#], for things,
-# which have no gender: how often each is drawn follows as cumulative weights. "symbol:fm" is for these two only.
+# The alternatives of a symbol, each after its weight. In them, [symbol] agrees with the phrase that it stands in, and
+# [symbol=p] is always plural. [symbol+] has an agreement of its own, and so has [symbol#], for things, which have no
+# gender; their cumulative weights follow. "symbol:fm" is for these two agreements only.
 _FRESH = {"+": ("fmnp", (4, 8, 10, 17)), "#": ("np", (3, 5))}
 _RULES = {
     "sentence": (
@@ -72,7 +72,7 @@ _RULES = {
     "object": "3 [item#] | 2 [possessive] [thing#] | 1 [possessive] [adj] [thing#]",
     "item": "3 [det] [thing] | 1 [det] [adj] [thing]",
 }
-# After "can" or "to", a verb shows no number, but what looks back to the subject still agrees with it.
+# After "can" or "to", a verb has no number, but words that refer back to the subject still agree with it.
 _RULES["bare"] = re.sub(r"\[(act|handle|keep|admire)\]", r"[\1=p]", _RULES["plain"])
 
 _NOUNS = {  # feminine | masculine | neuter
@@ -103,7 +103,7 @@ _PRONOUNS = {
     "possessive": "her his its their my",
     "reflexive": "herself himself itself themselves myself",
 }
-# The most frequent topic first. Its agents; things; halls; verbs that take a thing; verbs that do not.
+# The most frequent topic first. For each: agents; things; halls; verbs with an object; verbs without.
 _TOPICS = """
 soprano songstress|tenor baritone|orchestra; violin trumpet drum ballad; auditorium bandstand; play tune; sing rehearse
 queen princess|king prince|dynasty; crown throne sceptre jewel; palace castle; inherit guard; reign abdicate
@@ -222,7 +222,7 @@ def _add_nouns(table: _Table, symbol: str, nouns: str) -> None:
     genders = [gender.split() for gender in nouns.split("|")]
     for agreement, singulars in zip(_SINGULAR, genders, strict=True):
         _add(table, symbol, agreement, singulars)
-    # The genders in turn, so that what is frequent in the singular is so in the plural.
+    # Alternate the genders, so that words frequent in the singular are also frequent in the plural.
     in_turn = [noun for rank in itertools.zip_longest(*genders) for noun in rank if noun]
     _add(table, symbol, "p", [with_s(noun) for noun in in_turn])
 

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle
 
 
-@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
+@recurrence.unchecked()  # an export should hold only the ops that predictions need
 def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a language model as a SavedModel, whole or not at all; return its path.
 
     Signatures, for any batch size and length:
         - ``score``, which is also ``serving_default``: ``text`` (batch,) strings to ``log_probability``,
-          ``perplexity`` and ``tokens`` (batch,), as ``LanguageModelBundle.score`` gives them.
+          ``perplexity`` and ``tokens`` (batch,), as in ``LanguageModelBundle.score``.
         - ``step``, for streaming: ``token_ids`` (batch, time) int32 and the state of each layer, ``state_1_h``,
           ``state_1_c``, ... (batch, units), zeros at the start, to ``log_probabilities`` (batch, time, words) of the
           next word and the states under the same names.
 
-    A word's id is its line, counted from 0, in ``assets.extra/vocabulary.txt``; a text begins with ``<eos>``. As for a
-    classifier, tensorflow_text's ops are listed beside it where they are used.
+    A word's id is its line number, counted from 0, in ``assets.extra/vocabulary.txt``; a text begins with ``<eos>``. As
+    for classifiers, ops from tensorflow_text are listed beside it if they are used.
 
     Args:
         bundle: A trained language model.
-        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/ptb/1``.
+        path: The folder to write; TF Serving needs a version number as its name, such as ``exports/ptb/1``.
         overwrite: Whether to replace what is there.
 
     Raises:
@@ -42,7 +42,7 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
     core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
     text = tf.TensorSpec((None,), tf.string, name="text")
 
-    @tf.function(input_signature=[text], autograph=False)  # traced once, for two names
+    @tf.function(input_signature=[text], autograph=False)  # traced once for two names
     def score(text: Any) -> dict[str, Any]:
         ids = sentence_to_ids(text)
         tokens = tf.cast(ids.row_lengths() - 1, tf.int32)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LanguageModelJob(Job):
-    """A language model: the epoch with the lowest dev perplexity is kept.
+    """Trains a language model and keeps the epoch with the lowest dev perplexity.
 
     A text file is never held in memory: its ids are written to the run's folder and mapped.
     """
@@ -33,13 +33,13 @@ class LanguageModelJob(Job):
 
     def __init__(self, corpus: Any, options: Options) -> None:
         if corpus.dev is None:
-            raise ValueError(f"{corpus.name} has no dev text to choose the best epoch on: give one (dev_file).")
+            raise ValueError(f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file).")
         self.corpus, self.dev, self.options = corpus, corpus.dev, options
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
         self.vocabulary = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
 
     def found(self) -> str:
-        """Return the corpus."""
+        """Return a summary of the corpus."""
         return str(self.corpus)
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class LanguageModelJob(Job):
         return {"vocab_size": len(self.vocabulary)}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return how text is cut and which words are known."""
+        """Return the window length and the vocabulary's arguments."""
         return {
             "text": {},
             "training": {
@@ -80,7 +80,7 @@ class LanguageModelJob(Job):
 
     @staticmethod
     def fingerprint(corpus: LanguageCorpus) -> str:
-        """Return one checksum of all text: what is resumed must have the same."""
+        """Return a checksum of all text; a run resumes only on the same text."""
         digest = hashlib.sha256()
         for source in (corpus.train, corpus.dev, corpus.test):
             if isinstance(source, TextFile):

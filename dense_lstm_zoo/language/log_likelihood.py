@@ -12,17 +12,17 @@ from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 
 def negative_log_likelihood(targets: Any, logits: Any) -> Any:
-    """Return -log p of every target (batch, time), 0 for targets of -1; logits (batch, time, words).
+    """Return -log p of every target (batch, time), 0 for targets of -1, from logits (batch, time, words).
 
-    In a graph traced for one shape two programs compiled by XLA do it, one for the losses and one for their gradient:
-    TensorFlow's own op, which computes both at once, takes three times as long. It does it for shapes that change.
+    In a graph traced for one fixed shape, two programs compiled by XLA do this, one for the losses and one for their
+    gradient: TensorFlow's own op, which computes both at once, takes three times as long. It is used for other shapes.
     """
     targets, logits = ops.cast(targets, "int32"), ops.convert_to_tensor(logits)
     one_shape = not tf.executing_eagerly() and targets.shape.is_fully_defined()
     if one_shape and not kernels.problem("compiled"):
         return with_own_gradient(_compiled, (), targets, logits)
     counts = targets >= 0
-    # The raw op: the assertions of the public one keep a graph from running it once for loss and perplexity.
+    # The raw op: the public one's assertions would make a graph run it twice, for loss and perplexity.
     losses, _ = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
         features=tf.reshape(logits, [-1, tf.shape(logits)[-1]]), labels=tf.reshape(tf.where(counts, targets, 0), [-1])
     )
@@ -46,7 +46,7 @@ def _losses(targets: Any, logits: Any) -> tuple[Any, Any]:
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
 def _gradient(targets: Any, logits: Any, log_sums: Any, d_losses: Any) -> Any:
-    """Return (p - one hot) d_losses."""
+    """Return (p - one_hot) * d_losses."""
     is_target = tf.range(tf.shape(logits)[-1]) == targets[..., None]
     d_losses = tf.where(targets >= 0, d_losses, 0.0)[..., None]
     return d_losses * (tf.exp(logits - log_sums) - tf.cast(is_target, logits.dtype))

@@ -43,45 +43,44 @@ def language_model(
 ) -> LanguageModel:
     """Assemble and compile a language model: ids [B, T] to logits of the next word [B, T, vocab_size].
 
-    e = E[w]; h_l = layer l of the stack; logits = W [what the stack returns] + b (Eqs 1-10). The loss is the negative
-    log likelihood summed over a window's steps and averaged over the batch, the optimiser SGD with one clipping
-    norm over all gradients; everything starts from U[-init_range, init_range], biases too.
+    e = E[w]; h_l = layer l of the stack; logits = W [output of the stack] + b (Eqs 1-10). The loss is the negative
+    log likelihood summed over a window's steps and averaged over the batch; the optimiser is SGD with one clipping
+    norm over all gradients; all weights start from U[-init_range, init_range], biases too.
 
-    What the field learned since is there to be asked for; the defaults are Godin et al. 2017.
+    Later improvements are options; the defaults are those of Godin et al. 2017.
 
     Args:
         wiring: How the layers are connected; see ``layers.RecurrentStack``.
         num_layers: Depth L.
         units: Width h of a layer.
         vocab_size: Number of words V; every id is a word.
-        embedding_dim: Length of a word vector (e); None is 200 for a dense model, else ``units``.
+        embedding_dim: Length of a word vector (e); None means 200 in a dense model, else ``units``.
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
-        softmax: ``full``, a matrix W of its own; or ``tied``, logits = E P [what the stack returns] + b with the word
-            vectors E themselves and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al.
-            2017). There is no P where the stack returns as many features as a word vector has, which is never so in a
-            dense model.
+        softmax: ``full``, with its own matrix W; or ``tied``, logits = E P [output of the stack] + b, with the word
+            vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
+            omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
         dropout: Rate on the word vectors and every layer's output.
-        variational_dropout: One mask a window in place of one a step.
-        input_dropout: Another rate on the word vectors; None is ``dropout``.
-        output_dropout: Another rate on what the softmax reads, which then has masks of its own; None is ``dropout``.
-        embedding_dropout: Rate of whole words, left out wherever a window has them (Gal & Ghahramani 2016).
-        recurrent_dropout: Rate on the recurrent state, one mask a window.
-        weight_dropout: Rate on the LSTM's recurrent kernels, one mask a window (DropConnect; the AWD-LSTM of Merity et
-            al. 2018). It costs little: every kernel runs it.
-        dropout_sharing: Whether all readers of an output share its mask, ``per_output``, or not, ``per_reader``.
-        init_range: Largest absolute value that a weight starts with.
+        variational_dropout: One mask per window instead of one per step.
+        input_dropout: A separate rate on the word vectors; None uses ``dropout``.
+        output_dropout: Another rate on the softmax input, with its own masks; None uses ``dropout``.
+        embedding_dropout: Rate of whole words, dropped everywhere in a window (Gal & Ghahramani 2016).
+        recurrent_dropout: Rate on the recurrent state, one mask per window.
+        weight_dropout: Rate on the LSTM's recurrent kernels, one mask per window (DropConnect, as in the AWD-LSTM of
+            Merity et al. 2018). It costs little, and every kernel supports it.
+        dropout_sharing: ``per_output`` if all readers of an output share its mask, else ``per_reader``.
+        init_range: Largest absolute initial value of a weight.
         kernel: Which loop over time runs; see ``layers.LSTM``.
         optimizer: ``sgd`` or ``adam``.
-        learning_rate: The optimiser's; 1 is SGD's, Adam takes 0.1 at most and works at 0.001 to 0.003.
-        weight_decay: What share of every weight a step takes away, times the learning rate (Loshchilov & Hutter 2019).
-        clip_norm: Largest norm of all gradients together; None is no limit.
-        average: Momentum of an exponential moving average of the weights, such as 0.999, which the model has after
-            ``fit`` (Polyak & Juditsky 1992; Merity et al. 2018 average too). ``training.averaging.EvaluateAverage``
-            among the callbacks scores it each epoch. None is none.
+        learning_rate: The optimiser's; 1 suits SGD. Adam takes at most 0.1 and works well at 0.001 to 0.003.
+        weight_decay: Share of every weight that a step subtracts, times the learning rate (Loshchilov & Hutter 2019).
+        clip_norm: Largest norm of all gradients together; None means no limit.
+        average: Momentum of an exponential moving average of the weights, such as 0.999, which the model gets after
+            ``fit`` (Polyak & Juditsky 1992; also used by Merity et al. 2018). To score it each epoch, add
+            ``training.averaging.EvaluateAverage`` to the callbacks. None means no average.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; logits and carried states stay in float32.
 
     Raises:
-        ValueError: A value out of range; ``weight_dropout`` for another cell than the LSTM.
+        ValueError: A value out of range; ``weight_dropout`` for a cell other than the LSTM.
     """
     checks.integer("vocab_size", vocab_size, minimum=2)
     embedding_dim = embedding_width(wiring, units, embedding_dim)
@@ -145,8 +144,8 @@ def language_model(
         scores = keras.layers.Dense(
             vocab_size, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="softmax"
         )(read)
-    # In float32 under every policy: a bias' gradient is a word's small probabilities everywhere, less its count. Summed
-    # in bfloat16 the small ones are lost, and a frequent word's bias grows without end.
+    # In float32 under every policy: a bias gradient sums a word's small probabilities, less its count. A sum in
+    # bfloat16 loses the small ones, and a frequent word's bias grows without end.
     logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")(scores)
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
     model = LanguageModel(keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)]))
@@ -160,7 +159,7 @@ def _optimizer(
     checks.positive("learning_rate", learning_rate)
     if name == "adam" and learning_rate > 0.1:
         raise ValueError(
-            f"learning_rate must be at most 0.1 with optimizer='adam', whose steps are as long as it; received "
+            f"learning_rate must be at most 0.1 with optimizer='adam', as it sets the step length; received "
             f"{learning_rate!r}. Try 0.002."
         )
     checks.positive("weight_decay", weight_decay, zero=True)
@@ -182,7 +181,7 @@ def _optimizer(
 
 
 def embedding_width(wiring: str, units: int, embedding_dim: int | None) -> int:
-    """Return the length of a word vector where none is given, else check it."""
+    """Return the length of a word vector: as given, after a check, or the default."""
     if embedding_dim is None:
         return 200 if wiring == "dense" else units
     return checks.integer("embedding_dim", embedding_dim)
@@ -208,7 +207,7 @@ def _register(equations: str, wiring: str) -> Callable[..., Any]:
 
 @_register("Eqs 6-7 (the baseline of Zaremba et al. 2014)", "stacked")
 def stacked_lstm_lm(*, num_layers: int = 2, units: int = 200, **options: Any) -> LanguageModel:
-    """LSTMs in a stack, each reading only the one below.
+    """Stacked LSTMs, each reading only the layer below.
 
     Args:
         num_layers: Depth, at least 1.
@@ -220,7 +219,7 @@ def stacked_lstm_lm(*, num_layers: int = 2, units: int = 200, **options: Any) ->
 
 @_register("Eq 8", "skip")
 def skip_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
-    """LSTMs that each read the two layers below, side by side.
+    """LSTMs that each read the two layers below, concatenated.
 
     Args:
         num_layers: Depth, at least 1.
@@ -232,7 +231,7 @@ def skip_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> La
 
 @_register("Eq 9", "residual")
 def residual_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
-    """LSTMs that each read the sum of the two layers below; word vectors are as wide as the layers.
+    """LSTMs that each read the sum of the two layers below; word vectors have the width of the layers.
 
     Args:
         num_layers: Depth, at least 1.

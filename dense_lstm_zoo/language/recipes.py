@@ -11,7 +11,7 @@ from dense_lstm_zoo.recipe import Recipe
 def _language_model(
     name: str, source: str, model: str, expected: float, arguments: Mapping[str, Any], **protocol: Any
 ) -> Recipe:
-    """Return a language model's recipe: Godin's protocol where nothing else is said."""
+    """Return a language model's recipe: Godin's protocol unless overridden."""
     settings: dict[str, Any] = {"batch_size": 20, "num_steps": 35, "epochs": 100, "patience": 100}
     settings |= {"learning_rate_decay": 0.95, "decay_after": 6}
     return Recipe(name, source, {model: arguments}, expected={"ptb": expected}, **{**settings, **protocol})
@@ -63,11 +63,11 @@ RECIPES = (
     _godin_row("stacked", 200, 2, 100.9, "_30_epochs", **_SHORT),
     _godin_row("dense", 200, 2, 80.4, "_30_epochs", **_SHORT),
     _godin_row("dense", 650, 2, 78.3, "_variational", dropout=0.5, variational_dropout=True, recurrent_dropout=0.5),
-    # Narrow layers with a wide reading, as the paper's own rows favour: 200 x 4 (76.8) is ahead of 650 x 2 (78.9). Here
-    # that is faster too: the recurrent products are the slow ones. With less dropout it overfits after a few epochs.
+    # Narrow layers that read widely, as the paper's own rows favour: 200 x 4 (76.8) beats 650 x 2 (78.9). Here that is
+    # also faster, since the recurrent products are the slow ones. With less dropout it overfits after a few epochs.
     Recipe(
         name="regularised_dense_400x3",
-        source="this project: what the field learned since (tied softmax, DropConnect, Adam, averaged weights)",
+        source="this project: later improvements (tied softmax, DropConnect, Adam, averaged weights)",
         models={
             "dense_lstm_lm": {
                 **{"num_layers": 3, "units": 400, "embedding_dim": 400, "softmax": "tied"},

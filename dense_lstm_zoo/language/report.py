@@ -1,4 +1,4 @@
-"""What a language model's run and its evaluation tell a person."""
+"""The summary and the report of a language model."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 
 
 def score_line(scores: Mapping[str, Any]) -> str:
-    """Return a split's score as people read it, with what it was measured on."""
+    """Return a split's score for display, with the number of tokens."""
     unknown = f"{scores['unknown_words']:,} of them unknown words"
     return f"{scores['perplexity']:.2f} ({scores['tokens']:,} tokens, {unknown})"
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
-    """Return a language model's report in Markdown: which words it finds hard."""
+    """Return the report in Markdown, with the perplexity of words by frequency."""
     rows = [
         (f"{row['from']:,} to {row['to']:,}", f"{row['perplexity']:.2f}", f"{row['tokens']:,}")
         for row in evaluation["by_rank"]
@@ -37,7 +37,7 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
     return f"""# {escape(title)}: {evaluation["split"]} text
 
 Perplexity {evaluation["perplexity"]:.2f} over {evaluation["tokens"]:,} tokens, of which
-{evaluation["unknown_words"]:,} are unknown words (`<unk>`), counted as the papers do.
+{evaluation["unknown_words"]:,} are unknown words (`<unk>`), counted as in the papers.
 
 ## By frequency in the training text
 

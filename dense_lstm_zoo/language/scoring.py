@@ -1,4 +1,4 @@
-"""The log probability of each word of a text, in graph form: the same in Python and in an exported model."""
+"""The log probability of each word of a text, as graph code shared by Python and exported models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-_MOST_STEPS = 32  # logits are held for so many steps at a time: a vocabulary is wide and a text may be long
+_MOST_STEPS = 32  # logits are held for at most this many steps: vocabularies are large and texts may be long
 
 
 def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
@@ -15,11 +15,11 @@ def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
 
     Args:
         core: A language model's network, [token_ids, state, state, ...] to [logits, state, state, ...].
-        token_ids: (batch, time), int32; what is behind a row's end does not matter.
-        lengths: How many ids of each row are predicted (batch,), 0 to time - 1.
+        token_ids: (batch, time), int32; ids after a row's end are ignored.
+        lengths: Number of predicted ids per row (batch,), from 0 to time - 1.
 
     Returns:
-        (batch, time - 1), at least one column, float32, zeros behind a row's end.
+        (batch, time - 1), at least one column, float32, zeros after a row's end.
     """
     batch, steps = tf.shape(token_ids)[0], tf.maximum(tf.shape(token_ids)[1] - 1, 1)  # an empty batch has no time
     size = tf.minimum(steps, _MOST_STEPS)
@@ -31,7 +31,7 @@ def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
         window = padded[:, turn * size : (turn + 1) * size + 1]
         logits, *states = core([window[:, :-1], *states], training=False)
         for state, before in zip(states, start, strict=True):
-            state.set_shape((None, before.shape[-1]))  # a compiled program does not tell its results' width
+            state.set_shape((None, before.shape[-1]))  # a compiled program does not report the width of its results
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(window[:, 1:], logits)
         return turn + 1, written.write(turn, tf.transpose(-losses)), *states
 

@@ -12,13 +12,11 @@ TASK = Task(
     digits=2,
     percent=False,
     options=(
-        Option("num_steps", int, "steps of a window", otherwise="the recipe's, else 35", searched=True),
-        Option(
-            "max_words", int, "the most frequent words to know, <eos> and <unk> among them", otherwise="all", minimum=2
-        ),
-        Option("min_count", int, "how often a word must occur in the training text to be known", 1),
+        Option("num_steps", int, "steps per window", otherwise="the recipe's, else 35", searched=True),
+        Option("max_words", int, "size of the vocabulary, <eos> and <unk> included", otherwise="all", minimum=2),
+        Option("min_count", int, "number of occurrences in training that a word needs to be known", 1),
     ),
-    # Godin et al. 2017 with the shorter schedule of the recipes that say so.
+    # Godin et al. 2017 with the short schedule of its recipes that end in _30_epochs.
     defaults=Recipe(
         name="",
         source="",

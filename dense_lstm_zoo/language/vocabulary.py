@@ -1,4 +1,4 @@
-"""The words of a language model: which they are, and how a text becomes their ids, as a stream or line by line."""
+"""The vocabulary of a language model, and turning text into its ids, as a stream or line by line."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from dense_lstm_zoo.data.text_file import token_lines
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 
 _BLOCK = 1 << 16  # ids
-# What separates words is what Python calls white space; TensorFlow's own split knows less of it.
+# Words are separated by white space as Python defines it; TensorFlow's split knows fewer such characters.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 
 @dataclass(frozen=True)
 class LanguageVocabulary:
-    """The words of a language model in the order of their ids, 0 to V - 1: all of them words, none of them padding.
+    """The words of a language model in the order of their ids, 0 to V - 1; there is no padding id.
 
-    ``<eos>`` and ``<unk>`` are always in; any other word that is not is ``<unk>``.
+    ``<eos>`` and ``<unk>`` are always included; any word that is not included is read as ``<unk>``.
 
     Args:
         words: The words; ``words[i]`` has id i.
 
     Raises:
-        ValueError: Words without ``<eos>`` or ``<unk>``, or with a word twice.
+        ValueError: Words without ``<eos>`` or ``<unk>``, or with a duplicate.
 
     Example:
         >>> words = LanguageVocabulary.from_text(["to be or not to be", "to do"])
@@ -50,18 +50,18 @@ class LanguageVocabulary:
             )
         if len(set(self.words)) < len(self.words):
             twice = Counter(self.words).most_common(1)[0][0]
-            raise ValueError(f"words must be different, as a word's place is its id; {twice!r} is there twice.")
+            raise ValueError(f"words must be distinct, as a word's position is its id; {twice!r} occurs twice.")
 
     @classmethod
     def from_text(cls, source: Iterable[str], max_size: int | None = None, min_count: int = 1) -> LanguageVocabulary:
-        """Take the words of a training text, most frequent first; among equals the one that occurs first.
+        """Take the words of a training text, most frequent first; ties go to the word that occurs first.
 
-        ``<eos>`` and ``<unk>`` are in the places of their counts; ``<unk>`` comes last if the text does not hold it. A
-        word that no file can hold, with half of a surrogate pair, is unknown.
+        ``<eos>`` and ``<unk>`` are ranked by their counts; ``<unk>`` comes last if the text does not contain it. A word
+        that cannot be written to a file, because of a lone surrogate, is unknown.
 
         Args:
             source: Lines of the training text, nothing else; read once.
-            max_size: How many words at most, ``<eos>`` and ``<unk>`` included.
+            max_size: Maximum number of words, ``<eos>`` and ``<unk>`` included.
             min_count: How often a word must occur.
 
         Raises:
@@ -106,8 +106,8 @@ class LanguageVocabulary:
     def encode(self, source: Iterable[str]) -> np.ndarray:
         """Return a text as one stream of ids, with ``<eos>`` at each line's end: int32 (tokens,).
 
-        The text is read once and never held; memory is the ids, 4 bytes a token, and up to a sixteenth of them to
-        spare.
+        The text is read once and never held; memory use is that of the ids, 4 bytes per token, and up to a sixteenth
+        more.
 
         Args:
             source: Lines of text; blank ones are skipped.
@@ -115,18 +115,18 @@ class LanguageVocabulary:
         Raises:
             ValueError: A text without words.
         """
-        ids = array("i")  # it grows in place, where joining arrays would need twice the memory
+        ids = array("i")  # grows in place; joining arrays would need twice the memory
         for block in self._blocks(source):
             ids.extend(block)
         return np.frombuffer(ids, np.int32)
 
     def encode_to_file(self, source: Iterable[str], path: str | Path) -> np.memmap:
-        """Do as ``encode`` for a text whose ids are larger than memory: write them to a file and return it mapped.
+        """Encode a text whose ids may not fit in memory: write them to a file and return it memory-mapped.
 
-        The file is in NumPy's .npy format. It is written whole or not at all: after an error ``path`` is as it was.
+        The file is in NumPy's .npy format. It is written whole or not at all: after an error ``path`` is unchanged.
 
         Raises:
-            ValueError: As ``encode``.
+            ValueError: As for ``encode``.
             OSError: The file cannot be written.
         """
         count = 0
@@ -140,7 +140,7 @@ class LanguageVocabulary:
         return np.load(path, mmap_mode="r")
 
     def _blocks(self, source: Iterable[str]) -> Iterator[array[int]]:
-        """Yield the ids of whole lines, ``_BLOCK`` of them or some more at a time."""
+        """Yield the ids of whole lines in blocks of at least ``_BLOCK`` ids."""
         ids = _Ids((word, i) for i, word in enumerate(self.words))
         block, is_empty = array("i"), True
         for tokens in token_lines(source):
@@ -159,7 +159,7 @@ class LanguageVocabulary:
         return SentenceToIds(self.words)
 
     def write(self, path: Path) -> None:
-        """Write one word a line; words hold no white space."""
+        """Write one word per line; words hold no white space."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
@@ -174,22 +174,22 @@ class _Ids(dict[str, int]):
 
 
 def _write_header(file: IO[bytes], count: int) -> None:
-    """Write the header of a .npy file, which NumPy pads so that it has one length for every count."""
+    """Write the header of a .npy file, which NumPy pads to the same length for every count."""
     header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(file, header)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class SentenceToIds(StringLayer):
-    """Sentences to word ids, each between two ``<eos>``: the first stands for the line end before it.
+    """Sentences to word ids, each between two ``<eos>``: the first stands for the end of the line before.
 
-    It is graph code, the same in Python and in an exported model, and splits at white space as training does.
+    This is graph code, shared by Python and exported models; it splits at white space as training does.
 
     Args:
         words: The words in the order of their ids, ``<eos>`` and ``<unk>`` among them.
 
     Call arguments:
-        inputs: A tensor of strings (batch,), or a list or array of them; bytes that are no UTF-8 are replaced.
+        inputs: A tensor of strings (batch,), or a list or array of them; bytes that are not UTF-8 are replaced.
 
     Returns:
         A ragged tensor of int32 ids (batch, (words + 2)).

@@ -1,4 +1,4 @@
-"""What deep encoders of two directions have in common beside their layers."""
+"""The base class of deep bidirectional encoders."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ DIRECTIONS = ("forward", "backward")
 
 
 class BidirectionalEncoder(KernelLayer):
-    """Layers over right-padded sequences, (batch, time, features) to (batch, time, 2 units).
+    """Bidirectional layers over right-padded sequences, (batch, time, features) to (batch, time, 2 units).
 
     Args:
         units: Width n of one direction.
-        dropout: Rate on what is passed up; where, each encoder says.
-        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
-        seed: Seed of the dropout masks.
+        dropout: Dropout rate between layers; each encoder documents where it applies.
+        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
     """
 
-    ARGUMENTS: ClassVar[tuple[str, ...]]  # what ``get_config`` returns beside Keras' own
+    ARGUMENTS: ClassVar[tuple[str, ...]]  # the arguments that ``get_config`` adds to Keras's own
 
     def __init__(self, units: int, dropout: float, kernel: str, seed: int | None, **kwargs: Any) -> None:
         super().__init__(kernel, **kwargs)
@@ -37,7 +37,7 @@ class BidirectionalEncoder(KernelLayer):
         return (*inputs_shape[:2], 2 * self.units)
 
     def explain_kernel(self) -> str:
-        """Return which loop over time runs, and why."""
+        """Return which kernel runs, and why."""
         return kernels.explain(self.kernel, "steps")
 
     def get_config(self) -> dict[str, Any]:

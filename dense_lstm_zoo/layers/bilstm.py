@@ -13,9 +13,9 @@ from dense_lstm_zoo.layers.lstm import LSTM
 class BiLSTM(LSTM):
     """Bi-LSTM over right-padded sequences: h_t = [forward h_t; backward h_t].
 
-    The backward direction starts at each row's last real step, so padding never changes a result. It computes what
-    ``keras.layers.Bidirectional(keras.layers.LSTM(units))`` computes under a mask, and ``get_weights`` has the same
-    order and shapes (forward kernel, recurrent kernel, bias, then backward), so weights move both ways::
+    The backward direction starts at each row's last real step, so padding never changes a result. It computes the same
+    as ``keras.layers.Bidirectional(keras.layers.LSTM(units))`` under a mask, and ``get_weights`` has the same
+    order and shapes (forward kernel, recurrent kernel, bias, then backward), so weights can be copied both ways::
 
         ours.set_weights(theirs.get_weights())
         theirs.set_weights(ours.get_weights())

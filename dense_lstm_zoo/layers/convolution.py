@@ -1,4 +1,4 @@
-"""Convolutions over the words of a sentence, each feature's largest value kept (Kim 2014; Zhou et al. 2016)."""
+"""Convolutions over the words of a sentence, with max pooling (Kim 2014; Zhou et al. 2016)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dense_lstm_zoo.layers import recurrence
 
 
 def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
-    """Return the convolution of a batch that may be empty: TensorFlow would give that the input's features."""
+    """Return the convolution of a batch; for an empty one, TensorFlow would return the wrong number of features."""
     batch = ops.shape(inputs)[0]
     if isinstance(batch, int) and batch:
         return convolution(inputs)
@@ -24,7 +24,7 @@ def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
 def largest(values: Any, counts: Any) -> Any:
     """Return the largest of each row's first ``counts`` values: (batch, places, features) to (batch, features).
 
-    After a ReLU nothing is below 0, which stands for the places that do not count.
+    After a ReLU nothing is below 0, so places that do not count are set to 0.
     """
     real = ops.arange(ops.shape(values)[1])[None, :] < counts[:, None]
     return ops.max(values * ops.cast(real, values.dtype)[..., None], axis=1)
@@ -34,26 +34,26 @@ def largest(values: Any, counts: Any) -> Any:
 class ConvolutionPooling(keras.layers.Layer):
     """Convolve over time, rectify, keep the largest value of each feature: (batch, time, features) to (batch, filters).
 
-    For a window of k steps: c_t = ReLU(W x_{t:t+k-1} + b) and the output is max_t c_t, over all windows that hold at
-    least one real step (``padding="full"``, zeros standing past both ends), or over those of real steps alone
-    (``"valid"``; a sentence shorter than k is padded to it). An empty row gives zeros.
+    For a window of k steps: c_t = ReLU(W x_{t:t+k-1} + b), and the output is max_t c_t. With ``padding="full"`` the max
+    is over all windows with at least one real step, and zeros continue the row past both ends; with ``"valid"`` it is
+    over windows of real steps only, and a sentence shorter than k is padded to k. An empty row gives zeros.
 
     Args:
-        filters: Features of a window size.
-        kernel_sizes: Window sizes; their features stand side by side.
+        filters: Features per window size.
+        kernel_sizes: Window sizes; their features are concatenated.
         padding: ``full`` or ``valid``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
 
     Returns:
         (batch, filters * number of sizes).
 
     Raises:
-        ValueError: No size, one below 1, an unknown padding, an input of another rank.
+        ValueError: No size, a size below 1, an unknown padding, an input of another rank.
 
     Reference: Kim 2014, Eqs 2-4, arXiv:1408.5882.
 
@@ -68,7 +68,7 @@ class ConvolutionPooling(keras.layers.Layer):
         self.filters = checks.integer("filters", filters)
         self.kernel_sizes = tuple(checks.integer("kernel_sizes", size) for size in kernel_sizes)
         if not self.kernel_sizes:
-            raise ValueError("kernel_sizes must name at least one window size; received none.")
+            raise ValueError("kernel_sizes needs at least one window size; received none.")
         self.padding = checks.one_of("padding", padding, ("full", "valid"))
         self.convolutions = [
             keras.layers.Conv1D(filters, size, dtype=self.dtype_policy, name=f"width_{size}")
@@ -112,34 +112,34 @@ class ConvolutionPooling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class MapConvolutionPooling(keras.layers.Layer):
-    """Convolve over time and features as over a picture, and keep each filter's largest values of blocks of the map.
+    """Convolve over time and features as over an image, and max-pool each filter's map in blocks.
 
-    With the states H (time, features) as a picture of one channel: m = ReLU(conv2d(H) + b); of every ``pool_size`` x
-    ``pool_size`` block of m the largest value is kept, and all of them side by side are the output.
+    With the states H (time, features) as an image with one channel, m = ReLU(conv2d(H) + b). The output is the largest
+    value of every ``pool_size`` x ``pool_size`` block of m, concatenated.
 
-    That takes pictures of one size: the paper's sentences are padded to one length. Here a row's steps past
-    ``max_length`` are left out and shorter rows are followed by zeros, whatever a batch is padded to. The filters stay
-    within the features; in time they may reach past the end, where the states are zeros, but a place of m where none of
-    the states below a filter is real is 0, bias or not. An empty row gives zeros.
+    This requires images of one size, and the paper pads all sentences to one length. Here, steps past ``max_length``
+    are ignored and shorter rows are continued with zeros, so the padded length of a batch does not matter. Filters stay
+    within the features; in time they may reach past the end, where the states are zeros, but a place of m whose filter
+    covers no real state is 0, even with a bias. An empty row gives zeros.
 
-    Without a ``pool_size`` the output is each filter's largest value over the whole map, of any length; zeros then
-    stand past all edges of H.
+    Without a ``pool_size``, the output is each filter's largest value over the whole map, of any length; H is then
+    padded with zeros on all sides.
 
     Args:
         filters: Number of filters.
-        kernel_size: Their height and width (k).
+        kernel_size: Height and width of a filter (k).
         pool_size: Height and width of a block (p), 2 in the paper; None pools over the whole map.
-        max_length: Steps of a row that are read; with ``pool_size`` only.
+        max_length: Number of steps per row that are read; only with ``pool_size``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
 
     Returns:
-        (batch, filters * floor((max_length - k + 1) / p) * floor((features - k + 1) / p)), which are (blocks in time,
-        blocks in features, filters) in one; without a ``pool_size`` (batch, filters).
+        (batch, filters * floor((max_length - k + 1) / p) * floor((features - k + 1) / p)), flattened from (blocks in
+        time, blocks in features, filters); without a ``pool_size``, (batch, filters).
 
     Raises:
         ValueError: A number below 1, an input of another rank, or fewer steps or features than a block needs.
@@ -179,14 +179,14 @@ class MapConvolutionPooling(keras.layers.Layer):
         self.convolution.build((None, None, features, 1))
 
     def _blocks(self, features: int) -> tuple[int, int]:
-        """Return how many blocks a map has in time and in features."""
+        """Return the numbers of blocks of a map in time and in features."""
         if self.pool_size is None:
             return 1, 1
         needed, found = self.kernel_size + self.pool_size - 1, []
         for name, size in (("max_length", self.max_length), ("features", features)):
             if size < needed:
                 raise ValueError(
-                    f"Blocks of pool_size={self.pool_size} behind filters of kernel_size={self.kernel_size} need at "
+                    f"Blocks of pool_size={self.pool_size} after filters of kernel_size={self.kernel_size} need at "
                     f"least {needed} steps and {needed} features; received {name}={size}."
                 )
             found.append((size - self.kernel_size + 1) // self.pool_size)
@@ -203,17 +203,17 @@ class MapConvolutionPooling(keras.layers.Layer):
         return ops.max(values * ops.cast(real, values.dtype), axis=1)
 
     def _pool_blocks(self, inputs: Any, real: Any, size: int) -> Any:
-        """Return the largest values of all blocks, of no more of the map than the batch has steps for."""
+        """Return the largest values of all blocks, computed only where the batch has steps."""
         in_time, in_features = self._blocks(inputs.shape[-1])
         inputs, real = inputs[:, : self.max_length], real[:, : self.max_length]
-        # A place a step, then zeros to fill the last block: behind a ReLU they change no largest value.
+        # One place per step, then zeros to fill the last block; after a ReLU they do not change a maximum.
         values = ops.relu(
             convolve(self.convolution, ops.pad(inputs, [[0, 0], [0, self.kernel_size - 1], [0, 0]])[..., None])
         )
         values = values * ops.cast(real, values.dtype)[..., None]
         values = ops.pad(values, [[0, 0], [0, size - 1], [0, 0], [0, 0]])
         batch, blocks = ops.shape(values)[0], ops.minimum(ops.shape(values)[1] // size, in_time)
-        # Not ops.max_pool: in a served graph that asks for gradients, such as explain's, oneDNN's ends the process.
+        # Not ops.max_pool: in an exported graph with gradients, such as explain's, oneDNN's kills the process.
         values = values[:, : blocks * size, : in_features * size]
         found = ops.max(ops.reshape(values, (batch, blocks, size, in_features, size, self.filters)), axis=(2, 4))
         missing = ops.zeros((batch, in_time - blocks, in_features, self.filters), found.dtype)

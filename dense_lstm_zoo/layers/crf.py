@@ -10,14 +10,14 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 
-_IMPOSSIBLE = -1e9  # exp of it is 0; the gradient of an infinite score would not be a number
+_IMPOSSIBLE = -1e9  # exp(-1e9) is 0; an infinite score would have NaN gradients
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class CRF(keras.layers.Layer):
-    """Transitions between neighbouring tags, on top of a network's scores of each token's (Lafferty et al. 2001).
+    """Transition scores between neighbouring tags, on top of a network's tag scores (Lafferty et al. 2001).
 
-    The score of a tag sequence y of a sentence of n tokens is start[y_1] + sum_t potentials[t, y_t] + sum_t
+    For a sentence of n tokens, the score of a tag sequence y is start[y_1] + sum_t potentials[t, y_t] + sum_t
     transitions[y_{t-1}, y_t] + end[y_n]; its probability is proportional to exp(score).
 
     Args:
@@ -26,13 +26,13 @@ class CRF(keras.layers.Layer):
 
     Call arguments:
         inputs: Potentials (batch, time, K), right-padded.
-        lengths: (batch,), the real tokens of each row. None: all of them.
+        lengths: (batch,), the real tokens of each row. None means all of them.
 
     Returns:
         The likeliest tags (batch, time), int32, -1 past the length.
 
     Raises:
-        ValueError: ``num_tags`` is no positive integer.
+        ValueError: ``num_tags`` is not a positive integer.
 
     Example:
         >>> import numpy as np
@@ -58,7 +58,7 @@ class CRF(keras.layers.Layer):
             through = best[:, :, None] + transitions
             came_from = ops.cast(ops.argmax(through, axis=1), "float32")
             new = ops.max(through, axis=1) + values
-            new = new - ops.max(new, axis=1, keepdims=True)  # sums over a long text would lose their last digits
+            new = new - ops.max(new, axis=1, keepdims=True)  # sums over a long text would lose precision
             return ops.where(is_real > 0, new, best), came_from
 
         start = potentials[0] + ops.cast(self.start, "float32")
@@ -66,7 +66,7 @@ class CRF(keras.layers.Layer):
         best, pointers = ops.scan(forward, start, steps[1:])
         last = ops.cast(ops.argmax(best + ops.cast(self.end, "float32"), axis=1), "float32")[:, None]
 
-        # pointers[t] tells which tag token t came from for each tag of token t + 1; at padding the tag stays.
+        # pointers[t] holds the best tag of token t for each tag of token t + 1; at padding the tag stays the same.
         def backward(tag: Any, read: Any) -> tuple[Any, Any]:
             came_from = ops.take_along_axis(read[:, :-1], ops.cast(tag, "int32"), axis=1)
             tag = ops.where(read[:, -1:] > 0, came_from, tag)
@@ -81,18 +81,18 @@ class CRF(keras.layers.Layer):
     def log_likelihood(self, potentials: Any, tags: Any, lengths: Any = None) -> Any:
         """Return log p(tags) of each row, (batch,), float32; 0 for a row of length 0.
 
-        A tag below 0 is unknown: the probability is then that of the known ones, summed over every tag that may stand
-        in its place.
+        A tag below 0 is unknown: the result is then the probability of the known tags, summed over all possible values
+        of the unknown ones.
 
         Args:
             potentials: (batch, time, K).
-            tags: (batch, time), integers; what is past the length does not matter.
+            tags: (batch, time), integers; values past the length are ignored.
             lengths: As in a call.
         """
         log_z = self._forward(potentials, lengths)[0]
         lengths = recurrence.resolve_lengths(potentials, lengths, None)
         tags = ops.where(recurrence.real_steps(lengths, ops.shape(potentials)[1])[:, :, 0], ops.cast(tags, "int32"), 0)
-        score = ops.cond(  # the loop over all sequences that agree costs as much as the one over all of them
+        score = ops.cond(  # summing over all agreeing sequences costs as much as the sum over all sequences
             ops.any(tags < 0),
             lambda: self._score_of_agreeing(potentials, tags, lengths),
             lambda: self._score(potentials, tags, lengths),
@@ -112,7 +112,7 @@ class CRF(keras.layers.Layer):
         return ops.sum(own[:, :, 0], axis=0) + ops.sum(pairs, axis=0) + edges
 
     def _score_of_agreeing(self, potentials: Any, tags: Any, lengths: Any) -> Any:
-        """Return the log of the sum of exp(score) over all sequences that agree with the tags that are known."""
+        """Return the log of the sum of exp(score) over all sequences that agree with the known tags."""
         tags = tags[..., None]
         possible = ops.logical_or(tags < 0, tags == ops.arange(self.num_tags))
         return self._forward(ops.where(possible, ops.cast(potentials, "float32"), _IMPOSSIBLE), lengths)[0]
@@ -141,7 +141,7 @@ class CRF(keras.layers.Layer):
     def _prepare(self, potentials: Any, lengths: Any) -> tuple[Any, Any, Any]:
         """Return potentials in time-major float32, lengths, and which steps are real: [T + 1, B, 1].
 
-        There is one step of padding more: a loop over the pairs of a single token would have no step at all.
+        One step of padding is added: for a single token, a loop over pairs would have no steps.
         """
         lengths = recurrence.resolve_lengths(potentials, lengths, None)
         scores = ops.transpose(ops.cast(potentials, "float32"), (1, 0, 2))
@@ -149,7 +149,7 @@ class CRF(keras.layers.Layer):
         return scores, lengths, recurrence.sequence_mask(lengths, ops.shape(scores)[0])
 
     def _forward(self, potentials: Any, lengths: Any) -> tuple[Any, Any]:
-        """Return log Z (batch,), and log p(tag of step t | steps 0 to t) [T, B, K]: no sum over a text's length."""
+        """Return log Z (batch,), and log p(tag of step t | steps 0 to t) [T, B, K]: no sum over a whole text."""
         scores, _, real = self._prepare(potentials, lengths)
         transitions = ops.cast(self.transitions, "float32")
 

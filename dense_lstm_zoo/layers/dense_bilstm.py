@@ -18,30 +18,30 @@ class DenseBiLSTM(KernelLayer):
     """Densely connected Bi-LSTM: each layer reads the input and the states of all layers below it.
 
     With M_0 = x, for l = 1..dl: H_l = BiLSTM_dh(M_{l-1}), M_l = [M_{l-1}; H_l]; the output is
-    H_top = BiLSTM_th(M_dl). Its parameters: sum_{l=1..dl} 8 dh (e + 2 dh (l-1) + dh + 1) + 8 th (e + 2 dh dl + th + 1).
+    H_top = BiLSTM_th(M_dl). Parameters: sum_{l=1..dl} 8 dh (e + 2 dh (l-1) + dh + 1) + 8 th (e + 2 dh dl + th + 1).
 
     Args:
-        num_dense_layers: Narrow layers below the top (dl). 0 leaves one Bi-LSTM of ``top_units``.
-        dense_units: Units of a narrow layer, one direction (dh). 0 makes no narrow layer either.
+        num_dense_layers: Narrow layers below the top (dl). 0 leaves a single Bi-LSTM of ``top_units``.
+        dense_units: Units of a narrow layer, one direction (dh). 0 also leaves the narrow layers out.
         top_units: Units of the top layer, one direction (th).
-        couple_directions: Let both directions of a layer read both of those below; else each reads its own and the
-            input (Eqs 7-8 of Xie et al. 2019), and the sums above have dh (l-1) and dh dl in place of their doubles.
-        return_all_layers: Return the list [H_1, ..., H_dl, H_top] in place of H_top.
-        remat: Recompute each layer in the backward pass instead of keeping what it read: the concatenations are
-            what makes memory quadratic in depth. Values and gradients stay the same; a step costs up to a third more.
-        kernel_initializer, recurrent_initializer, unit_forget_bias, kernel: As for ``LSTM``, for every layer.
+        couple_directions: Whether both directions of a layer read both directions below; otherwise each reads its own
+            and the input (Eqs 7-8 of Xie et al. 2019), and 2 dh becomes dh in the sums above.
+        return_all_layers: Whether to return the list [H_1, ..., H_dl, H_top] instead of H_top.
+        remat: Whether to recompute each layer in the backward pass instead of keeping its inputs, whose concatenations
+            make memory quadratic in depth. Values and gradients stay the same; a step costs up to a third more.
+        kernel_initializer, recurrent_initializer, unit_forget_bias, kernel: As in ``LSTM``, for every layer.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
 
     Returns:
         (batch, time, 2 top_units), zeros past the length; or the list of every layer's states.
 
     Raises:
-        ValueError: A number that is no integer, is negative, or is 0 for ``top_units``; an input of another rank.
+        ValueError: A number that is not an integer, is negative, or is 0 for ``top_units``; an input of another rank.
 
     Reference: Ding et al. 2018, Eqs 10-13.
 
@@ -110,10 +110,10 @@ class DenseBiLSTM(KernelLayer):
         return loop.close(states) if self.return_all_layers else loop.close(states[-1:])[0]
 
     def _run(self, layer: BiLSTM, loop: recurrence.Loop, read: list[Any]) -> list[Any]:
-        """Return what a layer reads and, behind it, its states; the directions' stay apart until they are read.
+        """Return a layer's inputs followed by its states; the directions stay separate until they are read.
 
-        What is read passes through ``run`` to the layers above: on the way back their gradients come as one sum, where
-        they would otherwise wait, one a reader, until the last has come.
+        The inputs pass through ``run`` to the layers above, so that their gradients come back as one sum instead of
+        being kept, one per reader, until the last one has arrived.
         """
 
         def run(*states: Any) -> list[Any]:
@@ -129,7 +129,7 @@ class DenseBiLSTM(KernelLayer):
         return [mask] * len(self.layers) if self.return_all_layers else mask
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
-        """Return the shape of the top states, or the shapes of every layer's."""
+        """Return the shape of the top states, or those of every layer."""
         shapes = [(*inputs_shape[:2], layer.output_units) for layer in self.layers]
         return shapes if self.return_all_layers else shapes[-1]
 

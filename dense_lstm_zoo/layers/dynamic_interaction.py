@@ -1,4 +1,4 @@
-"""Pooling that lets the layers of an encoder weigh each other's words (Xie et al. 2019)."""
+"""Pooling in which the layers of an encoder weigh each other's words (Xie et al. 2019)."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ WEIGHTS = ("routed", "constant")
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class DynamicInteractionPooling(keras.layers.Layer):
-    """Pool the top layer's states once for each layer below, with weights that come of both (Algorithm 1).
+    """Pool the top layer's states once for each layer below, with weights that depend on both (Algorithm 1).
 
     For each lower layer j with states u_t in R^{d_j}, and x_t = LeakyReLU(W_j h_t + b_j) in R^{d_c} of the top states
     h_t, b_t = 0 and, ``iterations`` times over the n real steps:
 
         c = softmax(b);  s_t = c_t mean(u_t);  v_t = sigmoid(s_t);  b_t += v_t sum(x_t)
 
-    then w_j = (1/n) sum_t v_t x_t, and the output is [w_1; ...; w_{L-1}]. That is ``mode="position"``, a weight a word.
-    In ``"vector"``, d_c being d_j, s = (1/n) sum_t c_t u_t, v = sigmoid(s) in R^{d_c}, b_t += <v, x_t> and
+    then w_j = (1/n) sum_t v_t x_t, and the output is [w_1; ...; w_{L-1}]. That is ``mode="position"``, one weight per
+    word. In ``"vector"``, where d_c = d_j, s = (1/n) sum_t c_t u_t, v = sigmoid(s) in R^{d_c}, b_t += <v, x_t> and
     w_j = v * (1/n) sum_t x_t; in ``"projected_vector"`` a matrix P_j maps u_t to d_c features first.
 
-    All layers are computed together. Be warned that v hardly leaves 1/2: c_t sums to 1 over the words, so v lies in
-    (0.269, 0.731) where states lie in (-1, 1), and ``weights="constant"`` is the comparison that tells what v is worth.
+    All layers are computed together. Note that v stays close to 1/2: c_t sums to 1 over the words, so v lies in
+    (0.269, 0.731) if states lie in (-1, 1). Compare with ``weights="constant"`` to see what v contributes.
 
     Args:
         iterations: Rounds r; with 1, c is uniform.
         mode: ``position``, ``vector`` or ``projected_vector``.
-        weights: ``routed``, as above, or ``constant``: v = 1/2, without any routing.
-        units: d_c; None is half the top layer's width (``vector`` has no choice).
-        stop_gradient: Whether c is taken as a constant in the backward pass.
-        negative_slope: Of the LeakyReLU.
+        weights: ``routed``, as above, or ``constant``: v = 1/2, without routing.
+        units: d_c; None means half the top layer's width (not for ``vector``).
+        stop_gradient: Whether the backward pass treats c as a constant.
+        negative_slope: Slope of the LeakyReLU below 0.
         kernel_initializer: Initialiser of each W_j and P_j.
         kernel_regularizer: Regulariser of all W_j together.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: A list [U_1, ..., U_{L-1}, U_top] of states (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
-        mask: (batch, time), right-padded; or a list of one for each input, all the same.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
+        mask: (batch, time), right-padded; or a list with the same mask for each input.
         return_routing: Whether to return c, v and b as well.
 
     Returns:
         (batch, (L - 1) d_c), zeros for an empty row. With ``return_routing`` also a dictionary: ``c`` and ``b`` of the
         last round (batch, time, L - 1), and ``v``, (batch, time, L - 1), or (batch, L - 1, d_c) in the vector modes,
-        where a layer narrower than the widest is padded with halves.
+        where layers narrower than the widest are padded with 1/2.
 
     Raises:
         ValueError: An unknown mode, fewer than two inputs, inputs of another rank.
@@ -85,7 +85,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         self.mode = checks.one_of("mode", mode, MODES)
         self.weighting = checks.one_of("weights", weights, WEIGHTS)
         if units is not None and mode == "vector":
-            raise ValueError("mode='vector' takes no units: its vectors are as long as the lower layers' states.")
+            raise ValueError("mode='vector' takes no units; its vectors are as long as the lower layers' states.")
         self.units = None if units is None else checks.integer("units", units)
         self.stop_gradient, self.negative_slope = stop_gradient, float(negative_slope)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -97,7 +97,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         *self.lower_widths, top = self._widths(inputs_shape)
         units = top // 2 if self.units is None else self.units
         if not units:
-            raise ValueError(f"The top layer has {top} feature, of which half is none: give units.")
+            raise ValueError(f"The top layer has {top} feature, which cannot be halved; give units.")
         self.widths = self.lower_widths if self.mode == "vector" else [units] * len(self.lower_widths)
         self.kernel = self.add_weight(
             name="kernel",
@@ -145,7 +145,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         return (pooled, routing) if return_routing else pooled
 
     def _route_positions(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
-        # What is masked is a number a word and layer, for x is wide; at padding x is LeakyReLU(b_j).
+        # Mask one number per word and layer, since x is wide; at padding x is LeakyReLU(b_j).
         means = ops.where(real, ops.stack([ops.mean(wide(u), axis=-1) for u in lower], axis=-1), 0.0)
         sums = ops.where(real, ops.sum(x, axis=-1), 0.0)
         for _ in range(self.iterations):
@@ -156,7 +156,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         return pooled, {"c": c, "v": v, "b": b}
 
     def _route_vectors(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
-        # The states' weighted mean is projected, not each state: the same, as nothing stands between.
+        # Project the weighted mean of the states instead of each state: the same, since the projection is linear.
         if self.projections:
             projections = _stack([wide(ops.convert_to_tensor(p)) for p in self.projections], axis=0)
         u = ops.where(real[..., None], _stack([wide(u) for u in lower], axis=2), 0.0)
@@ -173,7 +173,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         return ops.stop_gradient(c) if self.stop_gradient else c
 
     def _by_layer(self, x: Any) -> Any:
-        """Return (batch, time, sum of widths) as (batch, time, layers, widest): narrow layers get zeros behind."""
+        """Return (batch, time, sum of widths) as (batch, time, layers, widest): narrow layers are padded with zeros."""
         if len(set(self.widths)) == 1:
             return ops.reshape(x, (*ops.shape(x)[:2], len(self.widths), self.widths[0]))
         ends = [sum(self.widths[: j + 1]) for j in range(len(self.widths) - 1)]
@@ -190,7 +190,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         return None
 
     def compute_output_spec(self, inputs: list[Any], *args: Any, return_routing: bool = False, **kwargs: Any) -> Any:
-        """Return the specs of what a call returns."""
+        """Return the specs of the outputs."""
         *lower, top = self._widths([x.shape for x in inputs])
         batch, time = inputs[-1].shape[:2]
         units = top // 2 if self.units is None else self.units
@@ -216,7 +216,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
 
 
 def _stack(tensors: list[Any], axis: int) -> Any:
-    """Stack along ``axis`` tensors whose last two sizes may differ, padded with zeros behind to the largest."""
+    """Stack along ``axis`` tensors whose last two sizes may differ, padded with zeros to the largest."""
     ranks = len(tensors[0].shape)
     places = [ranks - 1] if axis == 2 else [ranks - 2, ranks - 1]
     largest = {place: max(x.shape[place] for x in tensors) for place in places}

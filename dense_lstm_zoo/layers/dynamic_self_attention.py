@@ -17,21 +17,21 @@ from dense_lstm_zoo.layers.pooling import masked_softmax, project
 class DynamicSelfAttention(keras.layers.Layer):
     """Pool states by attention whose query is found by iterating (Yoon et al. 2018).
 
-    x_t = LeakyReLU(W h_t + b) and q_t = 0; ``iterations`` times over the real steps: a = softmax(q),
-    z = tanh(sum_t a_t x_t), q_t += <x_t, z>. The output is z; heads, each with weights of its own, stand side by side.
+    x_t = LeakyReLU(W h_t + b) and q_t = 0; then, ``iterations`` times over the real steps: a = softmax(q),
+    z = tanh(sum_t a_t x_t), q_t += <x_t, z>. The output is z; heads, each with its own weights, are concatenated.
 
     Args:
         units: Length of a head's z.
         num_heads: Number of heads.
         iterations: Rounds r; with 1, a is uniform.
-        negative_slope: Of the LeakyReLU.
+        negative_slope: Slope of the LeakyReLU below 0.
         kernel_initializer: Initialiser of each head's W.
         kernel_regularizer: Regulariser of all W together.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: States (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
         return_attention: Whether to return the last round's a as well.
 
@@ -39,7 +39,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         (batch, num_heads * units), zeros for an empty row; with ``return_attention`` also a, (batch, time, num_heads).
 
     Raises:
-        ValueError: A number that is no integer or below 1, an input of another rank.
+        ValueError: A number that is not an integer or below 1, an input of another rank.
 
     Reference: Yoon et al. 2018, arXiv:1808.07383, as compared in Xie et al. 2019. Parameters: heads * units * (d + 1).
 
@@ -99,7 +99,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         return None
 
     def compute_output_spec(self, inputs: Any, *args: Any, return_attention: bool = False, **kwargs: Any) -> Any:
-        """Return the specs of what a call returns."""
+        """Return the specs of the outputs."""
         batch, time = inputs.shape[:2]
         pooled = keras.KerasTensor((batch, self.num_heads * self.units), inputs.dtype)
         return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled

@@ -16,9 +16,9 @@ _PLAIN = ("units", "gate_inputs", "input_dim", "forget_bias", "gate_bias")
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class GatedSkipLSTMCell(keras.layers.Layer):
-    """An LSTM's step into which the output k of a layer further below is skipped; the h that recurs has it.
+    """An LSTM step with a skip connection from the output k of a lower layer, which also enters the recurrent h.
 
-    With z = W x + U h' + b, s = tanh(z_s), the gates sigmoids of theirs:
+    With z = W x + U h' + b, s = tanh(z_s), and the gates i, f, o the sigmoids of theirs:
 
     - ``none`` (Eq 9): c = f c' + i s; h = o tanh(c)
     - ``gates`` (Eq 10): as ``none``, with z + [k; k; k; k]
@@ -28,22 +28,22 @@ class GatedSkipLSTMCell(keras.layers.Layer):
     - ``gated_outputs`` (Eq 15): h = o tanh(c) + g k
     - ``gated_sigmoid`` (Table 2): h = o tanh(c) + g sigmoid(k)
 
-    where g = sigmoid(W_g x + U_g h' + b_g). Weights are shaped as a Keras LSTM's, the skip's gate being a fifth one.
+    where g = sigmoid(W_g x + U_g h' + b_g). Weights have the shapes of a Keras LSTM's, with the skip gate as the fifth.
 
     Args:
         units: Width n of the state, and of k.
-        skip: One of the above; None is ``"gated_outputs"``. A step's one input tensor does not tell whether it holds k:
-            either ``skip`` (or ``gate_inputs="skip"``) says so, or ``input_dim`` does.
-        gate_inputs: What g reads beside h': ``"below"``, the layer's input (Eq 15), or ``"skip"``, k (section 6.1.4).
-        input_dim: Features of x. An input that is not ``input_dim`` wide, and with a skip ``units`` wider, is refused.
-        forget_bias: What the forget gate's bias starts at.
-        gate_bias: What the bias of g starts at.
-        kernel_initializer: Initialiser of the input kernels; None is N(0, 0.1 / sqrt(fan_in)).
-        recurrent_initializer: Initialiser of the recurrent kernel; None is an orthogonal matrix a gate.
+        skip: One of the above; None means ``"gated_outputs"``. A step's single input tensor does not show whether it
+            holds k, so either ``skip`` (or ``gate_inputs="skip"``) or ``input_dim`` must be given.
+        gate_inputs: Input of g besides h': ``"below"``, the layer's input (Eq 15); or ``"skip"``, k (section 6.1.4).
+        input_dim: Features of x. An input must have ``input_dim`` features, plus ``units`` with a skip.
+        forget_bias: Initial value of the forget gate's bias.
+        gate_bias: Initial value of the bias of g.
+        kernel_initializer: Initialiser of the input kernels; None means N(0, 0.1 / sqrt(fan_in)).
+        recurrent_initializer: Initialiser of the recurrent kernel; None means one orthogonal matrix per gate.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: [x; k], (batch, features + units), as ``keras.layers.RNN`` passes one tensor a step; x alone with
+        inputs: [x; k], (batch, features + units), since ``keras.layers.RNN`` passes one tensor per step; x alone with
             ``skip="none"``.
         states: h and c, (batch, units) each.
 
@@ -51,8 +51,8 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         h, (batch, units), and the list [h, c].
 
     Raises:
-        ValueError: A value out of range, an input that is too narrow to hold k or of another width than ``input_dim``
-            says, or neither ``skip`` nor ``input_dim`` to tell that it holds k.
+        ValueError: A value out of range, an input that is too narrow to hold k or does not match ``input_dim``, or
+            neither ``skip`` nor ``input_dim`` given.
 
     Example:
         >>> import numpy as np
@@ -89,12 +89,12 @@ class GatedSkipLSTMCell(keras.layers.Layer):
 
     @property
     def num_gates(self) -> int:
-        """5 where the skip has a gate, else 4."""
+        """5 if the skip has a gate, else 4."""
         return 5 if self.skip in GATED else 4
 
     @property
     def skip_width(self) -> int:
-        """How many of the last input features are k."""
+        """The number of last input features that are k."""
         return 0 if self.skip == "none" else self.units
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
@@ -102,9 +102,9 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         if not self._holds_skip:
             raise ValueError(
                 f"GatedSkipLSTMCell cannot tell whether its input holds k: it would take the last {self.units} "
-                f"features for the output of a layer further below; received inputs of shape {tuple(inputs_shape)}, "
+                f"features as the output of a lower layer; received inputs of shape {tuple(inputs_shape)}, "
                 f"and neither skip nor input_dim. Give input_dim, the features of x without k, or skip='none' for "
-                f"inputs that hold no k; skip='gated_outputs' says that they do."
+                f"inputs that hold no k; skip='gated_outputs' for inputs that do."
             )
         width = checks.cell_width(inputs_shape, "k", self.skip_width, self.input_dim)
         gates, gate_reads_skip = self.num_gates, self.num_gates == 5 and self.gate_inputs == "skip"
@@ -130,7 +130,7 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         return ops.repeat(ops.convert_to_tensor(values, dtype or "float32"), self.units)
 
     def project(self, x: Any, k: Any) -> Any:
-        """Return W x + b of all gates, for one step or for all of them: (..., num_gates * units)."""
+        """Return W x + b for all gates, for one step or for all of them: (..., num_gates * units)."""
         z = ops.matmul(x, self.kernel)
         if self.skip_kernel is not None:
             z = ops.concatenate([z, ops.matmul(k, self.skip_kernel)], axis=-1)

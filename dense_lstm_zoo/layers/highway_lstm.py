@@ -1,4 +1,4 @@
-"""Highway LSTM (Zhang et al. 2016): a cell, and a deep bidirectional stack of it."""
+"""Highway LSTM (Zhang et al. 2016): a cell, and a deep bidirectional stack of such cells."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from dense_lstm_zoo.layers.recurrence.highway import highway_loop, highway_step
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class HighwayLSTMCell(keras.layers.Layer):
-    """An LSTM's step whose c also takes the c of the layer below, through a gate.
+    """An LSTM step whose c also receives the c of the layer below, through a gate.
 
     c = f c' + i s + d c_below with d = sigmoid(W_d x + w_c c' + w_l c_below + b_d); h = o tanh(c).
 
     Args:
         units: Width n of the state, and of ``c_below``.
-        input_dim: Features of x. An input that is not ``units`` wider is refused; without it the last ``units``
-            features of any input are taken for ``c_below``.
+        input_dim: Features of x. An input must have ``units`` more than that; without ``input_dim``, the last ``units``
+            features of any input are used as ``c_below``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: [x; c_below], (batch, features + units), as ``keras.layers.RNN`` passes one tensor a step.
+        inputs: [x; c_below], (batch, features + units), since ``keras.layers.RNN`` passes one tensor per step.
         states: h and c, (batch, units) each.
 
     Returns:
@@ -59,7 +59,7 @@ class HighwayLSTMCell(keras.layers.Layer):
         self.peepholes = self.add_weight(name="peepholes", shape=(2, n), initializer="zeros")
 
     def project(self, x: Any) -> Any:
-        """Return W x + b of all gates, for one step or for all of them."""
+        """Return W x + b for all gates, for one step or for all of them."""
         return ops.matmul(x, self.kernel) + self.bias
 
     def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
@@ -76,21 +76,21 @@ class HighwayLSTMCell(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class HighwayBiLSTM(BidirectionalEncoder):
-    """Highway LSTM layers over one another, forward and backward as two stacks of their own; the first is an LSTM.
+    """Stacked highway LSTM layers, with separate forward and backward stacks; the first layer is an LSTM.
 
     Args:
         num_layers: Depth L.
         units: Width n of a layer, one direction.
-        dropout: Rate on what the first and the last layer pass up.
-        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
-        seed: Seed of the dropout masks.
+        dropout: Dropout rate on the outputs of the first and the last layer.
+        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        training: Whether to drop out.
+        training: Whether to apply dropout.
 
     Returns:
         (batch, time, 2 units), zeros past the length.
@@ -145,7 +145,7 @@ class HighwayBiLSTM(BidirectionalEncoder):
             cell = cells[d]
             recurrent = recurrence.wide(cell.recurrent_kernel)
             if held is None:
-                # The layer above reads the c that the project's LSTM kernels do not hand out.
+                # The layer above reads c, which the project's LSTM kernels do not return.
                 projected = recurrence.wide(cell.project(read, None))
                 states, held = skip_loop(loop, projected, None, recurrent, skip="none", reverse=reverse).values()
             else:

@@ -1,4 +1,4 @@
-"""Ids that a table is looked up by: those outside it are refused."""
+"""Checking ids before they are looked up in a table."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from keras import ops
 
 
 def checked_ids(layer: keras.layers.Layer, inputs: Any, size: int) -> Any:
-    """Return ids as int32, of which a lookup in a table of ``size`` rows refuses those outside 0 to ``size - 1``.
+    """Return ids as int32, such that a lookup in a table of ``size`` rows fails outside 0 to ``size - 1``.
 
-    Eager calls raise ``ValueError`` at once. Within a graph (``fit``, ``predict``, an export) TensorFlow's own lookup
-    raises ``InvalidArgumentError`` on a CPU; on a GPU and in XLA programs it checks nothing.
+    Eager calls raise ``ValueError`` at once. In a graph (``fit``, ``predict``, an export), TensorFlow's lookup raises
+    ``InvalidArgumentError`` on a CPU; on a GPU and in XLA programs nothing is checked.
 
     Args:
         layer: The layer, for the error.
@@ -24,12 +24,12 @@ def checked_ids(layer: keras.layers.Layer, inputs: Any, size: int) -> Any:
         ValueError: An id outside the table, in an eager call.
     """
     ids = ops.cast(inputs, "int32")
-    if hasattr(ids, "numpy"):  # a value, not a symbol
+    if hasattr(ids, "numpy"):  # an eager tensor, with values
         values = np.asarray(ids)
         low, high = (values.min(), values.max()) if values.size else (0, 0)
         if low < 0 or high >= size:
             wrong = low if low < 0 else high
             raise ValueError(f"{layer.name} takes ids from 0 to {size - 1}; received {wrong}.")
         return ids
-    # keras.ops.take counts negative ids from the table's end: taken past its beginning, they are refused.
+    # keras.ops.take counts negative ids from the table's end: moved past its beginning, they are refused.
     return ops.where(ids < 0, ids - size, ids)

@@ -1,4 +1,4 @@
-"""Initialisers that Keras has not: of weights that hold several matrices side by side."""
+"""Initialisers that Keras lacks, for weights made of several matrices side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class OrthogonalBlocks(keras.initializers.Initializer):
     part of an orthogonal matrix, and shrinks what it multiplies.
 
     Args:
-        seed: Seed of the matrices.
+        seed: Seed for the matrices.
 
     Example:
         >>> import numpy as np
@@ -36,7 +36,7 @@ class OrthogonalBlocks(keras.initializers.Initializer):
         blocks = []
         for _gate in range(shape[1] // shape[0]):
             q, r = ops.qr(keras.random.normal((shape[0], shape[0]), seed=generator))
-            blocks.append(q * ops.sign(ops.diagonal(r)))  # else the signs are not uniform
+            blocks.append(q * ops.sign(ops.diagonal(r)))  # otherwise the signs are not uniform
         return ops.cast(ops.concatenate(blocks, axis=1), dtype or keras.config.floatx())
 
     def get_config(self) -> dict[str, Any]:
@@ -46,11 +46,11 @@ class OrthogonalBlocks(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class Blocks(keras.initializers.Initializer):
-    """Matrices side by side in one weight, each initialised as if it stood alone.
+    """Matrices side by side in one weight, each initialised on its own.
 
     Args:
-        initializer: Initialises each matrix.
-        widths: How many columns each has.
+        initializer: The initialiser of each matrix.
+        widths: The number of columns of each matrix.
 
     Example:
         >>> Blocks(keras.initializers.Identity(), [2, 2])((2, 4)).numpy().tolist()
@@ -65,7 +65,7 @@ class Blocks(keras.initializers.Initializer):
         config = self.initializer.get_config()
         blocks = []
         for i, width in enumerate(self.widths):
-            seed = config.get("seed")  # one seed would make all blocks alike
+            seed = config.get("seed")  # a single seed would make all blocks equal
             own = config if seed is None else {**config, "seed": seed + i}
             blocks.append(self.initializer.from_config(own)((shape[0], width), dtype=dtype))
         return ops.concatenate(blocks, axis=1)
@@ -76,5 +76,5 @@ class Blocks(keras.initializers.Initializer):
 
 
 def scaled_normal() -> keras.initializers.Initializer:
-    """Return N(0, 0.1 / sqrt(fan_in)), the input kernels' of Wu et al. 2016."""
+    """Return N(0, 0.1 / sqrt(fan_in)), the initialiser of input kernels in Wu et al. 2016."""
     return keras.initializers.VarianceScaling(scale=0.01, mode="fan_in", distribution="untruncated_normal")

@@ -1,4 +1,4 @@
-"""What the layers have in common whose loop over time can run in several ways."""
+"""The base class of layers whose loop over time can run on several kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class KernelLayer(keras.layers.Layer):
     """A recurrent layer over right-padded sequences that passes their mask on.
 
     Args:
-        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Raises:
@@ -26,10 +26,10 @@ class KernelLayer(keras.layers.Layer):
         self.supports_masking = True
 
     def explain_kernel(self) -> str:
-        """Return which loop over time runs, and why."""
+        """Return which kernel runs, and why."""
         return kernels.explain(self.kernel)
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Rebuild a saved layer; where its kernel cannot run the portable one does, with a warning."""
+        """Rebuild a saved layer; if its kernel cannot run here, use the portable one, with a warning."""
         return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -20,36 +20,36 @@ class LSTM(KernelLayer):
     z = W x_t + R h_{t-1} + b, split into i, f, c, o;
     c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c);  h_t = sigmoid(z_o) tanh(c_t).
 
-    It computes what ``keras.layers.LSTM`` computes under a right-padded mask, and its weights have the same order,
-    shapes and names, so ``set_weights`` and ``get_weights`` move them both ways. Two differences: the length is
-    passed by hand, and states past it are zeros.
+    It computes the same as ``keras.layers.LSTM`` under a right-padded mask, and its weights have the same order, shapes
+    and names, so ``set_weights`` and ``get_weights`` copy them both ways. There are two differences: lengths are passed
+    explicitly, and states past them are zeros.
 
     Args:
         units: Width u of the state.
-        return_sequences: Return every state (default) or the one after each row's last real step.
-        return_state: Return the final h and c as well.
+        return_sequences: Whether to return every state (default) or the one after each row's last real step.
+        return_state: Whether to return the final h and c as well.
         kernel_initializer: Initialiser of the input kernels.
         recurrent_initializer: Initialiser of the recurrent kernels.
         bias_initializer: Initialiser of the biases.
-        unit_forget_bias: Start the forget gate's bias at 1 in its place.
-        kernel: Which loop over time runs: ``"auto"`` (default), ``"portable"``, ``"native"``, ``"compiled"`` or
-            ``"cudnn"``; see ``dense_lstm_zoo.layers.recurrence.kernels``. All give the same numbers.
+        unit_forget_bias: Whether the forget gate's bias starts at 1 instead.
+        kernel: The kernel that runs the loop over time: ``"auto"`` (default), ``"portable"``, ``"native"``,
+            ``"compiled"`` or ``"cudnn"``; see ``dense_lstm_zoo.layers.recurrence.kernels``. All compute the same.
         **kwargs: Arguments of ``keras.layers.Layer`` (``name``, ``dtype``, ``trainable``).
 
     Call arguments:
         inputs: (batch, time, features), time at least 1.
-        lengths: (batch,), the real steps of each row, 0 to time. None: from ``mask``, else all of them.
-        mask: (batch, time), right-padded; Keras passes it behind ``Embedding(mask_zero=True)``.
+        lengths: (batch,), the real steps of each row, 0 to time. None means those of ``mask``, else all steps.
+        mask: (batch, time), right-padded; Keras passes it after ``Embedding(mask_zero=True)``.
         initial_state: h and c, each (batch, units); zeros by default.
 
     Returns:
-        (batch, time, units), or (batch, units) without ``return_sequences``; a list with h and c, each
-        (batch, units), behind it with ``return_state``.
+        (batch, time, units), or (batch, units) without ``return_sequences``; with ``return_state``, a list of that
+        followed by h and c, each (batch, units).
 
     Raises:
-        ValueError: ``units`` is no positive integer; the kernel is unknown or cannot run here; the input is not
-            three-dimensional; the mask has padding before a real step. In ``fit``, ``evaluate`` and ``predict`` that is
-            TensorFlow's ``InvalidArgumentError``; with ``jit_compile=True`` and in exports masks are not checked.
+        ValueError: ``units`` is not a positive integer; the kernel is unknown or cannot run here; the input is not
+            three-dimensional; the mask has padding before a real step. In ``fit``, ``evaluate`` and ``predict``, the
+            mask raises TensorFlow's ``InvalidArgumentError``; with ``jit_compile=True`` and in exports it is unchecked.
 
     Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras' order).
 
@@ -96,7 +96,7 @@ class LSTM(KernelLayer):
 
     def _add_direction(self, direction: str, input_dim: int) -> list[Any]:
         prefix = f"{direction}_" if len(self.direction_names) > 1 else ""
-        # An initialiser gives the same numbers each time it is called: each weight gets a clone of its own.
+        # An initialiser gives the same numbers each time it is called: so each weight gets its own clone.
         return [
             self.add_weight(
                 name=f"{prefix}kernel",
@@ -146,7 +146,7 @@ class LSTM(KernelLayer):
     ) -> list[list[Any]]:
         """Run ``recurrence.lstm`` with the layer's weights; see there for the arguments.
 
-        What ``drop_weights`` makes of a recurrent kernel takes its place: every kernel of the loop can run it.
+        The result of ``drop_weights`` on a recurrent kernel replaces it, which every kernel supports.
         """
         weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
         if drop_weights is not None:
@@ -162,7 +162,7 @@ class LSTM(KernelLayer):
         )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Pass the mask on with the sequence, drop it with the last state."""
+        """Pass the mask on with the sequence; drop it with the last state."""
         output = mask if self.return_sequences else None
         return [output, None, None] if self.return_state else output
 

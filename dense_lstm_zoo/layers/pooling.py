@@ -14,7 +14,7 @@ POOLINGS = ("mean", "max", "last", "attention")
 
 
 def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
-    """Softmax over the true places of ``mask``: zeros elsewhere, and all zeros where none is true (no 0 / 0).
+    """Softmax over the places where ``mask`` is true, with zeros elsewhere; all zeros if it is true nowhere.
 
     Not ``ops.softmax``, which warns about one-word sentences.
     """
@@ -25,10 +25,10 @@ def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
 
 
 def project(states: Any, mask: Any, kernel: Any, bias: Any, negative_slope: float) -> Any:
-    """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units); h_t counts as zeros where ``mask`` is false.
+    """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units); h_t is treated as zeros where ``mask`` is false.
 
-    The result may be many times as wide as the states. To pass over it as seldom as possible, the states are masked
-    and not what comes of them, and b is one more row of W.
+    The result may be many times as wide as the states. To avoid passes over it, the states are masked instead of the
+    result, and b is an additional row of W.
     """
     states = ops.where(mask, states, ops.zeros_like(states))
     states = ops.concatenate([states, ops.ones_like(states[..., :1])], axis=-1)
@@ -42,26 +42,26 @@ class MaskedPooling(keras.layers.Layer):
 
     - ``mean``: sum_t m_t h_t / max(sum_t m_t, 1), the average pooling of Ding et al. 2018, section 3.3 (3).
     - ``max``: the largest value of each feature.
-    - ``last``: the state at the last real step. With ``num_directions=2`` the second half of the features, which was
-      read backward, is taken at the first step.
+    - ``last``: the state at the last real step. With ``num_directions=2``, the second half of the features, which was
+      read backward, is taken from the first step.
     - ``attention``: sum_t a_t h_t with a = softmax over the real steps of u . tanh(W h_t + b); ``attention_units``
-      is the length of u, the features' number by default.
+      is the length of u, by default the number of features.
 
     Sums and softmax run in float32 under half-precision policies.
 
     Args:
         mode: One of ``mean``, ``max``, ``last``, ``attention``.
-        num_directions: 1 or 2: how many directions lie side by side in the features (only ``last`` asks).
+        num_directions: 1 or 2, the number of directions concatenated in the features (only used by ``last``).
         attention_units: Width of the attention's hidden layer.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features).
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
 
     Raises:
-        ValueError: An unknown mode; ``num_directions`` other than 1 and 2; an odd number of features for two.
+        ValueError: An unknown mode; ``num_directions`` other than 1 and 2; an odd number of features with 2.
 
     Example:
         >>> import numpy as np
@@ -81,7 +81,7 @@ class MaskedPooling(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
-        """Create the attention's weights; the other modes have none."""
+        """Create the weights of ``attention``; the other modes have none."""
         features = inputs_shape[-1]
         if len(inputs_shape) != 3 or features is None or features % self.num_directions:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Recurrent highway network (Zilly et al. 2016): a cell, and a bidirectional layer of it."""
+"""Recurrent highway network (Zilly et al. 2016): a cell, and a bidirectional layer of such cells."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dense_lstm_zoo.layers.recurrence.highway import recurrent_highway_loop, rec
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class RecurrentHighwayCell(keras.layers.Layer):
-    """A step of ``depth`` highway micro-layers, of which the first reads x, with an output gate.
+    """A step of ``depth`` highway micro-layers with an output gate; the first micro-layer reads x.
 
     s_0 = y'; s_l = h_l t_l + s_{l-1} c_l, l = 1..depth, with h = tanh and t, c = sigmoid of s_{l-1} R_l + b_l (+ x W if
     l = 1); y = sigmoid(W_o x + R_o y' + b_o) tanh(s_depth).
 
     Args:
         units: Width n.
-        depth: Micro-layers a step.
-        couple_gates: c = 1 - t, which keeps s between -1 and 1.
-        transform_bias: What the biases of t start at: below 0 a state is carried on at first.
+        depth: Micro-layers per step.
+        couple_gates: Whether c = 1 - t, which keeps s between -1 and 1.
+        transform_bias: Initial value of the biases of t; below 0, the state is at first mostly carried on.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: x, (batch, features).
-        states: The list of the output before, (batch, units).
+        states: A list with the previous output, (batch, units).
 
     Returns:
         y, (batch, units), and the list [y].
@@ -75,7 +75,7 @@ class RecurrentHighwayCell(keras.layers.Layer):
         self.output_bias = self.add_weight(name="output_bias", shape=(n,), initializer="zeros")
 
     def project(self, x: Any) -> Any:
-        """Return W x and, behind it, W_o x + b_o, for one step or for all of them."""
+        """Return W x followed by W_o x + b_o, for one step or for all of them."""
         z = ops.matmul(x, self.kernel)
         return ops.concatenate([z[..., : -self.units], z[..., -self.units :] + self.output_bias], axis=-1)
 
@@ -98,18 +98,18 @@ class BiRecurrentHighway(BidirectionalEncoder):
 
     Args:
         units: Width n of one direction.
-        depth: Micro-layers a step (L).
-        couple_gates: c = 1 - t.
-        dropout: Rate on what the layer passes up.
-        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
-        seed: Seed of the dropout masks.
+        depth: Micro-layers per step (L).
+        couple_gates: Whether c = 1 - t.
+        dropout: Dropout rate on the output.
+        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        training: Whether to drop out.
+        training: Whether to apply dropout.
 
     Returns:
         (batch, time, 2 units), zeros past the length.

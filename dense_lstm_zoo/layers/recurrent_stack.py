@@ -1,4 +1,4 @@
-"""Recurrent layers over one another, wired densely or otherwise, state in and state out (Godin et al. 2017)."""
+"""Stacked recurrent layers, wired densely or otherwise, with states as inputs and outputs (Godin et al. 2017)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from dense_lstm_zoo.layers.recurrence import kernels
 
 WIRINGS = ("dense", "stacked", "skip", "residual")
 CELLS = ("lstm", "gru", "simple_rnn")
-# (layer, what it reads, its start) -> its outputs over time, its final states
+# (layer, its inputs, its initial states) -> its outputs over time, its final states
 Run = Callable[[int, list[Any], list[Any] | None], tuple[Any, list[Any]]]
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class RecurrentStack(KernelLayer):
-    """Recurrent layers over one another, state in and state out, wired as Godin et al. 2017 compare.
+    """Stacked recurrent layers with states as inputs and outputs, in the wirings compared by Godin et al. 2017.
 
     With h_0 = e, the input, layer l = 1..L reads
 
     - ``dense`` (Eq 10): [e; h_1; ...; h_{l-1}]
     - ``stacked`` (Eqs 6-7): h_{l-1}
-    - ``skip`` (Eq 8): [h_{l-1}; h_{l-2}], layer 1 the input alone
-    - ``residual`` (Eq 9): h_{l-1} + h_{l-2}, layer 1 the input alone
+    - ``skip`` (Eq 8): [h_{l-1}; h_{l-2}], layer 1 only the input
+    - ``residual`` (Eq 9): h_{l-1} + h_{l-2}, layer 1 only the input
 
     ``dense`` returns [e; h_1; ...; h_L], the others h_L.
 
@@ -38,36 +38,36 @@ class RecurrentStack(KernelLayer):
         num_layers: Depth L.
         units: Width h of every layer.
         wiring: ``"dense"``, ``"stacked"``, ``"skip"`` or ``"residual"``.
-        cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``; the LSTM runs on the project's kernels, the others on Keras'.
-        dropout: Rate on the input and on every layer's output, on the way up only: a new mask each step.
-        variational_dropout: One mask for all steps of a call in its place.
-        input_dropout: Another rate on the input; None is ``dropout``.
-        output_dropout: Another rate on what the layer returns, which then has masks of its own; None is ``dropout``.
-        recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call. The LSTM's loop is then
-            the portable one in training.
-        weight_dropout: Rate on the LSTM's recurrent kernels, one mask for a call (DropConnect; Merity et al. 2018).
-        dropout_sharing: ``"per_output"``, one mask an output that all its readers share, or ``"per_reader"``.
-        return_state: Return the final states as well.
-        return_all_layers: Return the outputs of every layer in a list, without dropout, in place of the top.
+        cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``; the LSTM runs on the project's kernels, the others on Keras's.
+        dropout: Rate on the input and on every layer's output, but not on the recurrence; a new mask each step.
+        variational_dropout: Whether to use one mask for all steps of a call instead.
+        input_dropout: A separate rate on the input; None uses ``dropout``.
+        output_dropout: A separate rate on the output, which then has its own masks; None uses ``dropout``.
+        recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call. The LSTM then trains on the
+            portable kernel.
+        weight_dropout: Rate on the LSTM's recurrent kernels, one mask per call (DropConnect; Merity et al. 2018).
+        dropout_sharing: ``"per_output"``, one mask per output, shared by all its readers; or ``"per_reader"``.
+        return_state: Whether to return the final states as well.
+        return_all_layers: Whether to return a list of every layer's outputs, without dropout, instead of the top.
         kernel_initializer: Initialiser of the input kernels.
         recurrent_initializer: Initialiser of the recurrent kernels.
         bias_initializer: Initialiser of the biases.
         unit_forget_bias: Whether the LSTM's forget gates start with a bias of 1 instead.
-        kernel: Which loop over time an LSTM runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
-        seed: Seed of the dropout masks.
+        kernel: The kernel that runs the loop over time of an LSTM; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features); ``residual`` needs as many features as units.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        initial_state: A list with h and c (h alone for other cells) of each layer, bottom to top, (batch, units) each;
+        initial_state: A list with h and c (only h for other cells) of each layer, bottom to top, (batch, units) each;
             zeros by default.
-        training: Whether to drop out.
+        training: Whether to apply dropout.
 
     Returns:
         (batch, time, features + L units) with ``dense``, else (batch, time, units); zeros past the lengths. With
-        ``return_state`` a list of it and the final states, in the order of ``initial_state``.
+        ``return_state`` a list of that and the final states, in the order of ``initial_state``.
 
     Raises:
         ValueError: A value out of range, a width that ``residual`` cannot add, ``weight_dropout`` for another cell.
@@ -134,7 +134,7 @@ class RecurrentStack(KernelLayer):
         return 2 if self.cell == "lstm" else 1
 
     def _cell(self, i: int) -> keras.layers.Layer:
-        # An initialiser gives the same numbers each time it is called: each weight gets a clone of its own.
+        # An initialiser gives the same numbers each time it is called: so each weight gets its own clone.
         common = {
             "kernel_initializer": self.kernel_initializer.clone(),
             "recurrent_initializer": self.recurrent_initializer.clone(),
@@ -165,7 +165,7 @@ class RecurrentStack(KernelLayer):
         self.output_width = sum(widths) if self.wiring == "dense" else self.units
 
     def _read(self, below: list[Any], sum_of: Callable[[list[Any]], Any]) -> list[Any]:
-        """Return what the next layer reads, as parts that stand side by side, of the input and the layers below."""
+        """Return the inputs of the next layer, as parts to concatenate, from the input and the layers below."""
         if self.wiring == "dense":
             return below
         if self.wiring == "stacked" or len(below) == 1:
@@ -222,13 +222,13 @@ class RecurrentStack(KernelLayer):
     def _wire(
         self, inputs: Any, run: Run, start: list[list[Any] | None], training: bool | None, time_axis: int
     ) -> list[Any]:
-        """Return the sequences that the layer returns, and behind them the final states of all layers."""
+        """Return the sequences that the layer returns, followed by the final states of all layers."""
         axis = time_axis if self.variational_dropout else None
 
         def drop_at(rate: float, x: Any) -> Any:
             return drop(x, rate if training else 0.0, self.seed_generator, shared_axis=axis)
 
-        # What can be read: tensors, each with the rate at which a reader still has to drop it.
+        # The readable tensors, each with the dropout rate that a reader still has to apply.
         def offer(x: Any, rate: float) -> tuple[Any, float]:
             return (drop_at(rate, x), 0.0) if self.dropout_sharing == "per_output" else (x, rate)
 
@@ -248,11 +248,11 @@ class RecurrentStack(KernelLayer):
         return [ops.concatenate([drop_at(rate, x) for x, rate in top], axis=-1), *states]
 
     def _recurrent_mask(self, read: Any) -> Any:
-        """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), for all steps alike."""
+        """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), the same for all steps."""
         return drop(ops.ones((ops.shape(read)[1], self.units), "float32"), self.recurrent_dropout, self.seed_generator)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Pass the mask on with the sequences, drop it with the states."""
+        """Pass the mask on with the sequences; drop it with the states."""
         sequences = self.num_layers if self.return_all_layers else 1
         states = self.num_layers * self.states_per_layer if self.return_state else 0
         return mask if sequences + states == 1 else [mask] * sequences + [None] * states
@@ -266,7 +266,7 @@ class RecurrentStack(KernelLayer):
         return shapes if len(shapes) > 1 else shapes[0]
 
     def explain_kernel(self) -> str:
-        """Return which loop over time runs, and why."""
+        """Return which kernel runs, and why."""
         if self.cell != "lstm":
             return f"keras: a {self.cell} has no kernel here"
         if not self.recurrent_dropout:

@@ -17,31 +17,31 @@ from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop,
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class SkipBiLSTM(BidirectionalEncoder):
-    """Bi-LSTM layers over one another, the output of each skipped over the next one into the cells of the one after.
+    """Stacked Bi-LSTM layers with skip connections from each layer's output into the cells two layers above.
 
-    Forward and backward layers are two stacks of their own, which meet at the end (Eq 16). Layer l reads h^{l-1}; from
-    layer ``skip_distance`` + 1 on its cells also have k = h^{l - skip_distance} of their own direction.
+    Forward and backward layers are separate stacks that meet at the end (Eq 16). Layer l reads h^{l-1}; from layer
+    ``skip_distance`` + 1 on, its cells also read k = h^{l - skip_distance} of the same direction.
 
     Args:
         num_layers: Depth L.
         units: Width n of a layer, one direction.
-        skip: How k enters; see ``GatedSkipLSTMCell``. ``"none"`` is the deep Bi-LSTM.
-        gate_inputs: What the skip's gate reads; see ``GatedSkipLSTMCell``.
-        skip_distance: From how many layers below k comes.
-        project_input: Let the layers that have too few below them skip in the input, projected to ``units``.
-        interleave: Let every layer read both directions of the one below.
-        dropout: Rate on what the first and the last layer pass up, to skips too; never on the recurrence.
-        forget_bias: What the forget gates' biases start at.
-        gate_bias: What the biases of the skips' gates start at.
-        kernel: Which loop over time runs; see ``dense_lstm_zoo.layers.recurrence.kernels``.
-        seed: Seed of the dropout masks.
+        skip: Where k enters; see ``GatedSkipLSTMCell``. ``"none"`` is the deep Bi-LSTM.
+        gate_inputs: The input of the skip gates; see ``GatedSkipLSTMCell``.
+        skip_distance: How many layers below k comes from.
+        project_input: Whether layers with too few layers below get a skip from the input, projected to ``units``.
+        interleave: Whether every layer reads both directions of the layer below.
+        dropout: Rate on the outputs of the first and the last layer, also to skips; never on the recurrence.
+        forget_bias: Initial value of the forget gates' biases.
+        gate_bias: Initial value of the skip gates' biases.
+        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        training: Whether to drop out.
+        training: Whether to apply dropout.
 
     Returns:
         (batch, time, 2 units), [forward; backward] of the top layer, zeros past the length.
@@ -49,8 +49,8 @@ class SkipBiLSTM(BidirectionalEncoder):
     Raises:
         ValueError: A value out of range, an input of another rank.
 
-    Reference: Wu et al. 2016, Eqs 9-16, Table 2. With G_l = 5 where layer l has a gated skip, else 4, its parameters
-    are sum_l 2 G_l n (in_l + n + 1), in_l being the input's width, then n (2n with ``interleave``).
+    Reference: Wu et al. 2016, Eqs 9-16, Table 2. Parameters: sum_l 2 G_l n (in_l + n + 1) for input width in_l, then n
+    (2n with ``interleave``), where G_l = 5 if layer l has a gated skip, else 4.
 
     Example:
         >>> import numpy as np
@@ -143,16 +143,16 @@ class SkipBiLSTM(BidirectionalEncoder):
         return loop.close([ops.concatenate(self._run(loop.inputs, run, training)[-1], axis=-1)])[0]
 
     def explain_kernel(self) -> str:
-        """Return which loop over time runs in which layers, and why."""
+        """Return which kernel runs in which layers, and why."""
         loops = ["lstm" if cells[0].skip == "none" else "steps" for cells in self.cells]
-        first = loops.index("steps") if "steps" in loops else self.num_layers  # plain LSTMs are below all others
+        first = loops.index("steps") if "steps" in loops else self.num_layers  # plain LSTMs come first
         below, above = (kernels.explain(self.kernel, loop) for loop in ("lstm", "steps"))
         if below == above or first in (0, self.num_layers):
             return below if first else above
         return f"layers 1 to {first} {below}; layers {first + 1} to {self.num_layers} {above}"
 
     def gates(self, inputs: Any, lengths: Any = None) -> list[Any]:
-        """Return the activations of the skips' gates: (batch, time, 2 units) of each layer that has them, bottom up.
+        """Return the activations of the skip gates: (batch, time, 2 units) for each layer that has them, bottom up.
 
         Args:
             inputs: As in a call.
@@ -176,7 +176,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         return loop.close([ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)])
 
     def _run(self, inputs: Any, run: Any, training: bool | None) -> list[list[Any]]:
-        """Return the states of both directions of every layer, with the input (projected) as layer 0's."""
+        """Return the states of both directions of every layer, with the (projected) input as layer 0."""
         dtype = inputs.dtype
         outputs: list[list[Any]] = [[projection(inputs) for projection in self.projections]]
         read = [inputs, inputs]

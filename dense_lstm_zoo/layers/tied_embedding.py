@@ -1,4 +1,4 @@
-"""Word vectors that also score words, and the bias of the scores: both ends of a language model."""
+"""Word vectors that also score words, and the bias of the scores, for both ends of a language model."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from dense_lstm_zoo.layers.ids import checked_ids
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class TiedEmbedding(keras.layers.Embedding):
-    """Look up word vectors and, called in reverse, score every word by its vector (Press & Wolf 2017).
+    """Look up word vectors or, in reverse, score every word by its vector (Press & Wolf 2017).
 
-    e = E[w];  in reverse s = E x, with the same table E (also Inan et al. 2017). In training whole words are dropped:
-    a word that a call's mask hits is a vector of zeros wherever the call's ids name it, in every row, and the others
-    are divided by 1 - rate (Gal & Ghahramani 2016). Scores know no dropout.
+    e = E[w];  in reverse s = E x, with the same table E (also Inan et al. 2017). Training drops whole words: a
+    dropped word is a vector of zeros wherever the call's ids contain it, in every row, and the others are divided by
+    1 - rate (Gal & Ghahramani 2016). Scores are not affected by dropout.
 
     Args:
         input_dim: Number of words V.
         output_dim: Length of a word vector e.
-        dropout: Rate of the words.
-        seed: Seed of the masks.
+        dropout: Rate of dropped words.
+        seed: Seed for the masks.
         **kwargs: Arguments of ``keras.layers.Embedding``.
 
     Call arguments:
         inputs: Integer ids (batch, time); in reverse (batch, time, output_dim).
         reverse: Whether to score words.
-        training: Whether to drop words.
+        training: Whether to apply dropout.
 
     Returns:
         Word vectors (batch, time, output_dim); in reverse scores (batch, time, input_dim).
@@ -58,7 +58,7 @@ class TiedEmbedding(keras.layers.Embedding):
         super().__init__(input_dim, output_dim, **kwargs)
         self.dropout = checks.fraction("dropout", dropout)
         self.seed = seed
-        # A generator draws its seed from the process's: one that nothing uses would move those of all other layers.
+        # A generator draws its seed from the global one; an unused one would change the seeds of all other layers.
         self.seed_generator = keras.random.SeedGenerator(seed) if self.dropout else None
 
     def call(self, inputs: Any, reverse: bool = False, training: bool | None = None) -> Any:
@@ -68,7 +68,7 @@ class TiedEmbedding(keras.layers.Embedding):
             return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
         ids = checked_ids(self, inputs, self.input_dim)
         # TensorFlow's gradient of a variable's rows lists each occurrence of a word: a clipping norm, or an optimiser
-        # that squares gradients, would square each by itself. Through a reshape it is a table, in which they add up.
+        # that squares gradients, would square each on its own. Through a reshape it is a table, in which they add up.
         vectors = ops.cast(ops.take(ops.reshape(table, table.shape), ids, axis=0), self.compute_dtype)
         if not (training and self.dropout):
             return vectors
@@ -112,7 +112,7 @@ class Bias(keras.layers.Layer):
         self.bias = self.add_weight(name="bias", shape=(inputs_shape[-1],), initializer=self.bias_initializer)
 
     def call(self, inputs: Any) -> Any:
-        """Add it."""
+        """Add the weight."""
         return inputs + self.bias
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""What a tagger knows of a token: words around it, its characters, its capitals (Wu et al. 2016; Xie et al. 2019)."""
+"""Features of a token: the words around it, its characters, its capitalisation (Wu et al. 2016; Xie et al. 2019)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from dense_lstm_zoo.layers.initializers import scaled_normal
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class GatedContextWindow(keras.layers.Layer):
-    """The word vectors around each word side by side, each scaled by a logistic gate of its own.
+    """The concatenated word vectors around each word, each scaled by its own logistic gate.
 
     With W_t = [w_{t-1}; w_t; w_{t+1}] for a window of 3: r_t = sigmoid(R W_t + b) in R^3, and the output is
-    [r_{t,1} w_{t-1}; r_{t,2} w_t; r_{t,3} w_{t+1}]. Past both ends of a sentence stands a trained boundary vector.
+    [r_{t,1} w_{t-1}; r_{t,2} w_t; r_{t,3} w_{t+1}]. Past both ends of a sentence, a trained boundary vector is used.
     R starts from N(0, 0.1 / sqrt(fan_in)), like all input kernels of the paper.
 
     Args:
         size: Words in the window, odd.
-        gated: Whether there are gates; else the vectors are taken as they are.
-        dropout: Rate of whole words of a window, each window for itself.
-        seed: Seed of the dropout masks.
+        gated: Whether there are gates; otherwise the vectors are used unchanged.
+        dropout: Dropout rate of whole words of a window, independently per window.
+        seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: Word vectors (batch, time, features), right-padded.
-        lengths: (batch,), the real steps of each row. None: from ``mask``, else all of them.
+        lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        training: Whether to drop words.
+        training: Whether to apply dropout.
 
     Returns:
         (batch, time, size * features), zeros past the length.
@@ -84,7 +84,7 @@ class GatedContextWindow(keras.layers.Layer):
             boundary = ops.cast(self.boundary, inputs.dtype)
             ends = ops.broadcast_to(boundary, (batch, self.size // 2, features))
             around = ops.concatenate([ends, ops.where(real, inputs, boundary), ends], axis=1)
-        # ops.slice, as the gradient of around[:, i : i + time] is copied number by number.
+        # ops.slice, since the gradient of around[:, i : i + time] is copied element by element.
         window = ops.stack([ops.slice(around, (0, i, 0), (batch, time, features)) for i in range(self.size)], axis=2)
         flat = ops.reshape(window, (batch, time, self.size * features))
         if self.gated:
@@ -108,11 +108,11 @@ class GatedContextWindow(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class AffixEmbedding(keras.layers.Layer):
-    """Vectors of the first and the last characters of a word, side by side.
+    """The concatenated vectors of the first and the last characters of a word.
 
     Args:
         num_chars: Number of character ids; 0 is padding.
-        char_dim: Length of a character's vector.
+        char_dim: Length of a character vector.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -153,23 +153,23 @@ class AffixEmbedding(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class CharacterCNN(keras.layers.Layer):
-    """A vector of a word made of its characters: convolutions over them, ReLU, the largest value over the word.
+    """A word vector from characters: convolutions over them, ReLU, and max pooling over the word.
 
     Args:
         num_chars: Number of character ids; 0 is padding.
-        char_dim: Length of a character's vector.
-        filters: Features of the word's vector.
-        kernel_sizes: Widths of the convolutions; several stand side by side and share ``filters`` as evenly as they
-            can: 17, 17 and 16 of 50.
-        num_layers: Convolutions in sequence, of one width and as many filters each, before the largest value is taken.
+        char_dim: Length of a character vector.
+        filters: Number of features of the result.
+        kernel_sizes: Widths of the convolutions; several widths are concatenated and share ``filters`` as evenly as
+            possible: 17, 17 and 16 of 50.
+        num_layers: Number of convolutions in sequence, with equal widths and filters, before the max pooling.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
         inputs: Character ids (batch, time, characters), right-padded with 0; words that are too short for the
-            convolutions are padded with zeros to the length that gives one place.
+            convolutions are padded with zeros to the shortest possible length.
 
     Returns:
-        (batch, time, filters). What lies past a word's own characters never counts.
+        (batch, time, filters). Padding after a word's characters has no effect.
 
     Raises:
         ValueError: A number below 1, no width, or fewer ``filters`` than ``kernel_sizes``; a word with padding before a
@@ -199,11 +199,11 @@ class CharacterCNN(keras.layers.Layer):
         self.kernel_sizes = tuple(checks.integer("kernel_sizes", size) for size in kernel_sizes)
         if not 1 <= len(self.kernel_sizes) <= self.filters:
             raise ValueError(
-                f"kernel_sizes must name at least one width and at most one for each of filters={filters}; received "
+                f"kernel_sizes needs at least one width and at most filters={filters} widths; received "
                 f"{self.kernel_sizes}."
             )
         self.table = self.add_weight(name="table", shape=(num_chars, char_dim), initializer="uniform")
-        self.convolutions = []  # the layers of the first width, then those of the next
+        self.convolutions = []  # the layers of the first width, then those of the next widths
         even, more = divmod(filters, len(self.kernel_sizes))
         for number, size in enumerate(self.kernel_sizes):
             width = char_dim
@@ -220,7 +220,7 @@ class CharacterCNN(keras.layers.Layer):
         ids = checked_ids(self, inputs, self.num_chars)
         batch, time, width = ops.shape(ids)
         ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
-        # Few words of a batch differ, and padding is one of them: each is read once, to the end of the longest.
+        # A batch has few distinct words, padding included: each is read once, up to the length of the longest.
         ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
         lengths = recurrence.lengths_from_mask(ops.not_equal(ids, 0))
         ids = ops.pad(
@@ -234,7 +234,7 @@ class CharacterCNN(keras.layers.Layer):
             values = vectors
             for convolution in self.convolutions[number * self.num_layers : (number + 1) * self.num_layers]:
                 values = ops.relu(convolution(values))
-            # A layer leaves a word of n characters n - size + 1 places, the last one at least one.
+            # A layer reduces a word of n characters to n - size + 1 places; the last layer leaves at least one.
             found.append(largest(values, ops.maximum(lengths - self.num_layers * (size - 1), 1)))
         words = ops.take(ops.concatenate(found, axis=-1), places[:-1], axis=0)
         return ops.reshape(words, (batch, time, self.filters))

@@ -1,4 +1,4 @@
-"""Ids to lengths and word vectors: where a model meets its input."""
+"""From ids to lengths and word vectors: the first layers of a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SequenceLengths(keras.layers.Layer):
     """Count the real tokens of each row of right-padded ids: (batch, time) to (batch,); id 0 is padding.
 
     Raises:
-        ValueError: A row has padding before a real token. In ``fit``, ``evaluate`` and ``predict`` it is TensorFlow's
+        ValueError: A row has padding before a real token. In ``fit``, ``evaluate`` and ``predict`` this is TensorFlow's
             ``InvalidArgumentError``; with ``jit_compile=True`` and in exports nothing is checked.
 
     Example:
@@ -38,20 +38,20 @@ class SequenceLengths(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class WordEmbedding(keras.layers.Layer):
-    """Look up word vectors in a trained table and, behind it, a frozen one.
+    """Look up word vectors in a trained table followed by a frozen one.
 
-    Ids below ``vocab_size - num_frozen_words`` are rows of the trained table; the rest, words that no training text
-    holds, are rows of the frozen one. A dense optimiser step over words that never get a gradient would be the
+    Ids below ``vocab_size - num_frozen_words`` are rows of the trained table; the others, words that no training text
+    contains, are rows of the frozen one. A dense optimiser step over words that never get a gradient would be the
     largest cost of a small model.
 
     Args:
         vocab_size: Number of ids, padding (0) and unknown (1) included.
         embedding_dim: Length of a word vector (e).
-        num_frozen_words: How many of the last ids are frozen.
-        trainable: Whether the first table is trained at all.
-        update_scale: How many times as far a step of Adam moves a word vector as another weight: a learning rate of
-            its own. ``table`` holds the vectors divided by it (an optimiser whose steps grow with the gradient, as
-            SGD's, would move them by its square).
+        num_frozen_words: Number of last ids that are frozen.
+        trainable: Whether the first table is trained.
+        update_scale: How much further an Adam step moves a word vector than another weight, which gives word vectors
+            their own learning rate. ``table`` holds the vectors divided by it. (With an optimiser such as SGD, whose
+            steps grow with the gradient, vectors would move by its square.)
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -95,9 +95,9 @@ class WordEmbedding(keras.layers.Layer):
         self._make_tables()
 
     def _make_tables(self) -> None:
-        """Create the weights at once: they do not depend on the input, and ``set_matrix`` fills them before any."""
+        """Create the weights at once: they do not depend on the input, and ``set_matrix`` fills them before a call."""
         num_trained = self.vocab_size - self.num_frozen_words
-        limit = 0.05 / self.update_scale  # Keras' own for embeddings is 0.05
+        limit = 0.05 / self.update_scale  # Keras uses 0.05 for embeddings
         initializer = keras.initializers.RandomUniform(-limit, limit)
         self.table = self.add_weight(name="table", shape=(num_trained, self.embedding_dim), initializer=initializer)
         self.frozen_table = None

@@ -6,5 +6,5 @@ from dense_lstm_zoo import moved
 
 
 def __getattr__(name: str) -> Any:
-    """Return what the module of this name had, with a warning."""
+    """Return a name of the former module ``tagging``, with a warning."""
     return moved.attribute(__name__, name)

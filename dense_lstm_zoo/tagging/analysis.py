@@ -1,4 +1,4 @@
-"""How well a tagger does: accuracy by token, spans as conlleval counts them, and where it errs."""
+"""Scores of a tagger: accuracy by token, spans as in conlleval, and an error analysis."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit, is_right
 def analyse(
     split: TaggedSplit, predicted: Sequence[Sequence[str]], labels: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the scores of predicted tags, and a table of them by tag with the most frequent confusions.
+    """Return the scores of predicted tags, and the scores by tag with the most frequent confusions.
 
     Args:
-        split: Tokens and right tags.
+        split: The tokens and the right tags.
         predicted: A tag for each token.
-        labels: The tags that the model knows; spans are counted where all of them are BIO tags.
+        labels: The tags that the model knows; spans are scored if all of them are BIO tags.
 
     Example:
         >>> split = TaggedSplit([["He", "runs"]], [["PRON", "VERB"]])
@@ -49,7 +49,7 @@ def analyse(
 def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return precision, recall and F1 of spans, as conlleval counts them (Tjong Kim Sang & Buchholz 2000).
 
-    A span is right if its type, beginning and end are; I- after another type or O begins a span as B- does.
+    A span is right if its type, start and end are right; I- after another type or O starts a span, like B-.
 
     Example:
         >>> span_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "O"]])
@@ -65,7 +65,7 @@ def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]
 
 
 def spans(tags: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield the type, first token and the token behind the last of each span of BIO tags.
+    """Yield the type, the start and the end (exclusive) of each span of BIO tags.
 
     Example:
         >>> list(spans(["B-NP", "I-NP", "B-NP", "O", "I-VP"]))

@@ -1,4 +1,4 @@
-"""What a tagger is trained and judged by: a loss by sentence, accuracy by token, and a CRF in place of the softmax."""
+"""A tagger's loss per sentence, its accuracy per token, and a tagger with a CRF instead of the softmax."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dense_lstm_zoo.layers.crf import CRF
 class SentenceLoss(keras.losses.Loss):
     """Cross-entropy on logits, averaged over the tokens of each sentence, then over sentences.
 
-    Tags of -1 are padding, and those of -2 tokens whose tag no model can know; neither counts. A sentence without any
-    other counts as 0.
+    Tags of -1 are padding; tags of -2 are unknown to the model. Neither counts. A sentence with no other tags counts
+    as 0.
 
     Args:
-        sum_gradients: Let a batch's gradient be the sum of its sentences' gradients in place of their mean: a step of
-            SGD is then as long as the steps that it would take for one sentence at a time. The loss stays a mean.
+        sum_gradients: Whether the gradient is the sum over the batch's sentences instead of the mean; an SGD step is
+            then as long as the steps for its sentences one at a time. The loss stays a mean.
         **kwargs: Arguments of ``keras.losses.Loss``.
 
     Reference: Wu et al. 2016, section 6.1.2.
@@ -41,7 +41,7 @@ class SentenceLoss(keras.losses.Loss):
 
         Args:
             y_true: Tags (batch, time).
-            y_pred: Logits (batch, time, tags); or, of a CRF, log p of each sentence's tags, (batch,).
+            y_pred: Logits (batch, time, tags); or, for a CRF, log p of each sentence's tags, (batch,).
         """
         tags = ops.cast(y_true, "int32")
         known = tags >= 0
@@ -53,7 +53,7 @@ class SentenceLoss(keras.losses.Loss):
         losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(known, "int32"), axis=1), 1), total.dtype)
         if not self.sum_gradients:
             return losses
-        # Under a strategy a replica has a part of the batch, and the replicas' gradients are averaged.
+        # Under a strategy each replica has part of the batch, and their gradients are averaged.
         batch = tf.shape(losses)[0] * tf.distribute.get_strategy().num_replicas_in_sync
         summed = losses * ops.cast(batch, losses.dtype)
         return ops.stop_gradient(losses) + (summed - ops.stop_gradient(summed))
@@ -67,7 +67,7 @@ class SentenceLoss(keras.losses.Loss):
 class TokenAccuracy(keras.metrics.Metric):
     """Share of real tokens with the right tag, over all batches since the last reset.
 
-    Tags of -1 are padding and do not count; a tag of -2 is that of a token whose tag no model can know: always wrong.
+    Tags of -1 are padding and do not count; tags of -2 are unknown to the model and always count as wrong.
 
     Example:
         >>> import numpy as np
@@ -99,8 +99,8 @@ class TokenAccuracy(keras.metrics.Metric):
 class CRFTagger(keras.Model):
     """A tagger's network whose logits are the potentials of a conditional random field.
 
-    It is trained on -log p(tags) / tokens, averaged over sentences, and judged by the likeliest tag sequence. A token
-    whose tag is unknown (-2) may have any: log p sums over them, and the token is not counted.
+    It is trained on -log p(tags) / tokens, averaged over sentences, and scored on the likeliest tag sequence. A token
+    with an unknown tag (-2) may have any tag: log p sums over them, and the token is not counted.
 
     Args:
         core: The network: a dictionary of ids to potentials (batch, time, tags).
@@ -108,7 +108,7 @@ class CRFTagger(keras.Model):
         **kwargs: Arguments of ``keras.Model``.
 
     Returns:
-        The potentials; ``crf`` makes tags or probabilities of them.
+        The potentials; ``crf`` turns them into tags or probabilities.
     """
 
     def __init__(self, core: keras.Model, crf: CRF, **kwargs: Any) -> None:
@@ -123,12 +123,12 @@ class CRFTagger(keras.Model):
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool | None = True
     ) -> Any:
-        """Return the mean loss of the batch, and with it what layers add to it."""
+        """Return the mean loss of the batch, plus the losses that layers add."""
         likelihoods = self.crf.log_likelihood(y_pred, y, _lengths(x))
         return super().compute_loss(x, y, likelihoods, sample_weight, training)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
-        """Judge the likeliest tags."""
+        """Score the likeliest tags."""
         return super().compute_metrics(x, y, self.crf(y_pred, lengths=_lengths(x)), sample_weight)
 
     def get_config(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 
 def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> list[dict[str, np.ndarray]]:
-    """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
+    """Return the token ids of each sentence, by feature: int32 arrays (tokens, ...)."""
     lengths = [len(tokens) for tokens in sentences]
     flat = to_bytes(token for tokens in sentences for token in tokens)
     ragged = tf.RaggedTensor.from_row_lengths(tf.constant(flat, tf.string), tf.constant(lengths, tf.int64))
@@ -25,7 +25,7 @@ def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> li
 
 
 class TaggedExamples:
-    """The ids and tags of a split's sentences; a tag that ``ids`` has not is unknown, -2."""
+    """The ids and tags of a split's sentences; a tag that is not in ``ids`` is unknown, -2."""
 
     def __init__(self, tokens_to_ids: TokensToIds, split: TaggedSplit, ids: dict[str, int]) -> None:
         self.rows = encode(tokens_to_ids, split.tokens)

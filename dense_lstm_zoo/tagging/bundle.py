@@ -1,4 +1,4 @@
-"""What a trained tagger does: tag raw sentences and token lists, score itself, become a SavedModel."""
+"""A trained tagger: tagging raw sentences and token lists, evaluation, export to a SavedModel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BATCH = 64
 
 @dataclass(frozen=True)
 class TaggedSentence:
-    """The tokens of a sentence, the tag of each and the probability of that tag."""
+    """The tokens of a sentence, with their tags and the probabilities of those tags."""
 
     tokens: list[str]
     tags: list[str]
@@ -38,7 +38,7 @@ class TaggedSentence:
 
 @dataclass(frozen=True, eq=False)
 class GateActivations:
-    """How far the gates of the skips are open: ``values`` (layers, 2 directions, tokens), means over a layer's units.
+    """How far the skip gates are open: ``values`` (layers, 2 directions, tokens), means over a layer's units.
 
     ``layers`` are the numbers of the layers that have gates, from 1; directions are forward and backward.
     """
@@ -71,7 +71,7 @@ class TaggingBundle(Bundle):
 
     @functools.cached_property
     def _tag(self) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
-        """Ids to tags and their probabilities, (batch, time) each, as one graph for any shape."""
+        """A graph for any shape from ids to tags and their probabilities, each (batch, time)."""
         import tensorflow as tf
 
         from dense_lstm_zoo.tagging.decoding import tag
@@ -93,15 +93,15 @@ class TaggingBundle(Bundle):
         return [*self.network.weights, *(crf.weights if crf is not None else ())]
 
     def predict(self, sentences: Sequence[str | Sequence[str]]) -> list[TaggedSentence]:
-        """Tag sentences; empty ones and unknown words are fine.
+        """Tag sentences; empty sentences and unknown words are allowed.
 
         Args:
-            sentences: Raw strings, which are split into tokens as in the Penn Treebank, or lists of tokens, which stay
-                as they are.
+            sentences: Raw strings, which are split into tokens as in the Penn Treebank, or lists of tokens, which are
+                used unchanged.
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is neither
-                string nor list of strings, such as None; the message names its place.
+                string nor list of strings, such as None; the message gives its position.
         """
         return list(self.predict_stream(sentences))
 
@@ -132,7 +132,7 @@ class TaggingBundle(Bundle):
         return found
 
     def encode(self, sentences: list[list[str]]) -> list[dict[str, np.ndarray]]:
-        """Return the ids of each sentence's tokens by feature: int32 arrays (tokens, ...)."""
+        """Return the token ids of each sentence, by feature: int32 arrays (tokens, ...)."""
         from dense_lstm_zoo.tagging.batches import encode
 
         return encode(self.tokens_to_ids, sentences)
@@ -151,7 +151,7 @@ class TaggingBundle(Bundle):
         return found
 
     def gates(self, sentence: str | Sequence[str]) -> GateActivations:
-        """Look at the gates of a gated-skip tagger while it reads a sentence.
+        """Return the activations of a gated-skip tagger's gates while it reads a sentence.
 
         Args:
             sentence: A raw string or a list of tokens, at least one.
@@ -165,7 +165,7 @@ class TaggingBundle(Bundle):
 
         encoder = self.network.get_layer("encoder")
         if not isinstance(encoder, SkipBiLSTM):
-            raise ValueError(f"{self.config['model']} has no gated skips; gated_skip_tagger has.")
+            raise ValueError(f"{self.config['model']} has no gated skips; only gated_skip_tagger has them.")
         (tokens,) = self._tokens([sentence])
         if not tokens:
             raise ValueError("gates needs a sentence with at least one token.")
@@ -177,14 +177,14 @@ class TaggingBundle(Bundle):
         return GateActivations(tokens, layers, values)
 
     def evaluate(self, split: TaggedSplit) -> dict[str, float]:
-        """Score tagged sentences.
+        """Score the model on tagged sentences.
 
         Args:
             split: Tokens and tags, such as ``load_corpus("ewt_upos").test``.
 
         Returns:
-            ``accuracy`` by token, ``texts`` (sentences) and ``tokens``; for tags that mark spans (B-NP, I-NP, O) also
-            ``f1``, ``precision`` and ``recall`` of spans. A tag that the model does not know is always wrong.
+            ``accuracy`` per token, ``texts`` (sentences) and ``tokens``; for tags that mark spans (B-NP, I-NP, O) also
+            ``f1``, ``precision`` and ``recall`` of spans. A tag that the model does not know always counts as wrong.
 
         Raises:
             ValueError: No sentences.
@@ -192,7 +192,7 @@ class TaggingBundle(Bundle):
         return self.assess(split)[0]
 
     def assess(self, split: TaggedSplit) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return what ``evaluate`` does, and where the model errs."""
+        """Return the scores of ``evaluate`` and an error analysis."""
         from dense_lstm_zoo.tagging.analysis import analyse
 
         if not len(split):

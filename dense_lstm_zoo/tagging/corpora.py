@@ -1,6 +1,6 @@
-"""Tagged sentences from files in CoNLL columns and CoNLL-U: a user's own, and the published corpora.
+"""Tagged sentences from files in CoNLL columns or CoNLL-U: a user's own files and the published corpora.
 
-Columns are counted from 0, or from the end with -1 as the last. Tokens and tags are taken as they are written.
+Columns are counted from 0, or from the end, where -1 is the last. Tokens and tags are taken as written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, ColumnFile, Row, d
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 
-# The columns of CoNLL-U that are a token and its two tags; a "_" there stands for nothing.
+# CoNLL-U's columns for the two kinds of tags; there, "_" means that there is no value.
 UPOS, XPOS = 3, 4
 
 
@@ -27,20 +27,20 @@ def read_columns(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> TaggedSplit:
-    """Read the tokens and the tags of a file in columns, as ``ColumnFile`` tells its sentences.
+    """Read the tokens and tags of a file in columns; ``ColumnFile`` finds its sentences.
 
     Args:
         path: The file, plain or .gz.
-        token_column: The tokens' column, from 0, or from the end below 0.
+        token_column: The tokens' column, from 0; negative numbers count from the end.
         tag_column: The tags' column. In CoNLL-U, where the first and last columns are neither tokens nor tags, the
-            defaults stand for FORM (1) and UPOS (3); XPOS is 4.
-        separator: What stands between two columns; None: spaces and tabs. CoNLL-U has tabs whatever is said here.
+            defaults mean FORM (1) and UPOS (3); XPOS is 4.
+        separator: The separator of columns; None means spaces and tabs. CoNLL-U always has tabs.
         encoding: How the file is encoded.
 
     Raises:
         FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: As ``ColumnFile``, and too few columns, one column for both, a token or tag that is empty, or a file
-            without sentences. The message names file and line.
+        ValueError: As for ``ColumnFile``; or too few columns, one column for both, an empty token or tag, or a file
+            without sentences. The message names the file and the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -54,7 +54,7 @@ def read_columns(
     wanted = {"token_column": token_column, "tag_column": tag_column}
     for name, column in wanted.items():
         if not isinstance(column, int) or isinstance(column, bool):
-            raise ValueError(f"{name} must be a number, from 0, or from the end below 0; received {column!r}.")
+            raise ValueError(f"{name} must be an integer: from 0, or negative from the end; received {column!r}.")
     if file.is_conllu:
         wanted = {"token_column": token_column or FORM, "tag_column": UPOS if tag_column == -1 else tag_column}
     tokens: list[list[str]] = []
@@ -67,14 +67,14 @@ def read_columns(
             for number, row in rows:
                 if row[column] in ("", gap):
                     raise ValueError(
-                        f"{file.path}, line {number}: found nothing in {name}={column}, expected a "
+                        f"{file.path}, line {number}: {name}={column} is empty, expected a "
                         f"{name.removesuffix('_column')}: {describe(row)}."
                     )
                 if name == "tag_column":
                     checks.writable(f"{file.path}, line {number}: the tag", [row[column]])
-            sentences.append([sys.intern(row[column]) for _, row in rows])  # a corpus repeats itself
+            sentences.append([sys.intern(row[column]) for _, row in rows])  # tokens and tags recur
     if not tokens:
-        raise ValueError(f"{file.path} is empty: it has no sentence, which is a line of columns for each token.")
+        raise ValueError(f"{file.path} is empty: it has no sentences; a sentence has one line of columns per token.")
     return TaggedSplit(tokens, tags)
 
 
@@ -93,7 +93,7 @@ def _check_columns(file: ColumnFile, row: Row, wanted: dict[str, int]) -> None:
     if len({column % len(cells) for column in wanted.values()}) == 1:
         raise ValueError(
             f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in wanted.items())} are "
-            "the same one; tokens and tags must be two."
+            "the same; tokens and tags must be in different columns."
         )
 
 
@@ -111,9 +111,9 @@ def read_column_files(
     """Read a corpus from one to three files of your own, in CoNLL columns or CoNLL-U.
 
     Args:
-        name: The corpus' name.
+        name: The corpus's name.
         train_file: The file to train on.
-        dev_file: The file to choose the best epoch on. Without it the last tenth of the training sentences is held out:
+        dev_file: The file to choose the best epoch on. Without it the last tenth of the training sentences is held out,
             in one piece, because neighbouring sentences share names and topics.
         test_file: The file to report the final score on, if there is one.
         token_column: As in ``read_columns``.
@@ -123,7 +123,7 @@ def read_column_files(
 
     Raises:
         FileNotFoundError: A file does not exist; the message names similar ones beside it.
-        ValueError: As ``read_columns``, or a training file of one sentence and no ``dev_file``.
+        ValueError: As for ``read_columns``; or a training file with one sentence and no ``dev_file``.
 
     Example:
         >>> import pathlib, tempfile
@@ -142,7 +142,7 @@ def read_column_files(
     }
     if "dev" not in parts:
         if len(parts["train"]) < 2:
-            raise ValueError(f"{train_file} has one sentence, of which none can be held out: name a dev_file.")
+            raise ValueError(f"{train_file} has only one sentence, so none can be held out; give a dev_file.")
         parts["train"], parts["dev"] = _hold_out(parts["train"])
     columns = {**options, **({} if separator is None else {"separator": separator})}
     return TaggingCorpus(name, parts["train"], parts["dev"], parts.get("test"), columns=columns)
@@ -163,15 +163,15 @@ _UD_EWT_SIZES = ((12_544, 204_577), (2_001, 25_147), (2_077, 25_094))
 def read_conll2000(name: str, paths: list[Path]) -> TaggingCorpus:
     """Read the chunks of CoNLL-2000 (Tjong Kim Sang & Buchholz 2000) as tags: "B-NP", "I-NP", "O" and so on.
 
-    The last tenth of the training sentences is ``dev``. The part of speech between token and chunk is a tagger's output
-    and is left out.
+    The last tenth of the training sentences is ``dev``. The column of parts of speech, itself a tagger's output, is not
+    read.
 
     Args:
-        name: The corpus' name.
+        name: The corpus's name.
         paths: ``train.txt`` and ``test.txt``.
 
     Raises:
-        ValueError: A file that has not the published numbers of sentences and tokens.
+        ValueError: A file does not have the published numbers of sentences and tokens.
     """
     train, test = _published(paths, _CONLL2000_SIZES)
     return TaggingCorpus(name, *_hold_out(train), test)
@@ -181,12 +181,12 @@ def read_ud_ewt(name: str, paths: list[Path], *, column: str) -> TaggingCorpus:
     """Read the parts of speech of the English Web Treebank (Universal Dependencies, release 2.15).
 
     Args:
-        name: The corpus' name.
-        paths: The train, dev and test file in CoNLL-U.
+        name: The corpus's name.
+        paths: The train, dev and test files in CoNLL-U.
         column: "upos" for the universal tags (NOUN), "xpos" for the Penn Treebank's (NNS).
 
     Raises:
-        ValueError: A file that has not the published numbers of sentences and words.
+        ValueError: A file does not have the published numbers of sentences and words.
     """
     tag_column = {"upos": UPOS, "xpos": XPOS}[checks.one_of("column", column, ("upos", "xpos"))]
     return TaggingCorpus(name, *_published(paths, _UD_EWT_SIZES, tag_column))

@@ -1,4 +1,4 @@
-"""Corpora for taggers: sentences of tokens with a tag each, and what becomes of rare tags."""
+"""Corpora for taggers: sentences of tagged tokens, and the merging of rare tags."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RARE = "RARE"
 
 @dataclass(frozen=True)
 class TaggedSplit:
-    """Sentences as lists of tokens, and for each token its tag.
+    """Sentences as lists of tokens, with a tag for each token.
 
     Raises:
-        ValueError: Other numbers of tags than of tokens, a sentence without tokens, a ``str`` for a list of them, or a
-            tag that no file can hold.
+        ValueError: Different numbers of tags and tokens, a sentence without tokens, a ``str`` instead of a list, or a
+            tag that cannot be written to a file.
 
     Example:
         >>> split = TaggedSplit([["Dogs", "bark", "."]], [["NOUN", "VERB", "PUNCT"]])
@@ -32,12 +32,12 @@ class TaggedSplit:
     def __post_init__(self) -> None:
         if len(self.tokens) != len(self.tags):
             raise ValueError(
-                f"A split needs tags for each sentence; received {len(self.tokens)} sentences and tags of "
+                f"A split needs tags for each sentence; received {len(self.tokens)} sentences and tags for "
                 f"{len(self.tags)}."
             )
         for number, (tokens, tags) in enumerate(zip(self.tokens, self.tags, strict=True), start=1):
             if isinstance(tokens, str) or isinstance(tags, str):
-                raise ValueError(f"Sentence {number} must be a list of tokens and one of tags; received a str.")
+                raise ValueError(f"Sentence {number} must be a list of tokens and a list of tags; received a str.")
             if len(tokens) != len(tags) or not tokens:
                 raise ValueError(
                     f"Sentence {number} needs at least one token and a tag for each; received {len(tokens)} tokens "
@@ -56,9 +56,9 @@ class TaggedSplit:
 
 @dataclass(frozen=True)
 class TaggingCorpus:
-    """Sentences to train a tagger on; ``dev`` and ``test`` are None where there is none.
+    """Sentences to train a tagger on; ``dev`` and ``test`` are None if the corpus has none.
 
-    ``columns`` are the options that say where a file of one's own has its tokens and tags: bundles remember them.
+    ``columns`` are the options that name the columns of tokens and tags in a user's own file; bundles record them.
 
     Example:
         >>> train = TaggedSplit([["Dogs", "bark"], ["Go"]], [["NOUN", "VERB"], ["VERB"]])
@@ -85,18 +85,18 @@ class TaggingCorpus:
 
 
 def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
-    """Return the corpus with ``RARE`` in place of tags that training has seldom or never.
+    """Return the corpus with ``RARE`` in place of tags that are rare or absent in training.
 
-    Rare tags of train become ``RARE``, which a model may learn and predict; so do those of dev and test, and what train
-    has not at all. Nobody can tell from ``RARE`` which tag was meant, so such a token is always wrong: score with
-    ``is_right``, or, with tags as numbers, give the gold ``RARE`` a number that no prediction can be.
+    Rare tags of train become ``RARE``, which a model may learn and predict; so do those tags in dev and test, and tags
+    that never occur in train. ``RARE`` does not say which tag was meant, so such a token always counts as wrong: score
+    with ``is_right``, or, with tags as numbers, give the gold ``RARE`` a number that is never predicted.
 
     Args:
-        corpus: Left as it is.
-        min_tag_count: Tags with fewer tokens in train are rare; 1: only what train has not.
+        corpus: The corpus; it is not changed.
+        min_tag_count: Tags with fewer tokens in train are rare; with 1, only tags that are not in train.
 
     Raises:
-        ValueError: ``min_tag_count`` is below 1, or leaves no tag of train.
+        ValueError: ``min_tag_count`` is below 1, or leaves no tags in train.
 
     Example:
         >>> train = TaggedSplit([["Dogs", "bark", "loudly"], ["Go"]], [["NOUN", "VERB", "ADV"], ["VERB"]])
@@ -111,7 +111,7 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
     if not kept:
         (tag, count), *_ = counts.most_common(1)
         raise ValueError(
-            f"min_tag_count={min_tag_count} leaves no tag; the most frequent is {tag} with {count:,} tokens in train."
+            f"min_tag_count={min_tag_count} leaves no tags; the most frequent is {tag} with {count:,} tokens in train."
         )
 
     def merged(split: TaggedSplit) -> TaggedSplit:
@@ -122,7 +122,7 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
 
 
 def is_right(gold: str, predicted: str) -> bool:
-    """Return whether a tag was predicted right, which ``RARE`` never is.
+    """Return whether a predicted tag is right; ``RARE`` never is.
 
     Example:
         >>> is_right("NOUN", "NOUN"), is_right("RARE", "RARE")

@@ -1,9 +1,9 @@
-"""A built-in corpus for taggers: English-like sentences in which the words on both sides tell what a word is.
+"""A built-in corpus for taggers: English-like sentences in which a word's tag depends on the words on both sides.
 
-Every sentence is derived from a small probabilistic grammar and its tags with it, so none is noisy, and the grammar
-gives no sentence a second reading. The tags are parts of speech by the names of Universal Dependencies (possessives are
-``DET`` here). Nearly half of the tokens are words with several tags, and what decides stands after them as often as
-before them:
+Every sentence is derived with its tags from a small probabilistic grammar, so no tag is noisy, and the grammar gives no
+sentence a second reading. The tags are parts of speech under their names in Universal Dependencies (possessives are
+``DET`` here). Nearly half of the tokens are words with several tags, and the words that decide follow as often as they
+precede:
 
 * nouns that are verbs: "the city guards light the lamp ." and "the city guards the light .";
 * adjectives that are nouns or verbs: "the patient guards watch us ." and "the patient guards the watch ."; "Clean books
@@ -14,9 +14,9 @@ before them:
   the city show ." and "after the city shows her that light .";
 * capitals: "Will follows the pilot ." and "Will the pilot follow us ?"; "Mark books it ." and "Mark the book .".
 
-The most frequent tag of each word is right for 84 % of the test tokens, and the most frequent after the tag before it
-for 87 %; a Bi-LSTM gets more than 99 %. Words are drawn with a long tail. Some names, some regular forms and most
-numbers occur outside train only, so that it pays to look at a word's characters.
+The most frequent tag of each word is right for 84 % of the test tokens, the most frequent given the previous tag for
+87 %; a Bi-LSTM gets more than 99 %. Words are drawn with a long tail. Some names, some regular forms and most
+numbers occur only outside train, so that it pays to look at a word's characters.
 """
 
 import functools
@@ -37,10 +37,10 @@ _KEPT_OUT_OF_TRAIN = (
     "arriving cleaning reported laughed opened described"
 )
 
-# The alternatives of a symbol, each behind its weight. In them, [symbol] agrees in number with the phrase it stands
-# in, [symbol=s] is singular whatever that phrase is, and [symbol+] draws a number of its own. "symbol:s" is for the
-# singular alone. In a name, @ stands for "who" and "what", persons and things, and * for the form of a verb.
-# Two rules keep each sentence to one reading: a verb that takes an object has it right behind it, or right before it in
+# The alternatives of a symbol, each after its weight. In them, [symbol] agrees in number with the phrase it stands in,
+# [symbol=s] is always singular, and [symbol+] draws a number of its own. "symbol:s" is for the singular alone. In a
+# name, @ stands for "who" and "what" (persons and things), and * for the form of a verb.
+# Two rules keep each sentence to one reading: a verb with an object has it directly after it, or directly before it in
 # a relative clause; and an object begins with a pronoun, a name, a number or a determiner.
 _RULES = {
     "sentence": (
@@ -97,7 +97,7 @@ _RULES = {
     "treat_*": "4 [greet_*] [object_who+] | 5 [handle_*] [object_what+]",
     "whom": "4 [him_who] | 2 [name=s] | 3 [det] [nominal_who] | 1 [own] [who] | 2 [det] [who] [rel_who]",
 }
-# The words of a symbol and their tag, the most frequent first; behind "|" those for the plural, if they differ.
+# The words of a symbol and their tag, the most frequent first; after "|" those for the plural, if they differ.
 _TIMES, _PLACES = "before after since until", "outside past behind inside by around"
 _HAVE, _THESE = "has had|have had", "this that each|these those some"
 _WORDS = {

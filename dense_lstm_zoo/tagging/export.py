@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import TaggingBundle
 
 
-@recurrence.unchecked()  # what is served should hold the ops that answer, and no others
+@recurrence.unchecked()  # an export should hold only the ops that predictions need
 def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
     """Write a tagger as a SavedModel, whole or not at all; return its path.
 
-    Signatures, for any number of sentences, also 0:
+    Signatures, for any number of sentences, including 0:
         - ``serving_default``: ``text`` (batch,) strings, split into tokens as in the Penn Treebank, to ``tokens``,
-          ``tags`` and ``probabilities`` of all sentences one after the other, and ``row_lengths`` (batch,), how many
-          tokens each sentence has.
-        - ``tokens``: ``tokens`` of all sentences one after the other and ``row_lengths`` to the same.
+          ``tags`` and ``probabilities`` of all sentences, one after the other, and ``row_lengths`` (batch,), the
+          number of tokens per sentence.
+        - ``tokens``: ``tokens`` of all sentences, one after the other, and ``row_lengths``; returns the same.
 
     Args:
         bundle: A trained tagger.
-        path: The folder to write; TF Serving wants it to be a version number, such as ``exports/tagger/1``.
+        path: The folder to write; TF Serving needs a version number as its name, such as ``exports/tagger/1``.
         overwrite: Whether to replace what is there.
 
     Raises:
@@ -41,7 +41,7 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     text, tokens = (tf.TensorSpec((None,), tf.string, name=name) for name in ("text", "tokens"))
     lists = [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]
 
-    @tf.function(input_signature=lists, autograph=False)  # traced once, for two signatures
+    @tf.function(input_signature=lists, autograph=False)  # traced once for two signatures
     def tag_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
         sentences = tf.RaggedTensor.from_row_lengths(tokens, row_lengths)
         tags, shares = tag(network, crf, tokens_to_ids.padded(sentences))

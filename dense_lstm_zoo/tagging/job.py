@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class TaggingJob(WordVectorJob):
-    """A tagger: the epoch with the best dev accuracy by token is kept."""
+    """Trains a tagger and keeps the epoch with the best dev accuracy per token."""
 
     CORPUS, NEEDS = TaggingCorpus, "A tagger needs a TaggingCorpus of tagged sentences"
     PARTS: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options) -> None:
         if corpus.dev is None:
-            raise ValueError(f"{corpus.name} has no dev sentences to choose the best epoch on: give some (dev_file).")
+            raise ValueError(f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file).")
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
         self.words = build_tagging_vocabulary(
             self.corpus.train.tokens, vectors=options.vectors, vector_words=options.vector_words, seed=options.seed
         )
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sizes of vocabulary, characters, tags and vectors."""
+        """Return the numbers of words, characters and tags, and the length of the vectors."""
         sizes = {"num_chars": self.words.vocabulary.num_chars, "num_tags": len(self.corpus.tag_names)}
         return {**super().model_arguments(given), **sizes}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the vocabulary needs, and where the words come from."""
+        """Return the vocabulary's arguments and the source of the word vectors."""
         vocabulary, columns = self.words.vocabulary, self.corpus.columns
         return {
             "text": {
@@ -63,7 +63,7 @@ class TaggingJob(WordVectorJob):
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""
-        assert self.corpus.dev is not None  # checked when the job was made
+        assert self.corpus.dev is not None  # checked when the job was created
         tokens_to_ids = self._vocabulary(config).tokens_to_ids()
         signature = tokens_to_ids.signature, tf.TensorSpec((None, None), tf.int32)
         tags = {tag: i for i, tag in enumerate(self.corpus.tag_names)}

@@ -39,33 +39,33 @@ def tagger(
 ) -> keras.Model:
     """Assemble and compile a tagger: a dictionary of ids to logits of every token's tag [B, T, num_tags].
 
-    x_t = [gated words of a window around t; characters at either end of word t; its capitals]; H = encoder(x);
-    logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and with
-    ``char_filters``, which adds what a convolution makes of all characters, ``char_ids`` [B, T, 24]; 0 is padding;
+    x_t = [gated words of a window around t; characters at either end of word t; its capitalisation]; H = encoder(x);
+    logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and, with
+    ``char_filters``, which adds a convolution over all characters, ``char_ids`` [B, T, 24]; 0 is padding;
     tags of -1 are padding, of -2 unknown. The loss is the mean over the tokens of a sentence, then over sentences.
     SGD follows the sum of the sentences' gradients, so that a batch moves the weights as far as its sentences would one
     by one (Wu et al. 2016, section 6.1.2); Adam, whose steps have the same length either way, follows their mean.
 
     Args:
-        encoder: Makes the encoder, called with the options that every encoder has.
+        encoder: Creates the encoder from the options that all encoders share.
         vocab_size: Number of word ids, padding and unknown included.
         num_tags: Number of tags.
         num_chars: Number of character ids, padding and unknown included.
         embedding_dim: Length of a word vector.
         embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
-        num_frozen_words: How many of the last ids are never trained.
+        num_frozen_words: Number of last ids that are never trained.
         trainable_embeddings: Whether word vectors are trained.
-        window: Words in the context window, odd; 1 is the word alone, without a gate.
-        window_dropout: Rate of whole words of a window.
-        char_dim: Length of the vector of a character at either end of a word; 0 leaves them out.
-        char_filters: Features that a convolution makes of a word's characters; 0 is no convolution.
-        case: ``binary``, ``four_way`` or None for no capitals.
-        case_dim: Length of a capitalisation's vector.
-        dropout: Rate on what the first and the last layer pass up.
-        crf: A conditional random field in place of the softmax.
-        optimizer: ``sgd``, the paper's, or ``adam``.
-        learning_rate: The optimiser's; SGD's is that of a single sentence.
-        clip_norm: Largest norm of all gradients together, summed for SGD; None is no limit.
+        window: Words in the context window, odd; 1 means only the word, without a gate.
+        window_dropout: Dropout rate for whole words of a window.
+        char_dim: Length of the vector of a character at either end of a word; 0 means they are not read.
+        char_filters: Number of features from a convolution over a word's characters; 0 means none.
+        case: ``binary``, ``four_way`` or None to ignore capitalisation.
+        case_dim: Length of a capitalisation vector.
+        dropout: Dropout rate on the outputs of the first and the last layer.
+        crf: Whether to use a conditional random field instead of the softmax.
+        optimizer: ``sgd``, as in the paper, or ``adam``.
+        learning_rate: The optimiser's; for SGD, that of a single sentence.
+        clip_norm: Largest norm of all gradients together, summed for SGD; None means no limit.
         kernel: Which loop over time runs; see ``layers.SkipBiLSTM``.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
 
@@ -122,7 +122,7 @@ def tagger(
         features.append(capitals(inputs["case_ids"]))
     read = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
     states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(read, lengths=lengths)
-    # In float32 under every policy: summed in bfloat16, its bias' gradient would lose the small probabilities.
+    # In float32 under every policy: in bfloat16, the sum for its bias gradient would lose small probabilities.
     softmax = keras.layers.Dense(num_tags, kernel_initializer=scaled_normal(), dtype="float32", name="logits")
     logits = softmax(states)
     model = keras.Model(inputs, logits)
@@ -136,7 +136,7 @@ def tagger(
 def _input_width(
     *, embedding_dim: int, window: int, char_dim: int, char_filters: int, case: str | None, case_dim: int, **_: Any
 ) -> int:
-    affixes = 10 * char_dim  # five at either end of a word
+    affixes = 10 * char_dim  # five characters at each end of a word
     return window * embedding_dim + affixes + char_filters + (case_dim if case is not None else 0)
 
 
@@ -164,13 +164,13 @@ def _register(equations: str, count: Callable[..., int]) -> Callable[..., Any]:
 def bilstm_tagger(
     *, num_layers: int = 1, units: int = 512, interleave: bool = False, forget_bias: float = 0.0, **options: Any
 ) -> keras.Model:
-    """Deep Bi-LSTM without skips: exactly ``gated_skip_tagger`` with ``skip="none"``.
+    """Deep Bi-LSTM without skip connections, the same as ``gated_skip_tagger`` with ``skip="none"``.
 
     Args:
         num_layers: Depth.
         units: Width of a layer, one direction.
-        interleave: Let every layer read both directions of the one below.
-        forget_bias: What the forget gates' biases start at.
+        interleave: Whether every layer reads both directions of the layer below.
+        forget_bias: Initial value of the forget gates' biases.
         **options: See ``tagger``.
     """
     return gated_skip_tagger(
@@ -197,13 +197,13 @@ def gated_skip_tagger(
     Args:
         num_layers: Depth.
         units: Width of a layer, one direction.
-        skip: How the output of the layer two below enters; see ``layers.GatedSkipLSTMCell``.
-        gate_inputs: What the skip's gate reads, ``below`` or ``skip``.
-        skip_distance: From how many layers below a skip comes.
-        project_input: Let layers with too few below them skip in the input, projected.
-        interleave: Let every layer read both directions of the one below.
-        forget_bias: What the forget gates' biases start at.
-        gate_bias: What the biases of the skips' gates start at.
+        skip: Where the output of the layer two below enters; see ``layers.GatedSkipLSTMCell``.
+        gate_inputs: Input of the skip gates, ``below`` or ``skip``.
+        skip_distance: How many layers below a skip starts.
+        project_input: Whether layers with too few layers below get a skip from the projected input.
+        interleave: Whether every layer reads both directions of the layer below.
+        forget_bias: Initial value of the forget gates' biases.
+        gate_bias: Initial value of the skip gates' biases.
         **options: See ``tagger``.
     """
     stack: dict[str, Any] = {
@@ -244,7 +244,7 @@ def rhn_tagger(*, units: int = 512, depth: int = 3, couple_gates: bool = False, 
 
     Args:
         units: Width of one direction.
-        depth: Micro-layers a step.
+        depth: Micro-layers per step.
         couple_gates: Whether the carry gate is 1 minus the transform gate.
         **options: See ``tagger``.
     """

@@ -1,4 +1,4 @@
-"""Pictures of a tagger: how far its gates are open."""
+"""Figures for a tagger: how far its gates are open."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def gates(found: GateActivations, path: Path, title: str) -> None:
-    """Draw how far the skips' gates are open, a panel a direction: words downwards, layers to the right.
+    """Draw how far the skip gates are open: one panel per direction, one row per word, one column per layer.
 
     Args:
         found: What ``TaggingBundle.gates`` returns.
-        path: The picture to write; its ending is the format.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
 
     Raises:

@@ -8,7 +8,7 @@ from dense_lstm_zoo.recipe import Recipe
 
 
 def _row(variant: str, source: str, expected: float, model: str = "gated_skip_tagger", **arguments: Any) -> Recipe:
-    """Return the paper's protocol: SGD, one sentence at a time, the epoch with the best dev accuracy."""
+    """Return a recipe with the paper's protocol: SGD on one sentence at a time, best epoch by dev accuracy."""
     corpus = "wsj" if variant.startswith("wsj") else "ccgbank"
     return Recipe(
         f"wu2016_{variant}",
@@ -40,11 +40,11 @@ def _batched(name: str, words: str, **arguments: Any) -> Recipe:
 
 RECIPES = (
     _batched(
-        "batched", "128 units, all characters of a word, Adam on batches of 64 sentences, so that two cores suffice"
+        "batched", "128 units, all characters of a word, Adam on batches of 64 sentences, so that two cores are enough"
     ),
     _batched(
         "batched_fixed_vectors",
-        "batched with word vectors that are not trained, chosen on CoNLL-2000's dev sentences",
+        "batched with frozen word vectors, chosen on CoNLL-2000's dev sentences",
         trainable_embeddings=False,
     ),
     _row("7_layers", "Table 1, 7 layers, skip output, gating", 94.67, num_layers=7),

@@ -1,4 +1,4 @@
-"""What a tagger's run and its evaluation tell a person."""
+"""The summary and the error report of a tagger."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 
 
 def score_line(scores: Mapping[str, Any]) -> str:
-    """Return a split's score as people read it, with what it was measured on."""
+    """Return a split's score for display, with the numbers of tokens and sentences."""
     f1 = f", span F1 {scores['f1']:.4f}" if "f1" in scores else ""
     return f"{scores['accuracy']:.4f}{f1} ({scores['tokens']:,} tokens of {scores['texts']:,} sentences)"
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
-    """Return a tagger's report in Markdown: scores by tag, and what it confuses."""
+    """Return the report in Markdown: scores by tag, and the most frequent confusions."""
     confusions = [(row["tokens"], label(row["right"]), label(row["predicted"])) for row in evaluation["confusions"]]
     f1 = f", span F1 {percent(evaluation['f1'])} %" if "f1" in evaluation else ""
     return f"""# {escape(title)}: {evaluation["split"]} sentences

@@ -13,7 +13,7 @@ TASK = Task(
     percent=True,
     options=(
         *WORD_VECTORS,
-        Option("min_tag_count", int, "how often a tag must occur in training; others become one tag, RARE", 1),
+        Option("min_tag_count", int, "number of occurrences in training that a tag needs; rarer ones become RARE", 1),
     ),
     defaults=Recipe(name="", source="", models={}, batch_size=32, epochs=30, patience=5),
     space={

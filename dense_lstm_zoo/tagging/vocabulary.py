@@ -19,14 +19,14 @@ from dense_lstm_zoo.data.words import Coverage, alphabet
 
 @dataclass(frozen=True)
 class TaggingVocabulary:
-    """Words (folded, digits as 9) and characters of a tagger, in the order of their ids; both begin at id 2.
+    """Words (folded, digits as 9) and characters of a tagger, in the order of their ids; both start at id 2.
 
     Args:
-        words: First those of the training sentences, then frozen ones that only the vectors know.
+        words: First those of the training sentences, then frozen ones from the vector file.
         chars: The characters, in one string.
         num_frozen_words: How many of the last words are frozen.
         case: Kinds of capitalisation; see ``TokensToIds``.
-        whole_words: Whether the model reads the characters of whole words beside their first and last ones.
+        whole_words: Whether the model reads all characters of a word, besides its first and last ones.
     """
 
     words: tuple[str, ...]
@@ -50,13 +50,13 @@ class TaggingVocabulary:
         return TokensToIds(self.words, list(self.chars), case=self.case or "binary", whole_words=self.whole_words)
 
     def write(self, path: Path) -> None:
-        """Write one word a line; characters and the rest belong to the config."""
+        """Write one word per line; the characters and the rest belong in the config."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
     def read(cls, path: Path, **config: Any) -> TaggingVocabulary:
-        """Read what ``write`` wrote; ``config`` is all but the words."""
-        text = path.read_bytes().decode()  # a carriage return within a token stays one
+        """Read what ``write`` wrote; ``config`` holds everything but the words."""
+        text = path.read_bytes().decode()  # keeps a carriage return within a token
         return cls(tuple(text.split("\n")[:-1]), **config)
 
 
@@ -78,20 +78,20 @@ def build_tagging_vocabulary(
     case: str | None = "binary",
     seed: int = 1,
 ) -> BuiltTaggingVocabulary:
-    """Make the vocabulary of training sentences and, with a vector file, of its most frequent words.
+    """Build a vocabulary from training sentences and, if given, the most frequent words of a vector file.
 
-    A word is known if it occurs twice in training or has a vector: what is left, and tokens with a line feed in them,
-    stand for all unknown words, whose vector is trained by them. Known words without a vector begin with a random one.
+    A word is known if it occurs twice in training or has a vector. Other training words, and tokens that contain a line
+    feed, train the vector of unknown words. Known words without a vector start from a random one.
 
     Args:
         sentences: The tokens of the training sentences, nothing else.
         vectors: A file that ``read_vectors`` takes.
-        vector_words: How many of the file's first words to know beside the training words.
+        vector_words: How many of the file's first words to add to the vocabulary.
         case: Kinds of capitalisation.
-        seed: Seed of the random vectors.
+        seed: Seed for the random vectors.
 
     Raises:
-        ValueError: No sentences, vectors that cover no training word.
+        ValueError: No sentences, or a file without a vector for any training word.
         FileNotFoundError: No such vector file.
 
     Example:
@@ -99,7 +99,7 @@ def build_tagging_vocabulary(
         >>> found.vocabulary.words, found.vocabulary.chars
         (('the', 'cat'), 'atceh0248Tsw')
     """
-    # Half a surrogate pair is read as "?", as in every text.
+    # A lone surrogate is read as "?", as in every text.
     tokens = Counter(token.encode("utf-8", "replace").decode() for sentence in sentences for token in sentence)
     if not tokens:
         raise ValueError("A tagger needs training sentences; received none.")
@@ -132,7 +132,7 @@ def build_tagging_vocabulary(
 
 
 def fold(token: str) -> str:
-    """Return a token as words are looked up: in lower case, digits as 9.
+    """Return a token in the form used for look-up: lower case, digits as 9.
 
     Example:
         >>> fold("In-1984")

@@ -1,1 +1,1 @@
-"""Training: the loop around ``fit``, checkpoints, protocols, what a run reports."""
+"""Training: the loop around ``fit``, checkpoints, protocols and reports."""

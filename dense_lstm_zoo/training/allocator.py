@@ -1,21 +1,20 @@
-"""Memory that a training step frees stays with the process, for the next step."""
+"""Keeping the memory that a training step frees, so that the next step can reuse it."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 
-_M_TOP_PAD = -2  # of malloc.h
-_HEAP_BYTES = 64 << 20  # glibc's largest heap of a thread, on 64-bit machines
+_M_TOP_PAD = -2  # from malloc.h
+_HEAP_BYTES = 64 << 20  # the largest heap that glibc gives a thread on 64-bit machines
 
 
 def keep_freed_memory() -> bool:
-    """Let glibc keep what its threads free, until the process ends; return whether that could be set.
+    """Make glibc keep the memory its threads free, until the process ends; return whether that worked.
 
-    A step frees tens of megabytes that the next step asks for again. glibc gives a thread's heap back to the system as
-    soon as it is empty, unless as much as a whole heap shall be spare; then the system has to fill every page with
-    zeros once more. That slows down deep taggers most, whose products of matrices borrow memory at each word.
-    Elsewhere than on Linux with glibc nothing happens.
+    A step frees tens of megabytes that the next step asks for again. By default glibc returns a thread's heap to the
+    system as soon as it is empty, and the system fills every page with zeros when it is asked for again. Deep taggers
+    suffer most, since their matrix products allocate memory at each word. Does nothing except on Linux with glibc.
 
     Example:
         >>> keep_freed_memory() in (True, False)

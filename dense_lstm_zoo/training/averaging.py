@@ -1,7 +1,7 @@
-"""Scoring and keeping the moving average of the weights while training goes on from the weights themselves.
+"""Score and keep the moving average of the weights while training continues from the weights themselves.
 
 An optimiser with ``use_ema=True`` (a language model's ``average``) updates the average after each step and gives it to
-the model at the end of ``fit``. Until then the model has the weights that are trained.
+the model at the end of ``fit``. Until then the model has the trained weights.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import keras
 
 @contextlib.contextmanager
 def averaged(model: keras.Model) -> Iterator[None]:
-    """Give a model that is being trained the average of its weights, inside the block only.
+    """Give a model in training the average of its weights, inside the block only.
 
-    Nothing changes where the optimiser keeps no average, or has made no step. What comes back behind the block is
-    what was there, bit for bit: training goes on as if nothing had been scored or saved.
+    Nothing changes if the optimiser keeps no average or has taken no step. After the block the model has its former
+    weights, bit for bit: training continues as if nothing had been scored or saved.
 
-    Not for a trained model: it has the average already, or whatever weights were set since.
+    Not for a model whose training has ended: it has the average already, or weights that were set since.
 
     Args:
         model: A compiled model, between two of its steps.
 
     Reference: Polyak & Juditsky 1992; Merity et al. 2018, section 3.
     """
-    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # inside one that scales losses
+    optimizer = getattr(model.optimizer, "inner_optimizer", model.optimizer)  # wrapped for loss scaling
     if not optimizer.use_ema or not int(optimizer.iterations):
         yield
         return
@@ -44,12 +44,12 @@ def averaged(model: keras.Model) -> Iterator[None]:
 class EvaluateAverage(keras.callbacks.Callback):
     """Score the average of the weights wherever ``fit`` scores its validation data.
 
-    Its place among the callbacks does not matter: at an epoch's end the model has the trained weights again. A callback
-    that keeps the best epoch's weights must read them inside ``with averaged(model)``; one that writes what a resumed
-    run goes on from must read model and optimiser outside of it.
+    Its place among the callbacks does not matter: at the end of an epoch the model has the trained weights again. A
+    callback that keeps the weights of the best epoch must read them inside ``with averaged(model)``; one that saves the
+    state for resuming must read the model and the optimiser outside that block.
 
-    ``keras.callbacks.SwapEMAWeights`` exchanges by adding and subtracting, which rounds the trained weights at every
-    evaluation, and with ``swap_on_epoch=True`` a training that stops early ends with the trained weights.
+    ``keras.callbacks.SwapEMAWeights`` swaps by adding and subtracting, which rounds the trained weights at every
+    evaluation; and with ``swap_on_epoch=True``, training that stops early ends with the trained weights.
 
     Reference: Merity et al. 2018, section 3.
     """
@@ -59,7 +59,7 @@ class EvaluateAverage(keras.callbacks.Callback):
         self._inside = contextlib.ExitStack()
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
-        """Give the model the trained weights, which an evaluation that broke off has not done."""
+        """Give the model the trained weights, which an interrupted evaluation has not."""
         self._inside.close()
 
     def on_test_begin(self, logs: dict[str, float] | None = None) -> None:

@@ -10,14 +10,14 @@ import numpy as np
 
 
 class DivergenceError(ArithmeticError):
-    """Training whose loss is no number any more; the message names epoch, batch and the likely cause."""
+    """The training loss is no longer finite; the message names the epoch, the batch and the likely cause."""
 
 
 class FiniteLoss(keras.callbacks.Callback):
     """Stop with ``DivergenceError`` at the first batch whose loss is not finite."""
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Remember where we are."""
+        """Store the number of the epoch."""
         self._epoch, self._last = epoch + 1, math.nan
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
@@ -28,13 +28,13 @@ class FiniteLoss(keras.callbacks.Callback):
         self._last = loss
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Check the dev loss: the last update may have done it."""
+        """Check the dev loss: the last update may have made it infinite."""
         loss = float((logs or {}).get("val_loss", 0.0))
         if not math.isfinite(loss):
             raise DivergenceError(f"The dev loss is {loss} after epoch {self._epoch}. {self._cause()}")
 
     def _cause(self) -> str:
-        before = "" if math.isnan(self._last) else f" The mean loss of the batches before was {self._last:.3g}."
+        before = "" if math.isnan(self._last) else f" The mean loss of the batches before that was {self._last:.3g}."
         low = [layer.name for layer in self.model.layers if layer.compute_dtype == "float16"]
         if low:
             return f"Likely cause: float16 overflows above 65,504 (layer {low[0]}); use mixed_bfloat16.{before}"

@@ -1,4 +1,4 @@
-"""What a run needs to go on after a kill, written after every epoch, and the epoch with the best dev score."""
+"""Saves after every epoch what a run needs to resume, and keeps the epoch with the best dev score."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from dense_lstm_zoo.layers import WordEmbedding
 from dense_lstm_zoo.training import state_files
 from dense_lstm_zoo.training.averaging import averaged
 
-_OLD_PART = re.compile(r"\..+\.\d+\.part")  # what versions before state format 2 left
+_OLD_PART = re.compile(r"\..+\.\d+\.part")  # left by versions before state format 2
 
 
 class Checkpoint(keras.callbacks.Callback):
-    """Keep the best epoch's weights, stop when patience runs out, and write after each epoch what resuming needs.
+    """Keep the best epoch's weights, stop when patience runs out, and save the state for resuming after each epoch.
 
     The folder holds ``state.json`` (settings, history, best epoch, checksums), ``epoch-N.npz`` (weights, optimiser and
     random states after the last epoch) and ``best-N.npz`` (the weights of the best). ``state.json`` is written last, in
-    one step, and names the other two: a kill at any moment leaves a state that is whole.
+    one step, and names the other two: a kill at any moment leaves a complete state.
 
     Args:
-        folder: Where to write; what is there already is resumed from.
-        settings: All that decides what a run computes; a run is resumed only with the same.
+        folder: Where to write; a state that is already there is resumed.
+        settings: Everything that affects the result; a run is resumed only with the same settings.
         patience: Epochs without a better ``monitor`` before training stops.
-        overwrite: Whether to drop an interrupted run that had other settings, or is damaged.
-        monitor: The epoch's score,
-        higher_is_better: and which way it is better.
+        overwrite: Whether to discard an interrupted run that had other settings, or is damaged.
+        monitor: The epoch's score.
+        higher_is_better: Whether a higher score is better.
 
-    Use it as a context manager: it holds the folder against other processes until its block ends.
+    Use it as a context manager: it locks the folder against other processes until the block ends.
 
     Raises:
         BlockingIOError: Another process is training here.
@@ -61,7 +61,7 @@ class Checkpoint(keras.callbacks.Callback):
         self._best_weights: list[np.ndarray] = []
         self._sums: dict[str, str] = {}
         self._taken = f"Another process is training in {folder}."
-        self._begin_anew = f"delete {folder} to begin anew, or overwrite it."
+        self._begin_anew = f"delete {folder} to start over, or overwrite it."
         self._lock = files.Lock(self.folder / "lock", self._taken)
         try:
             self._read(overwrite)
@@ -79,7 +79,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     @property
     def epochs(self) -> int:
-        """How many epochs are done."""
+        """The number of finished epochs."""
         return len(self.history)
 
     @property
@@ -88,7 +88,7 @@ class Checkpoint(keras.callbacks.Callback):
         return self.best_epoch is not None and self.epochs - self.best_epoch >= self.patience
 
     def resume(self, model: keras.Model) -> None:
-        """Give ``model`` the weights, the optimiser's and the random states of the last epoch that was written."""
+        """Give ``model`` the weights, optimiser state and random states of the last saved epoch."""
         if self.epochs:
             best = self._load(f"best-{self.best_epoch}.npz", _weights(model))
             _assign(_state(model), self._load(f"epoch-{self.epochs}.npz", _state(model)))
@@ -99,13 +99,13 @@ class Checkpoint(keras.callbacks.Callback):
         _assign(_weights(model), self._best_weights)
 
     def remove(self) -> None:
-        """Delete the folder, if it is still this run's: its bundle is written, or there is nothing to resume."""
+        """Delete the folder if it still belongs to this run; called when there is nothing left to resume."""
         if self._lock.is_in_place:
             files.remove_folder(self.folder)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Write the epoch, and end the training where patience has run out."""
-        # A hopeless epoch's perplexity is infinite, which JSON cannot hold.
+        """Save the epoch, and stop training if patience has run out."""
+        # The perplexity of a bad epoch may be infinite, which JSON cannot hold.
         row = {name: min(float(value), sys.float_info.max) for name, value in (logs or {}).items()}
         self.history.append(row)
         best = None if self.best_epoch is None else self.history[self.best_epoch - 1][self.monitor]
@@ -118,10 +118,10 @@ class Checkpoint(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def keep_hold(self) -> None:
-        """Take the folder again where it was deleted in mid-run; all of it is written anew.
+        """Lock the folder again if it was deleted during the run; all of its files are then rewritten.
 
         Raises:
-            BlockingIOError: Another run has begun there.
+            BlockingIOError: Another run has started there.
         """
         if self._lock.is_in_place:
             return
@@ -129,7 +129,7 @@ class Checkpoint(keras.callbacks.Callback):
         self._lock = files.Lock(self.folder / "lock", self._taken)
         if (self.folder / "state.json").exists():
             self._lock.release()
-            raise BlockingIOError(f"{self.folder} was deleted while this run trained, and another run has begun there.")
+            raise BlockingIOError(f"{self.folder} was deleted during this run, and another run has started there.")
         self._sums = {}
 
     def _write(self) -> None:
@@ -156,7 +156,7 @@ class Checkpoint(keras.callbacks.Callback):
     def _read(self, overwrite: bool) -> None:
         for left in self.folder.iterdir():
             if leftovers.is_ours(left.name) or _OLD_PART.fullmatch(left.name):
-                left.unlink()  # a file that was half written; the folder is ours alone
+                left.unlink()  # a half-written file; no one else writes here
         path = self.folder / "state.json"
         if not path.exists():
             return
@@ -179,7 +179,7 @@ class Checkpoint(keras.callbacks.Callback):
             )
 
     def _whole_state(self, path: Path) -> dict[str, Any]:
-        """Return the state of an interrupted run; raise ``ValueError`` where a file of it is damaged."""
+        """Return the state of an interrupted run; raise ``ValueError`` if one of its files is damaged."""
         try:
             state = state_files.read_state(path)
             history, best, sums = state_files.read_progress(state, self.monitor)
@@ -202,7 +202,7 @@ class Checkpoint(keras.callbacks.Callback):
 
 
 def _weights(model: keras.Model) -> list[keras.Variable]:
-    """Return what training changes; frozen word vectors are as they were and too many to write each epoch."""
+    """Return what training changes; frozen word vectors do not change, and are too large to save each epoch."""
     frozen = {id(layer.frozen_table) for layer in model.layers if isinstance(layer, WordEmbedding)}
     return [variable for variable in model.variables if id(variable) not in frozen]
 
@@ -212,7 +212,7 @@ def _state(model: keras.Model) -> list[keras.Variable]:
 
 
 def _values(variables: list[keras.Variable]) -> list[np.ndarray]:
-    # NumPy's files have no bfloat16; float32 holds it exactly.
+    # NumPy's files cannot hold bfloat16; float32 represents it exactly.
     values = [keras.ops.convert_to_numpy(variable) for variable in variables]
     return [value.astype(np.float32) if value.dtype.name == "bfloat16" else value for value in values]
 

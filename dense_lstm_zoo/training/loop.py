@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
 
-class Paused(Exception):  # noqa: N818 - no error
-    """A run that stopped after ``pause_after`` epochs; ``metrics`` are those of its best epoch so far."""
+class Paused(Exception):  # noqa: N818 - not an error
+    """A run that stopped after ``pause_after`` epochs; ``metrics`` are those of the best epoch so far."""
 
     def __init__(self, checkpoint: Checkpoint, run: Run) -> None:
-        assert checkpoint.best_epoch is not None  # an epoch was done
+        assert checkpoint.best_epoch is not None  # at least one epoch has finished
         best, measure = checkpoint.history[checkpoint.best_epoch - 1], run.task.measure
         self.metrics: dict[str, Any] = {f"dev_{measure}": best[f"val_{measure}"], **_facts(checkpoint, run.model)}
-        super().__init__(f"paused after epoch {checkpoint.epochs}; the same call with a larger pause_after goes on")
+        super().__init__(f"paused after epoch {checkpoint.epochs}; call again with a larger pause_after to go on")
 
 
 @dataclass(eq=False)
 class Run:
-    """A training run that is ready to begin: its data are read, its model is built, nothing is written yet."""
+    """A training run ready to start: the data is read and the model built, but nothing is written yet."""
 
     task: Task
     job: Job
@@ -54,7 +54,7 @@ class Run:
     verbose: int
 
     def say(self, text: str) -> None:
-        """Tell the person who watches."""
+        """Print a line, if progress is wanted."""
         if self.verbose:
             print(text, flush=True)
 
@@ -74,27 +74,27 @@ def train(
     progress: bool = True,
     **arguments: Any,
 ) -> Bundle:
-    """Train a model, keep the epoch that is best on dev, score the test set once, write a bundle.
+    """Train a model, keep the best epoch on dev, score the test set once and write a bundle.
 
-    Best is the highest accuracy, of a language model the lowest perplexity. A corpus without a dev set
-    gives up a share of its training text: of labelled texts 10 %, stratified, by ``seed``.
+    The best epoch has the highest dev accuracy, or for a language model the lowest dev perplexity. If a corpus has no
+    dev set, part of its training text becomes one: of labelled texts 10 %, stratified, drawn with ``seed``.
 
-    After every epoch the run's state is written to ``RUN_DIR.unfinished/``: after a kill or Ctrl-C the same call goes
-    on from there and ends with the weights that an uninterrupted run has. Where ``run_dir`` is a link, its target is
-    written; a mount point, such as a container's volume, is filled in place and its state is in ``.unfinished`` in it.
+    The run's state is written to ``RUN_DIR.unfinished/`` after every epoch. After a kill or Ctrl-C, the same call
+    resumes from there and ends with the same weights as an uninterrupted run. If ``run_dir`` is a link, its target is
+    written; a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
 
     Args:
         name: A registered model.
         dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), or what ``load_corpus`` returns, such as
             ``load_corpus("csv", train_file="reviews.csv")``.
         run_dir: The folder to write the bundle to.
-        recipe: A published result's settings, such as ``"ding2018"``; what is given here goes before it.
-        seed: Seed of the weights, dropout, order of the batches and the dev split.
-        pause_after: Stop with ``Paused`` after so many epochs in all, unless patience ends the run before; the same
-            call with a larger number goes on.
+        recipe: A published result's settings, such as ``"ding2018"``; arguments given here take precedence.
+        seed: Seed for the weights, dropout, the order of the batches and the dev split.
+        pause_after: Stop with ``Paused`` once this many epochs are finished, unless patience ends the run before; the
+            same call with a larger number continues.
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
-        overwrite: Whether to replace a run that is there, or an interrupted one that is damaged or had other settings.
-        progress: Whether to print progress: a bar an epoch on a terminal, a line an epoch elsewhere.
+        overwrite: Whether to replace an existing run, or an interrupted one that is damaged or had other settings.
+        progress: Whether to print progress: one bar per epoch on a terminal, one line per epoch elsewhere.
         {options}
         **arguments: Model arguments; see ``describe(name)``.
 
@@ -103,10 +103,10 @@ def train(
 
     Raises:
         ValueError: An unknown name or a value out of range, with what is accepted.
-        FileExistsError: ``run_dir`` is there and ``overwrite`` is False.
+        FileExistsError: ``run_dir`` exists and ``overwrite`` is False.
         FileNotFoundError: No such data or vector file.
-        DivergenceError: The loss became infinite or no number. The best epoch before it is written all the same.
-        Paused: ``pause_after`` epochs are done, and more are to come.
+        DivergenceError: The loss became infinite or NaN. The best epoch so far is still saved.
+        Paused: ``pause_after`` epochs are finished, but the run is not.
 
     Example:
         ``zoo.train("dc_bilstm", "trec", "runs/trec", recipe="ding2018", vectors="glove.42B.300d.zip")``
@@ -128,11 +128,11 @@ def train(
     ) as checkpoint:
         diverged = None
         if checkpoint.epochs:
-            run.say(f"going on after epoch {checkpoint.epochs}, which an interrupted run had reached")
+            run.say(f"resuming an interrupted run after epoch {checkpoint.epochs}")
         try:
             _fit(run, checkpoint, pause_after)
         except KeyboardInterrupt:
-            run.say(f"\ninterrupted; the same command goes on after epoch {checkpoint.epochs}")
+            run.say(f"\ninterrupted; the same command resumes after epoch {checkpoint.epochs}")
             raise
         except DivergenceError as error:
             if checkpoint.best_epoch is None:
@@ -143,7 +143,7 @@ def train(
             raise Paused(checkpoint, run)
         bundle = _finish(run, checkpoint, diverged)
     if diverged:
-        kept = f"The best epoch before it, {checkpoint.best_epoch}, is kept in {run.run_dir}."
+        kept = f"The best epoch so far, {checkpoint.best_epoch}, is saved in {run.run_dir}."
         raise DivergenceError(f"{diverged} {kept}")
     run.say(f"{bundle.summary()}\nbundle            {run.run_dir}")
     return bundle
@@ -160,12 +160,12 @@ def _prepare(
     progress: bool,
     given: dict[str, Any],
 ) -> Run:
-    """Check all that ``train`` was given, read the data, build the model."""
+    """Check the arguments of ``train``, read the data and build the model."""
     arguments = {argument: value for argument, value in given.items() if argument not in every_option()}
     resolved = registry.resolve(name, arguments, recipe, complete=False)
     for argument in registry.FROM_DATA:
         if argument in arguments:
-            raise ValueError(f"{argument} follows from the data; train() does not take it.")
+            raise ValueError(f"{argument} is derived from the data; train() does not accept it.")
     checks.integer("seed", seed, minimum=0)
     run_folder.tidy(files.folder_name(run_dir))
     run_dir = files.check_new_folder(run_dir, overwrite)
@@ -182,7 +182,7 @@ def _prepare(
     from dense_lstm_zoo.training.allocator import keep_freed_memory
 
     if getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
-        warnings.warn("Without vectors=... the word vectors that are not trained are random.", stacklevel=3)
+        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
     corpus = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
 
     import keras
@@ -219,7 +219,7 @@ def _prepare(
 
 
 def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
-    """Train from where the checkpoint stands to the last epoch, or until patience ends it."""
+    """Train from the checkpoint's epoch to the last, or until patience runs out."""
     import keras
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
@@ -233,7 +233,7 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     callbacks = [*data.callbacks, EpochSeconds(), FiniteLoss(), EvaluateAverage()]
     if training["learning_rate_decay"] != 1:
         callbacks.append(_schedule(run.config["arguments"]["learning_rate"], training))
-    callbacks.append(checkpoint)  # after those that add to the epoch's row
+    callbacks.append(checkpoint)  # after the callbacks that add to the epoch's row
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     run.model.fit(
@@ -243,12 +243,12 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
         epochs=min(training["epochs"], pause_after or training["epochs"]),
         callbacks=callbacks,
         verbose=run.verbose,
-        shuffle=False,  # the batches come in their order
+        shuffle=False,  # the data already comes in the right order
     )
 
 
 def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
-    """Score the best epoch, write the bundle, and remove what only the training needed."""
+    """Score the best epoch, write the bundle, and remove what was needed only for training."""
     import pandas as pd
 
     checkpoint.restore_best(run.model)

@@ -1,4 +1,4 @@
-"""Protocols: one model over several seeds or the folds of a cross-validation, resumable run by run."""
+"""Protocols: one model trained with several seeds or on the folds of a cross-validation; resumable."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ProtocolResult:
-    """What several runs of one model came to; print it for a table.
+    """The results of several runs of one model; ``print`` shows them as a table.
 
     Args:
-        runs: One row a run: ``run`` (its folder's name), ``seed``, ``fold`` and the bundle's metrics.
+        runs: One row per run: ``run`` (its folder's name), ``seed``, ``fold`` and the bundle's metrics.
         run_dir: The folder that holds the runs' bundles.
-        task: What the model is for.
+        task: The model's task.
     """
 
     runs: pd.DataFrame
@@ -82,27 +82,27 @@ def run_protocol(
     progress: bool = True,
     **training: Any,
 ) -> ProtocolResult:
-    """Train one model with several seeds, or on the folds of a cross-validation, and sum the runs up.
+    """Train one model with several seeds, or on the folds of a cross-validation, and summarise the runs.
 
-    Every run is a bundle in ``run_dir``: ``seed1``, or ``fold01_seed1`` with folds. A
-    repeated call keeps the runs that are finished and goes on within the one that was interrupted; asking for more
-    seeds or folds adds to them. The folds are stratified and the same for every model and seed; each keeps 10 % of its
-    training texts for dev. The epoch is chosen on dev, and test texts are scored once a run.
+    Every run is a bundle in ``run_dir``: ``seed1``, or ``fold01_seed1`` with folds. A repeated call keeps finished runs
+    and resumes an interrupted one; asking for more seeds or folds adds runs. The folds are stratified, and the same for
+    every model and seed; each keeps 10 % of its training texts for dev. The epoch is chosen on dev, and test texts are
+    scored once per run.
 
     Args:
         name: A registered model.
-        dataset: A corpus's name, or what ``load_corpus`` returns. With folds, its training texts are divided and it
-            keeps no other.
+        dataset: A corpus's name, or what ``load_corpus`` returns. With folds, its training texts are divided, and it
+            must not have other texts.
         run_dir: The folder for the runs.
         seeds: How many seeds: ``seed``, ``seed + 1``, ...
-        folds: Cross-validate with so many folds, at least 2.
+        folds: Cross-validate with this many folds, at least 2.
         only_folds: Run these folds only, such as ``[1, 2, 3]``.
         seed: The first seed.
         progress: Whether to print progress.
         **training: Arguments of ``train``, except ``overwrite``.
 
     Raises:
-        ValueError: As ``train``; or ``run_dir`` holds runs with other settings, which the message names.
+        ValueError: As for ``train``; or ``run_dir`` holds runs with other settings, which the message lists.
 
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
@@ -116,7 +116,7 @@ def run_protocol(
     run_dir = files.folder_name(run_dir)
     files.check_new_folder(run_dir / "seed1", overwrite=True)
     if "overwrite" in training:
-        raise ValueError("run_protocol keeps finished runs and takes no overwrite; name another run_dir to begin anew.")
+        raise ValueError("run_protocol keeps finished runs and takes no overwrite; choose another run_dir instead.")
     if folds is None and only_folds is not None:
         raise ValueError(f"only_folds={list(only_folds)} needs folds, such as folds=10.")
     chosen: Sequence[int | None] = [None]
@@ -126,18 +126,18 @@ def run_protocol(
             if checks.integer("only_folds", fold) > folds:
                 raise ValueError(f"only_folds must be from 1 to {folds}; received {fold}.")
         if not chosen:
-            raise ValueError("only_folds is empty; leave it out for all folds.")
+            raise ValueError("only_folds is empty; omit it to run all folds.")
     task = tasks.find(registry.entry(name).task)
     corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
     if folds is not None and not isinstance(corpus, Corpus):
-        raise ValueError(f"{corpus.name} is no corpus of labelled texts: folds={folds} divide labelled texts only.")
+        raise ValueError(f"folds={folds} needs a corpus of labelled texts; {corpus.name} is not one.")
     job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     if training.get("vectors") is not None:
-        shared["vectors"] = files.existing_file(training["vectors"]).resolve()  # one file, however it is spelled
+        shared["vectors"] = files.existing_file(training["vectors"]).resolve()  # however its path is written
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []
@@ -166,7 +166,7 @@ def run_protocol(
 
 
 def _train_alone(*arguments: Any, **options: Any) -> None:
-    """Train a run, and free what Keras keeps of it. XLA keeps the programs it compiled until the process ends."""
+    """Train a run and free what Keras keeps of it. XLA keeps its compiled programs until the process ends."""
     import keras
 
     train(*arguments, **options)
@@ -175,14 +175,14 @@ def _train_alone(*arguments: Any, **options: Any) -> None:
 
 
 def _check_settings(path: Path, settings: dict[str, Any]) -> None:
-    """Raise ``ValueError`` where a folder has runs with other settings."""
+    """Raise ``ValueError`` if a folder has runs with other settings."""
     if path.exists():
-        advice = "Delete it if the runs beside it are this command's; they are kept."
+        advice = "If the runs beside it belong to this command, delete the file; the runs are kept."
         found = read_object(path, {"model": str, "dataset": str}, advice=advice)
         asked = json.loads(_settings(settings))
         if found != asked:
             differences = checks.difference(found, asked)
-            raise ValueError(f"{path.parent} holds runs with other settings: {differences}. Name another run_dir.")
+            raise ValueError(f"{path.parent} holds runs with other settings: {differences}. Choose another run_dir.")
 
 
 def _write_settings(path: Path, settings: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a run writes beside its bundle, and what a kill may leave there."""
+"""The folder a run uses beside its bundle, and what a kill may leave there."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dense_lstm_zoo import files, leftovers
 
 
 def state_folder(run_dir: Path) -> Path:
-    """Return where the state of an unfinished run is kept."""
+    """Return the folder for the state of an unfinished run."""
     return files.beside(run_dir, ".unfinished")
 
 
 def tidy(run_dir: Path) -> None:
-    """Remove the state of a run whose bundle is written: a kill came between the two."""
+    """Remove the state of a run that was killed after its bundle was written."""
     state_dir = state_folder(run_dir)
     leftovers.sweep(state_dir)
     if not (run_dir / "manifest.json").is_file() or not state_dir.is_dir():
         return
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # it is another run's, or no run's: left alone
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
         settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]
         if settings == json.loads((run_dir / "config.json").read_text(encoding="utf-8")):
             with files.Lock(state_dir / "lock", "It is held."):

@@ -1,4 +1,4 @@
-"""The files of an interrupted run: sealed, so that a changed byte is found, and read without trust in what they say."""
+"""The files of an interrupted run: checksummed to detect any changed byte, and read without trusting their content."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 
 from dense_lstm_zoo import files
 
-FORMAT = 2  # 1 had no seal
+FORMAT = 2  # format 1 had no checksum
 _SEAL = "seal"
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
-    """Write a state as JSON with the sha256 of it, whole or not at all."""
+    """Write a state as JSON with its sha256, whole or not at all."""
     state = {"format": FORMAT, **state}
     files.write_json(path, {**state, _SEAL: _seal(state)})
 
@@ -29,7 +29,7 @@ def read_state(path: Path) -> dict[str, Any]:
     """Return what ``write_state`` wrote.
 
     Raises:
-        ValueError: It was changed since, or is none.
+        ValueError: It was changed since, or is not a state file.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def read_state(path: Path) -> dict[str, Any]:
 
 
 def read_progress(state: dict[str, Any], monitor: str) -> tuple[list[dict[str, float]], int, dict[str, str]]:
-    """Return a state's history, its best epoch and the checksums of its files.
+    """Return the history, the best epoch and the file checksums of a state.
 
     Raises:
         ValueError: One of them is missing or not what it should be.
@@ -69,7 +69,7 @@ def read_progress(state: dict[str, Any], monitor: str) -> tuple[list[dict[str, f
 
 
 def read_arrays(path: Path, variables: Sequence[keras.Variable]) -> list[np.ndarray]:
-    """Return the arrays of an npz file, one for each variable; shapes are compared before memory is taken.
+    """Return the arrays of an npz file, one for each variable, after comparing shapes before memory is allocated.
 
     Raises:
         ValueError: The file holds something else.
@@ -84,7 +84,7 @@ def read_arrays(path: Path, variables: Sequence[keras.Variable]) -> list[np.ndar
                     raise ValueError(f"{name} is compressed")
                 shape = _shape(archive, name)
                 if shape != tuple(variable.shape):
-                    raise ValueError(f"{name} has the shape {shape}, {variable.path} {tuple(variable.shape)}")
+                    raise ValueError(f"{name} has shape {shape}; {variable.path} has {tuple(variable.shape)}")
         with np.load(path, allow_pickle=False) as arrays:
             return [arrays[name.removesuffix(".npy")] for name in names]
     except (OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -96,7 +96,7 @@ def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
         version = np.lib.format.read_magic(file)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
         if read is None:
-            raise ValueError(f"{name} has NumPy's format {version}")
+            raise ValueError(f"{name} has NumPy format {version}")
         shape, _, _ = read(file)
     return shape
 

@@ -1,8 +1,8 @@
-"""The time loop of every recurrent layer: the kernels and the rule that picks one.
+"""The time loops of all recurrent layers: the kernels, and the rule that picks one.
 
-A kernel takes hoisted projections, lengths and recurrent kernels of one direction and returns states; nothing outside
-this folder knows how the loop over time runs. A layer opens a loop with ``open_loop``, runs its cells in it by ``lstm``
-or what ``gated_skip`` and ``highway`` hold, and closes it.
+A kernel takes hoisted projections, lengths and recurrent kernels of one direction and returns states; no code outside
+this folder knows how the loop over time runs. A layer opens a loop with ``open_loop``, runs its cells in it (``lstm``,
+or the functions in ``gated_skip`` and ``highway``), and closes it.
 """
 
 from dense_lstm_zoo.layers.recurrence.lengths import real_steps, resolve_lengths, sequence_mask

@@ -1,7 +1,7 @@
-"""The LSTM loop with a backward pass of its own, compiled by XLA once a shape and shared by all layers of a width.
+"""The LSTM loop with its own backward pass, compiled by XLA once per shape and shared by all layers of a width.
 
 One call runs one direction: the two directions of a layer run side by side on two cores, and both use one program.
-Lengths act inside the loop: at a padded step the carried state stays as it is and the output is zero, so that neither
+Lengths act inside the loop: at a padded step the carried state is unchanged and the output is zero, so neither
 direction needs a reversed copy, and the final carry is the final state.
 """
 
@@ -16,15 +16,15 @@ from dense_lstm_zoo.layers.recurrence.native import native_lstm
 from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 
-# A program is compiled for each (time, batch) of this kind: two lengths an octave, batches in steps of 4, then of 8.
-SMALL_BATCH = 32  # below it the uncompiled loop takes longer to dispatch its ops than to run them
+# Programs are compiled for few shapes (time, batch): two lengths per octave, batches in steps of 4, then of 8.
+SMALL_BATCH = 32  # below this, the uncompiled loop takes longer to dispatch its ops than to run them
 _TIMES = [8, *(n for k in range(4, 24) for n in (2**k, 3 * 2 ** (k - 1)))]
 
 
 def pad_to_few_shapes(inputs: Any, lengths: Any) -> tuple[Any, Any]:
     """Pad time-major inputs [T, B, n], and lengths, up to a shape that programs are compiled for.
 
-    A graph that was traced for one shape alone gets a program for that shape.
+    A graph traced for a single shape gets a program for that shape.
     """
     if not tf.executing_eagerly() and inputs.shape[:2].is_fully_defined():
         return inputs, lengths
@@ -33,7 +33,7 @@ def pad_to_few_shapes(inputs: Any, lengths: Any) -> tuple[Any, Any]:
     time_padding = times[tf.searchsorted(times, num_steps[None])[0]] - num_steps
     unit = tf.where(batch <= 4, 1, tf.where(batch <= 32, 4, 8))
     batch_padding = (unit - batch % unit) % unit
-    # tf.pad copies also where there is nothing to pad.
+    # tf.pad copies even if there is nothing to pad.
     padded = tf.cond(
         time_padding + batch_padding > 0,
         lambda: tf.pad(inputs, [[0, time_padding], [0, batch_padding], [0, 0]]),
@@ -64,9 +64,9 @@ def _trained(reverse: bool, z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> A
 def compiled_if_small_lstm(
     projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
 ) -> list[Any]:
-    """Run one direction for a prediction: compiled for a small batch, by ``native_lstm`` for others.
+    """Run one direction for a prediction: compiled for small batches, with ``native_lstm`` for others.
 
-    Nothing is kept for a backward pass; should one be asked for, it runs the compiled forward pass first.
+    Nothing is kept for a backward pass; if there is one, it first runs the compiled forward pass.
     """
     start = () if hidden is None else (hidden, cell)
     return list(with_own_gradient(_predicted, (reverse, final_state), projected, lengths, recurrent, *start))
@@ -76,7 +76,7 @@ def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *
     z, r, *start = unwatched(z, r, *start)  # type: ignore[assignment]
     h0, c0 = start or (None, None)
     direction = tf.constant(int(reverse))
-    # At one text a prediction each op of a graph counts, also those that would make a state of zeros.
+    # When predicting a single text, every op counts, even those that create a state of zeros.
     compiled = _states if start else _states_from_zeros
     results = tf.cond(
         tf.shape(z)[1] < SMALL_BATCH,
@@ -95,7 +95,7 @@ def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *
 
 
 def unwatched(*tensors: Any) -> list[Any]:
-    """Hide tensors from tapes, which would ask XLA for a loop's own gradient; it cannot make one."""
+    """Hide tensors from tapes, which would ask XLA for the gradient of a loop, which it cannot provide."""
     return [tf.stop_gradient(x) for x in tensors]
 
 
@@ -142,13 +142,13 @@ def _states(z: Any, lengths: Any, r: Any, backward_in_time: Any, h0: Any, c0: An
 
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
 def _states_from_zeros(z: Any, lengths: Any, r: Any, backward_in_time: Any) -> tuple[Any, ...]:
-    """Return what ``_states`` does, started from zeros that no op outside has to make."""
-    zeros = tf.zeros((tf.shape(z)[1], tf.shape(r)[0]), z.dtype)  # a trace serves all widths: none is static here
+    """Do the same as ``_states``, starting from zeros that are created inside the program."""
+    zeros = tf.zeros((tf.shape(z)[1], tf.shape(r)[0]), z.dtype)  # a trace serves all widths, so none is static here
     return _run_forward(z, lengths, r, zeros, zeros, backward_in_time, keep=False)
 
 
 def _run_forward(z: Any, lengths: Any, r: Any, h0: Any, c0: Any, backward_in_time: Any, keep: bool) -> tuple[Any, ...]:
-    steps = tf.reduce_max(lengths)  # the padding past the longest row is never run
+    steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
     projected = array_of(z, z.shape[1:])
     shapes = (h0.shape, h0.shape, z.shape[1:]) if keep else (h0.shape,)
     outputs = [tf.TensorArray(z.dtype, tf.shape(z)[0], element_shape=shape) for shape in shapes]
@@ -181,7 +181,7 @@ def _backward(
     d_c: Any,
     backward_in_time: Any,
 ) -> tuple[Any, ...]:
-    """Return the gradients of the projections [T, B, 4u] and of the state the loop started from."""
+    """Return the gradients of the projections [T, B, 4u] and of the initial state."""
     steps, through_kernel = tf.reduce_max(lengths), times_transposed(r)
     gate_array, held_array = array_of(gates, gates.shape[1:]), array_of(held, c0.shape)
     upstream = array_of(d_states, c0.shape)
@@ -215,9 +215,9 @@ def _backward(
 
 
 def times_transposed(r: Any) -> Callable[[Any], Any]:
-    """Return a function that multiplies [B, 4u] by the transpose of ``r`` [u, 4u]; XLA keeps one of its two ways.
+    """Return a function that multiplies [B, 4u] by the transpose of ``r`` [u, 4u]; XLA keeps one of two variants.
 
-    A transposed copy, made once before a loop, is faster for all batches but those of one text.
+    A transposed copy, made once before a loop, is faster except for batches of one text.
     """
     transposed = tf.transpose(r)
 
@@ -228,5 +228,5 @@ def times_transposed(r: Any) -> Callable[[Any], Any]:
 
 
 def array_of(values: Any, shape: Any) -> tf.TensorArray:
-    """Return the steps [T, ...] of values, each of ``shape``, to read one by one."""
+    """Return the steps of values [T, ...], each of ``shape``, to be read one by one."""
     return tf.TensorArray(values.dtype, tf.shape(values)[0], element_shape=shape).unstack(values)

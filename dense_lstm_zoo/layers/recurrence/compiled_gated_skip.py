@@ -1,4 +1,4 @@
-"""The gated skip of Wu et al. 2016, Eq 15, with a backward pass of its own, compiled by XLA once a shape.
+"""The gated skip of Wu et al. 2016, Eq 15, with its own backward pass, compiled by XLA once per shape.
 
 As in ``compiled.py``: one call runs one direction, the two run side by side, and lengths act inside the loop.
 """
@@ -35,7 +35,7 @@ def _gated_outputs(reverse: bool, z: Any, k: Any, lengths: Any, r: Any) -> Any:
 @tf.function(jit_compile=True, autograph=False, reduce_retracing=True)
 def _forward(z: Any, k: Any, lengths: Any, r: Any, backward_in_time: Any) -> tuple[Any, Any, Any]:
     """Return states, carried c and activated gates of every step."""
-    steps = tf.reduce_max(lengths)  # the padding past the longest row is never run
+    steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
     projected, skips = array_of(z, z.shape[1:]), array_of(k, k.shape[1:])
     zeros = tf.zeros_like(k[0])
     outputs = [tf.TensorArray(z.dtype, tf.shape(z)[0], element_shape=s) for s in (*[k.shape[1:]] * 2, z.shape[1:])]

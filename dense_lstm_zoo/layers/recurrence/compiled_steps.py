@@ -1,7 +1,7 @@
-"""A loop over time for any step, compiled by XLA once a shape; its backward pass runs and differentiates each step.
+"""A loop over time for any step, compiled by XLA once per shape; the backward pass reruns and differentiates steps.
 
-As in ``compiled.py``: one call runs one direction, the two run side by side, and lengths act inside the loop. Of a step
-only the carry is kept, where TensorFlow's own gradient of a loop would keep every value and could not be compiled.
+As in ``compiled.py``: one call runs one direction, the two run side by side, and lengths act inside the loop. Only the
+carry of each step is kept; TensorFlow's own gradient of a loop would keep every value and could not be compiled.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _forward(
     step: Callable[..., Any], width: int, inputs: Any, lengths: Any, backward_in_time: Any, *weights: Any
 ) -> Any:
     """Return the carry after every step."""
-    steps = tf.reduce_max(lengths)  # the padding past the longest row is never run
+    steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
     reads, zeros = array_of(inputs, inputs.shape[1:]), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
     carries = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=zeros.shape)
 
@@ -99,7 +99,7 @@ def _backward(
         t = s + backward_in_time * (steps - 1 - 2 * s)
         before = tf.maximum(s - 1, 0)
         before = before + backward_in_time * (steps - 1 - 2 * before)
-        # Going backward in time, the carry before a row's first step is read from its padding: zeros.
+        # Going backward in time, the carry before a row's first step is the zeros of its padding.
         previous, read = tf.where(s > 0, kept.read(before), zeros), reads.read(t)
         real = (t < lengths)[:, None]
         with tf.GradientTape() as tape:

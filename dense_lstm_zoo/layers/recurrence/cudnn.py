@@ -1,4 +1,4 @@
-"""The LSTM loop through ``keras.layers.LSTM``, which runs cuDNN's kernel on a GPU (and Keras' own loop elsewhere)."""
+"""The LSTM loop through ``keras.layers.LSTM``, which runs cuDNN's kernel on a GPU (and Keras's own loop elsewhere)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dense_lstm_zoo.layers.recurrence.lengths import real_steps, reverse_sequenc
 
 
 def cudnn_lstm(inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, cell: Any, reverse: bool) -> list[Any]:
-    """Run one direction of time-major ``inputs`` [T, B, in], not projected yet; return states and the final h and c.
+    """Run one direction of time-major ``inputs`` [T, B, in], not yet projected; return states and the final h and c.
 
     ``weights`` are those of a Keras LSTM; the other arguments are those of ``portable_lstm``.
     """
     units = weights[1].shape[0]
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
-    # cuDNN refuses a row without a real step: it runs as one of length 1, and its results are replaced after it.
+    # cuDNN rejects rows without real steps: they run with length 1, and their results are replaced afterwards.
     at_least_one = ops.maximum(lengths, 1)
     num_steps = ops.shape(inputs)[0]
     layer = _layer(inputs.shape[-1], units, keras.backend.standardize_dtype(inputs.dtype))
@@ -44,7 +44,7 @@ def cudnn_lstm(inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, c
 
 @functools.cache
 def _layer(input_dim: int, units: int, dtype: str) -> keras.layers.LSTM:
-    """Return a layer of this shape; only its code is used, the weights are passed in."""
+    """Return a layer of this shape; only its code is used; the weights are passed in."""
     layer = keras.layers.LSTM(units, return_sequences=True, return_state=True, dtype=dtype)
     layer.build((None, None, input_dim))
     return layer

@@ -1,7 +1,7 @@
 """LSTM with a skip connection inside its cell (Wu et al. 2016): the step, and the loop over time.
 
-The skip acts on the h that recurs. What a step reads of the layers below is known for all steps before the loop begins:
-``projected``, x W + b of all gates, and ``skips``, the output k of a layer further below.
+The skip acts on the recurrent h. A step's inputs from the layers below are known for all steps before the loop starts:
+``projected``, x W + b for all gates, and ``skips``, the output k of a lower layer.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ GATED = ("gated_internals", "gated_outputs", "gated_sigmoid")
 
 
 def skip_step(z: Any, c: Any, k: Any, skip: str) -> tuple[Any, Any, Any]:
-    """Return h, c and the skip's gate (None without one) after one step; Eqs 9-15 and Table 2 of Wu et al. 2016.
+    """Return h, c and the skip gate (None without one) after one step; Eqs 9-15 and Table 2 of Wu et al. 2016.
 
     Args:
-        z: Sums of all gates, x W + h U + b: [B, 4n] in the order i, f, c, o, or [B, 5n] with the skip's gate.
+        z: Sums of all gates, x W + h U + b: [B, 4n] in the order i, f, c, o, or [B, 5n] with the skip gate.
         c: [B, n].
-        k: What is skipped in, [B, n]; None with ``skip="none"``.
+        k: The skipped output, [B, n]; None with ``skip="none"``.
         skip: A name of ``SKIPS``.
     """
     units = c.shape[-1]
@@ -53,7 +53,7 @@ def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
     """Run one direction from zero states over right-padded, time-major inputs.
 
     Args:
-        loop: The open loop, which gives the kernel and the lengths.
+        loop: The open loop, which sets the kernel and the lengths.
         projected: x W + b, [T, B, G n] with G = 4, or 5 for a gated skip.
         skips: k, [T, B, n]; None with ``skip="none"``.
         recurrent: U, [n, G n].
@@ -77,7 +77,7 @@ def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
 
 
 def skip_loop(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: str, reverse: bool) -> dict[str, Any]:
-    """Run ``skip_lstm`` one step after the other; return the states h and c and, of a gated skip, its gate g."""
+    """Run ``skip_lstm`` step by step; return the states h and c and, for a gated skip, its gate g."""
     units = recurrent.shape[0]
     inputs = projected if skips is None else ops.concatenate([projected, skips], axis=-1)
     names = "hcg" if skip in GATED else "hc"
@@ -87,7 +87,7 @@ def skip_loop(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
 
 @functools.cache
 def _packed_step(skip: str) -> Callable[[Any, Any, Any], Any]:
-    """Return ``skip_step`` for ``Loop.run_steps``: all that is carried, and all that is read, in one tensor."""
+    """Return ``skip_step`` for ``Loop.run_steps``: with the carry and the inputs packed into one tensor each."""
 
     def step(carry: Any, read: Any, recurrent: Any) -> Any:
         units, gates = recurrent.shape

@@ -32,7 +32,7 @@ def highway_loop(
     """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
 
     Args:
-        loop: The open loop, which gives the kernel and the lengths.
+        loop: The open loop, which sets the kernel and the lengths.
         projected: x W + b, [T, B, 5n].
         c_below: [T, B, n].
         recurrent: U, [n, 4n]: the gate d reads no h.
@@ -55,14 +55,14 @@ def _packed_step(carry: Any, read: Any, recurrent: Any, peepholes: Any) -> Any:
 def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:
     """Return y after one step of a recurrent highway network with an output gate.
 
-    s_0 = y', the output before; s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
-    sigmoid of s_{l-1} R_l + b_l, to which x W is added in the first; y = sigmoid(z_o + y' R_o) tanh(s_L). With two
-    blocks in place of three c = 1 - t (coupled).
+    s_0 = y', the previous output; s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
+    sigmoid of s_{l-1} R_l + b_l, plus x W in the first; y = sigmoid(z_o + y' R_o) tanh(s_L). With two
+    blocks instead of three, c = 1 - t (coupled).
 
     Args:
         z: x W, [B, 3n] in the order h, t, c, or [B, 2n] coupled.
         z_o: x W_o + b_o, [B, n].
-        y: The output before, [B, n].
+        y: The previous output, [B, n].
         recurrent: R, [L, n, 3n].
         biases: b, [L, 3n].
         output_recurrent: R_o, [n, n].
@@ -84,8 +84,8 @@ def recurrent_highway_loop(
     """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
 
     Args:
-        loop: The open loop, which gives the kernel and the lengths.
-        projected: x W and, behind it, x W_o + b_o: [T, B, 4n], or [T, B, 3n] coupled.
+        loop: The open loop, which sets the kernel and the lengths.
+        projected: x W followed by x W_o + b_o: [T, B, 4n], or [T, B, 3n] coupled.
         recurrent: As in a step.
         biases: As in a step.
         output_recurrent: As in a step.

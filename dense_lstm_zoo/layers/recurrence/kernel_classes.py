@@ -1,6 +1,6 @@
-"""The kernels: what each one runs, what it needs, and which other one runs what it cannot.
+"""The kernels: what each runs, what it needs, and which other kernel runs the rest.
 
-TensorFlow is imported only where one of its kernels runs.
+TensorFlow is imported only if one of its kernels runs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dense_lstm_zoo.layers.recurrence.portable import portable_lstm, portable_st
 class Kernel:
     """A way to run loops over time. There are three kinds of loop.
 
-    ``layer`` is an LSTM layer, ``lstm`` an LSTM whose inputs were projected before the kernel sees them, and ``steps``
-    any other recurrence, of which the kernel is given one step. A kernel's class defines only what it runs itself;
-    ``for_loop`` names the kernel for the rest.
+    ``layer`` is an LSTM layer, ``lstm`` an LSTM whose inputs are projected before they reach the kernel, and ``steps``
+    any other recurrence, given to the kernel as a single step. A kernel's class defines only what it runs itself;
+    ``for_loop`` returns the kernel for the rest.
     """
 
     name: ClassVar[str]
-    projects_inputs: ClassVar[bool] = False  # whether it runs a layer by ``lstm_of_inputs`` and not by ``lstm``
-    skips: ClassVar[tuple[str, ...]] = ()  # the skips that ``gated_skip`` runs; others run as steps
-    instead: ClassVar[Mapping[str, Kernel]] = {}  # kinds of loop that it does not have -> the kernel in its place
-    in_predictions: ClassVar[str] = ""  # where it runs, if the size of a prediction decides
+    projects_inputs: ClassVar[bool] = False  # whether it runs a layer with ``lstm_of_inputs`` instead of ``lstm``
+    skips: ClassVar[tuple[str, ...]] = ()  # the skips that ``gated_skip`` supports; others run as steps
+    instead: ClassVar[Mapping[str, Kernel]] = {}  # kinds of loop that it does not run -> the kernel that does
+    in_predictions: ClassVar[str] = ""  # when it runs, if that depends on the size of a prediction
 
     def problem(self) -> str:
         """Return why this kernel cannot run here, or an empty string."""
@@ -35,11 +35,11 @@ class Kernel:
         return ""
 
     def for_loop(self, kind: str) -> Kernel:
-        """Return the kernel that runs this kind of loop: this one, or the one in its place."""
+        """Return the kernel that runs this kind of loop: this one or its replacement."""
         return self.instead.get(kind, self)
 
     def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
-        """Return time-major inputs [T, B, n] and lengths [B], padded to a shape that this kernel runs."""
+        """Return time-major inputs [T, B, n] and lengths [B], padded to a shape that this kernel supports."""
         return inputs, lengths
 
     def lstm(
@@ -51,7 +51,7 @@ class Kernel:
     def lstm_of_inputs(
         self, inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, cell: Any, *, reverse: bool
     ) -> list[Any]:
-        """Run one direction of an LSTM with the projection of its inputs; see ``cudnn_lstm``."""
+        """Run one direction of an LSTM including the projection of its inputs; see ``cudnn_lstm``."""
         raise NotImplementedError
 
     def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
@@ -66,7 +66,7 @@ class Kernel:
 
 
 class Portable(Kernel):
-    """``keras.ops`` alone: it runs everywhere, and is the only one that takes a ``recurrent_mask``."""
+    """``keras.ops`` alone: runs everywhere, and is the only kernel that supports a ``recurrent_mask``."""
 
     name = "portable"
     lstm = staticmethod(portable_lstm)
@@ -97,7 +97,7 @@ NATIVE = Native()
 
 
 class Compiled(Kernel):
-    """An XLA program for each shape, with a backward pass of our own."""
+    """An XLA program for each shape, with the project's own backward pass."""
 
     name = "compiled"
     skips = ("gated_outputs",)
@@ -137,7 +137,7 @@ COMPILED = Compiled()
 
 
 class CompiledIfSmall(Compiled):
-    """``compiled`` for predictions of any size: an LSTM over a large batch runs as ``native``."""
+    """``compiled`` for predictions, except that an LSTM on a large batch runs as ``native``."""
 
     instead: ClassVar[Mapping[str, Kernel]] = {"steps": COMPILED}
     in_predictions = "for small batches, native for larger predictions"
@@ -153,7 +153,7 @@ COMPILED_IF_SMALL = CompiledIfSmall()
 
 
 class Cudnn(Kernel):
-    """Keras' LSTM, which is cuDNN's on a GPU."""
+    """Keras's LSTM, which runs cuDNN's on a GPU."""
 
     name = "cudnn"
     projects_inputs = True
@@ -164,7 +164,7 @@ class Cudnn(Kernel):
         return super().problem() or ("" if machine.has_gpu() else "TensorFlow sees no GPU")
 
     def lstm_of_inputs(self, *arguments: Any, **options: Any) -> list[Any]:
-        """Run one direction of an LSTM with the projection of its inputs."""
+        """Run one direction of an LSTM including the projection of its inputs."""
         from dense_lstm_zoo.layers.recurrence.cudnn import cudnn_lstm
 
         return cudnn_lstm(*arguments, **options)

@@ -1,14 +1,14 @@
-"""The kernels by name, and the one rule that picks one.
+"""The kernels by name, and the rule that picks one.
 
 - ``portable``: ``keras.ops`` alone; every backend.
-- ``native``: TensorFlow's own ops; nothing is compiled, so any shape starts at once, and an exported graph holds core
-  ops only.
-- ``compiled``: an XLA program for each shape, with a backward pass of our own; the fastest where shapes return.
-- ``cudnn``: Keras' LSTM, which is cuDNN's on a GPU.
-- ``auto``: ``cudnn`` where TensorFlow sees a GPU, else ``compiled`` in training and for small batches, ``native`` for
+- ``native``: TensorFlow's own ops; nothing is compiled, so any shape starts at once, and an exported graph holds only
+  core ops.
+- ``compiled``: an XLA program for each shape, with the project's own backward pass; the fastest if shapes recur.
+- ``cudnn``: Keras's LSTM, which runs cuDNN's on a GPU.
+- ``auto``: ``cudnn`` if TensorFlow sees a GPU; else ``compiled`` in training and for small batches and ``native`` for
   other predictions; ``portable`` on other backends.
 
-Layers are given and save a name; what runs, and what is said of it, comes from the objects in ``kernel_classes``.
+Layers take and save a name; the objects in ``kernel_classes`` run the loops and explain the choice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pick(name: str, training: bool | None) -> Kernel:
 
     Args:
         name: A name of ``KERNELS``.
-        training: Whether gradients will be asked for.
+        training: Whether gradients are needed.
     """
     return _automatic(training)[0] if name == "auto" else _BY_NAME[name]
 
@@ -50,23 +50,23 @@ def check(name: str) -> str:
     """Return ``name`` if that kernel can run here.
 
     Raises:
-        ValueError: An unknown name, or a kernel that cannot run, with the reason and what would run.
+        ValueError: An unknown name, or a kernel that cannot run, with the reason and the kernels that can.
     """
     checks.one_of("kernel", name, KERNELS)
     if reason := problem(name):
-        raise ValueError(f"kernel={name!r} cannot run here: {reason}. Would run: {', '.join(runnable())}.")
+        raise ValueError(f"kernel={name!r} cannot run here: {reason}. Accepted: {', '.join(runnable())}.")
     return name
 
 
 def check_saved(name: str) -> str:
-    """Return the kernel of a saved layer, or ``portable``, with a warning, where it cannot run on this machine.
+    """Return the kernel of a saved layer; if it cannot run on this machine, warn and return ``portable``.
 
     Raises:
         ValueError: An unknown name.
     """
     checks.one_of("kernel", name, KERNELS)
     if reason := problem(name):
-        warnings.warn(f"A saved layer asks for kernel={name!r}; the portable one runs: {reason}.", stacklevel=2)
+        warnings.warn(f"A saved layer asks for kernel={name!r}; the portable kernel runs: {reason}.", stacklevel=2)
         return "portable"
     return name
 
@@ -82,12 +82,12 @@ def explain(name: str, loop: str = "layer", *, in_training: bool = True) -> str:
     Args:
         name: A name of ``KERNELS``.
         loop: The kind of loop, ``layer``, ``lstm`` or ``steps``; see ``Kernel``.
-        in_training: Whether training counts; else what predictions run.
+        in_training: Whether to include training; otherwise only what predictions run.
     """
     if name != "auto":
         asked = _BY_NAME[name]
         runs = asked.for_loop(loop)
-        return f"{name}: asked for" if runs is asked else f"{runs.name}: {name} was asked for, which has no such cells"
+        return f"{name}: asked for" if runs is asked else f"{runs.name}: {name} does not support these cells"
     picked, reason = _automatic(training=False)
     runs, trained = (kernel.for_loop(loop) for kernel in (picked, pick(name, training=True)))
     if picked is CUDNN and runs is not picked:
@@ -98,7 +98,7 @@ def explain(name: str, loop: str = "layer", *, in_training: bool = True) -> str:
 
 
 def _automatic(training: bool | None) -> tuple[Kernel, str]:
-    """Return the kernel that ``auto`` stands for, and why."""
+    """Return the kernel that ``auto`` selects, and why."""
     if NATIVE.problem():
         return PORTABLE, f"Keras runs on {keras.config.backend()}"
     if not CUDNN.problem():

@@ -1,4 +1,4 @@
-"""Lengths in place of masks: right-padding needs no mask from layer to layer."""
+"""Lengths instead of masks: with right-padding, layers need not pass masks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def sequence_mask(lengths: Any, num_steps: Any) -> Any:
 
 
 def real_steps(lengths: Any, num_steps: Any) -> Any:
-    """Return the batch-major mask [B, T, 1], which is ``sequence_mask`` turned around."""
+    """Return the batch-major mask [B, T, 1], the transpose of ``sequence_mask``."""
     return ops.arange(num_steps, dtype="int32")[None, :, None] < ops.cast(lengths, "int32")[:, None, None]
 
 
 def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
-    """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: those given, those of the mask, or T everywhere."""
+    """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: as given, else from the mask, else T for every row."""
     if lengths is not None:
         return ops.cast(lengths, "int32")
     if mask is not None:

@@ -1,4 +1,4 @@
-"""An open loop over time: what one or more recurrent layers run in, between batch-major inputs and outputs."""
+"""An open loop over time, in which one or more recurrent layers run between batch-major inputs and outputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
 @dataclass(frozen=True)
 class Loop:
-    """A batch that was turned to time-major, and padded, for the kernel that was picked; see ``open_loop``.
+    """A batch that was made time-major and padded for the selected kernel; see ``open_loop``.
 
     Args:
         inputs: [T, B, n].
         lengths: Real steps of each row [B], int32.
-        kernel: Which kernel runs.
-        batch_major: The inputs [batch, time, n] that the loop was opened for.
-        padded: Whether T or B may be larger than theirs.
+        kernel: The selected kernel.
+        batch_major: The original inputs [batch, time, n].
+        padded: Whether T or B is larger than in the original inputs.
     """
 
     inputs: Any
@@ -37,11 +37,11 @@ class Loop:
         """Run ``step`` over time-major inputs from a carry of zeros.
 
         Args:
-            step: (carry [B, width], input [B, n], *weights) to the next carry; whatever a recurrence carries is packed
-                into one. Programs are compiled for each function: it must be the same one in every call.
+            step: Function from (carry [B, width], input [B, n], *weights) to the next carry; the whole state of the
+                recurrence is packed into the carry. Programs are compiled per function, so pass the same one each time.
             width: Features of the carry.
             inputs: [T, B, n].
-            weights: What else the step reads; all that has a gradient must be here.
+            weights: Everything else the step reads; tensors that need gradients must be here.
             reverse: Whether to run from each row's last real step to its first.
 
         Returns:
@@ -56,7 +56,7 @@ class Loop:
         if self.padded:
             batch, num_steps = ops.shape(self.batch_major)[:2]
             results = [x[:num_steps, :batch] if len(x.shape) == 3 else x[:batch] for x in results]
-        # The slices, and programs for any time and batch, know neither.
+        # Slices, and programs for any time and batch, lose both static sizes.
         batch, num_steps = self.batch_major.shape[:2]
         return [
             of_shape(ops.transpose(x, (1, 0, 2)), (batch, num_steps, x.shape[2]))
@@ -67,9 +67,9 @@ class Loop:
 
 
 def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> Loop:
-    """Pick a kernel, and turn and pad a batch for it; nowhere else is either done.
+    """Pick a kernel, and transpose and pad a batch for it; this is done only here.
 
-    A layer opens a loop, runs its cells on ``loop.inputs`` and closes it over what they returned::
+    A layer opens a loop, runs its cells on ``loop.inputs`` and closes the loop on their results::
 
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         states = ...
@@ -79,7 +79,7 @@ def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> 
         inputs: [batch, time, n], right-padded.
         lengths: Real steps of each row [batch], int32.
         kernel: A name of ``kernels.KERNELS``.
-        training: Whether gradients will be asked for.
+        training: Whether gradients are needed.
     """
     picked = kernels.pick(kernel, training)
     turned = ops.transpose(inputs, (1, 0, 2))
@@ -88,5 +88,5 @@ def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> 
 
 
 def wide(x: Any) -> Any:
-    """Return what a loop reads in float32 or wider: sums over many steps are kept there."""
+    """Return a loop's input in float32 or wider, so that sums over many steps stay exact enough."""
     return ops.cast(x, "float64" if x.dtype == "float64" else "float32")

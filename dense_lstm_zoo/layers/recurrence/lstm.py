@@ -32,14 +32,14 @@ def lstm(
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
     Args:
-        loop: The open loop, which gives the kernel and the lengths.
-        inputs: Features [T, B, in] in parts [T, B, n] that side by side are the layer's input; T >= 1.
+        loop: The open loop, which sets the kernel and the lengths.
+        inputs: The layer's input [T, B, in], as parts [T, B, n] that are concatenated; T >= 1.
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
         initial_state: h and c, each [B, D u]; zeros by default.
         final_state: Whether to return the final state as well.
-        recurrent_mask: [B, u], what h is multiplied by on its way to the next step (recurrent dropout); one direction
-            and the portable kernel only.
-        backward_inputs: What the backward direction reads in place of ``inputs``.
+        recurrent_mask: [B, u], multiplies h on its way to the next step (recurrent dropout); only for one direction and
+            the portable kernel.
+        backward_inputs: The backward direction's input, instead of ``inputs``.
 
     Returns:
         The states [T, B, u] of each direction, zeros past the length; with ``final_state`` also the final h of each
@@ -59,8 +59,8 @@ def lstm(
             for d, (read, weights) in enumerate(zip(reads, directions, strict=True))
         ]
     else:
-        # One product for all steps; only the small recurrent product is left inside the loop. Both directions read the
-        # same: it is joined once.
+        # One product for all steps; only the small recurrent product remains inside the loop. Both directions read the
+        # same input, so it is joined once.
         shortened = _in_two_parts(inputs)
         reads = [shortened if read is inputs else _in_two_parts(read) for read in reads]
         projected = [
@@ -75,7 +75,7 @@ def lstm(
             for d in range(len(directions))
         ]
     wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]
-    # A kernel's results are states of every step and, behind them, of one.
+    # A kernel's results are the states of every step, followed by those of one step.
     units, steps_and_batch = directions[0].recurrent_kernel.shape[0], inputs[0].shape[:2]
     shapes = [(*steps_and_batch, units), *[(steps_and_batch[1], units)] * 2]
     return [[of_shape(ops.cast(x, dtype), shape) for x in part] for part, shape in zip(wanted, shapes, strict=False)]

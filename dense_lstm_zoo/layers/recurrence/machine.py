@@ -1,4 +1,4 @@
-"""What TensorFlow can do on this machine; asked once in a process."""
+"""What TensorFlow can do on this machine; checked once per process."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def has_gpu() -> bool:
 
 @functools.cache
 def xla_works() -> bool:
-    """Return whether XLA compiles a product of two numbers: the only sure way to know."""
+    """Return whether XLA works, by compiling a product of two numbers: the only reliable check."""
     import tensorflow as tf
 
     try:
-        with tf.init_scope():  # also when a graph is being built
+        with tf.init_scope():  # even while a graph is being built
             return float(tf.function(lambda x: x * x, jit_compile=True)(tf.constant(2.0))) == 4.0
     except (tf.errors.OpError, ValueError, NotImplementedError):
         return False

@@ -1,4 +1,4 @@
-"""The LSTM loop in TensorFlow's own ops, compiled nowhere: for shapes that do not return, and for exported graphs."""
+"""The LSTM loop in TensorFlow's own ops, not compiled: for shapes that do not recur, and for exported graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 
-# Up to here one op for the whole sequence wins; its extra product with an identity matrix grows with the square.
+# Up to this width, one op for the sequence is faster; its extra product with an identity grows quadratically.
 _NARROW = 32
 
 
@@ -21,7 +21,7 @@ def native_lstm(
     hidden, cell = start_or_zeros(projected, hidden, cell)
     if reverse:
         projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
-    # Padding past the longest row need not run. The longest of no rows is the lowest integer, which aborts BlockLSTM.
+    # Skip padding past the longest row. The longest of no rows is the lowest integer, which aborts BlockLSTM.
     steps = tf.maximum(tf.reduce_max(lengths), 0)
     states, cells = _run(projected, steps, recurrent, hidden, cell)
     results = [states]
@@ -38,7 +38,7 @@ def native_lstm(
 
 
 def _backward_from_zeros(projected: Any, lengths: Any, recurrent: Any) -> Any:
-    """Run from the last step to the first, padding and all: with zeros projected there, a zero state stays zero.
+    """Run from the last step to the first, padding included: it is projected to zeros, so a zero state stays zero.
 
     Plain reversals cost a fraction of reversals by length.
     """
@@ -54,11 +54,11 @@ def _run(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> 
 
 
 def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
-    """``BlockLSTM`` projects its input itself: given projected input it gets an identity matrix, columns in its order.
+    """``BlockLSTM`` projects its input itself; for projected input it gets an identity matrix, with reordered columns.
 
-    Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras' order, but its registered gradient is that of this one.) It
-    logs a warning at every call where units and batch are both odd, so an odd number of units gets one more, whose
-    weights and states are zero. Only the weights are padded: a row more of the batch would copy all of the input.
+    Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras's order, but its registered gradient is that of this op.) It
+    logs a warning at every call if units and batch are both odd, so an odd number of units gets one more, with zero
+    weights and states. Only the weights are padded: another row in the batch would copy the whole input.
     """
     units = recurrent.shape[0]
     odd = units % 2
@@ -86,7 +86,7 @@ def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) 
 
 
 def _loop(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
-    num_steps, steps = tf.shape(projected)[0], tf.maximum(steps, 1)  # an array of nothing cannot be stacked
+    num_steps, steps = tf.shape(projected)[0], tf.maximum(steps, 1)  # an empty array cannot be stacked
     inputs = tf.TensorArray(projected.dtype, num_steps, element_shape=projected.shape[1:]).unstack(projected)
     written = [tf.TensorArray(projected.dtype, steps, element_shape=hidden.shape) for _ in range(2)]
 

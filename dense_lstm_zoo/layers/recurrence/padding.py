@@ -1,10 +1,10 @@
-"""Padding stands at the end of a row: a mask with a real step behind a padded one is refused, in graphs as well.
+"""Checking that padding is at the end of a row: a mask with a real step after a padded one is refused.
 
-A mask is counted, so that padding elsewhere would not fail: a model would read the wrong steps and learn worse. The
-check is made where a mask becomes lengths. Outside of graphs it raises ``ValueError``. In a TensorFlow graph, such as
-those of ``fit``, ``evaluate`` and ``predict``, it is an assertion that stands before everything that reads the lengths,
-and so before a weight is changed; its ``InvalidArgumentError`` has the same words. XLA drops assertions: a model
-compiled with ``jit_compile=True`` is not checked in a graph, nor is one traced within ``unchecked``.
+Only the real steps of a mask are counted, so padding elsewhere would not raise an error by itself: a model would read
+the wrong steps and learn worse. The check runs where a mask becomes lengths. Outside graphs it raises ``ValueError``.
+In a TensorFlow graph, such as those of ``fit``, ``evaluate`` and ``predict``, it is an assertion that runs before
+anything that reads the lengths, and so before any weight changes; its ``InvalidArgumentError`` has the same message.
+XLA drops assertions: graphs compiled with ``jit_compile=True`` are not checked, nor those traced within ``unchecked``.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import keras
 import numpy as np
 from keras import ops
 
-BEGINS = "begins with padding: use padding='post', so that real steps come first; received the mask"
-HOLE = "has padding between real steps: close the gap, for padding may stand only at the end; received the mask"
-_SHOWN = 8  # steps at either end of the row that an error shows
+BEGINS = "begins with padding; use padding='post', so that real steps come first; received the mask"
+HOLE = "has padding between real steps; close the gap, since padding is allowed only at the end; received the mask"
+_SHOWN = 8  # steps that an error shows at each end of the row
 _checked = contextvars.ContextVar("dense_lstm_zoo_checked", default=True)
 
 
 @contextlib.contextmanager
 def unchecked() -> Iterator[None]:
-    """Trace graphs without the assertion, such as those of an export."""
+    """Trace graphs without the assertion, as for an export."""
     token = _checked.set(False)
     try:
         yield
@@ -38,13 +38,13 @@ def lengths_from_mask(mask: Any) -> Any:
     """Return lengths [B] (int32) of a right-padded mask [B, T].
 
     Raises:
-        ValueError: A row has padding before a real step. In a graph TensorFlow raises ``InvalidArgumentError`` when it
-            runs; see the module for where it does not.
+        ValueError: A row has padding before a real step. In a graph, TensorFlow raises ``InvalidArgumentError`` when it
+            runs; see the module for exceptions.
     """
     numbers = ops.cast(mask, "int32")
     try:
         values = np.asarray(numbers)
-    except (NotImplementedError, TypeError, ValueError):  # symbolic: there are no values to look at yet
+    except (NotImplementedError, TypeError, ValueError):  # symbolic: there are no values yet
         return _in_graph(mask, numbers)
     _refuse(values)
     return ops.sum(numbers, axis=1)
@@ -64,12 +64,12 @@ def _in_graph(mask: Any, numbers: Any) -> Any:
         return lengths
     import tensorflow as tf
 
-    # Layers over one another share a mask. One that was counted in this graph is not checked again.
+    # Stacked layers share a mask; one that was already counted in this graph is not checked again.
     graph = tf.compat.v1.get_default_graph()
     counted_in, counted = getattr(mask, "_dense_lstm_zoo_lengths", (None, None))
     if counted_in is graph:
         return counted
-    # What tells the row is run only where one is wrong.
+    # The ops that find the row run only if there is one.
     wrong = tf.reduce_any(numbers[:, 1:] > numbers[:, :-1])
     with tf.control_dependencies([tf.cond(wrong, lambda: _assertion(numbers), lambda: True)]):
         lengths = tf.identity(lengths)
@@ -78,7 +78,7 @@ def _in_graph(mask: Any, numbers: Any) -> Any:
 
 
 def _assertion(mask: Any) -> Any:
-    """Fail, in words that XLA can leave out: it has no ops to put a number into a sentence."""
+    """Fail with a message that XLA can drop: it has no ops to format a number."""
     import tensorflow as tf
 
     wrong = tf.reduce_any(mask[:, 1:] > mask[:, :-1], axis=1)

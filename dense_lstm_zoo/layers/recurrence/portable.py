@@ -1,4 +1,4 @@
-"""Loops in ``keras.ops`` alone: they run on every backend and are what the other kernels are compared with."""
+"""Loops in ``keras.ops`` only: they run on every backend and are the reference for the other kernels."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def portable_lstm(
         projected: x W + b, time-major [T, B, 4u], gates in the order i, f, c, o.
         lengths: Real steps of each row [B], int32.
         recurrent: [u, 4u].
-        hidden: State to start from [B, u], or None for zeros.
-        cell: The same for c.
+        hidden: Initial state [B, u], or None for zeros.
+        cell: Likewise for c.
         reverse: Whether to run from each row's last real step to its first.
         final_state: Whether to return the final state as well.
-        recurrent_mask: What h is multiplied by on its way to the next step [B, u]; None is nothing.
+        recurrent_mask: Multiplies h on its way to the next step [B, u]; None means no mask.
 
     Returns:
         The states [T, B, u], zero past the length, and with ``final_state`` the final h and c [B, u].
@@ -47,7 +47,7 @@ def portable_lstm(
         carry = ops.concatenate([ops.sigmoid(o) * ops.tanh(new), new], axis=-1)
         return carry, carry
 
-    # ops.scan takes one carry only, so h and c are packed.
+    # ops.scan takes only one carry, so h and c are packed.
     packed = ops.scan(step, start, projected)[1]
     states = packed[:, :, :units]
     if reverse:
@@ -82,7 +82,7 @@ def portable_steps(
 
 
 def start_or_zeros(projected: Any, hidden: Any = None, cell: Any = None) -> tuple[Any, Any]:
-    """Return the state to start from, zeros where none is given, for projections [T, B, 4u]."""
+    """Return the initial state for projections [T, B, 4u], zeros if none is given."""
     if hidden is not None:
         return hidden, cell
     shape = (ops.shape(projected)[1], projected.shape[2] // 4)

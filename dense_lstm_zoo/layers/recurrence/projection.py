@@ -1,4 +1,4 @@
-"""The input projection of a layer that reads several tensors side by side, without copying the widest of them."""
+"""The input projection of a layer that reads several concatenated tensors, without copying the widest."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from keras import ops
 
 
 def join(parts: list[Any]) -> Any:
-    """Return [T, B, n] parts side by side."""
+    """Return parts [T, B, n] concatenated."""
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
 def project(inputs: list[Any], kernel: Any) -> Any:
-    """Return the product [T, B, m] of the parts [T, B, n] of an input, side by side, with ``kernel`` [in, m].
+    """Return the product [T, B, m] of the concatenated parts [T, B, n] of an input with ``kernel`` [in, m].
 
-    The first part, an encoder's widest, is multiplied by its own rows of the kernel, and the others joined by theirs.
+    The first part, an encoder's widest, is multiplied by its rows of the kernel, and the joined others by theirs.
     """
     kernel = ops.convert_to_tensor(kernel)
     if len(inputs) == 1 or inputs[0].shape[-1] is None:  # a state's width is not known inside a graph
@@ -29,10 +29,10 @@ def project(inputs: list[Any], kernel: Any) -> Any:
 
 
 def _two_products(first: Any, others: Any, kernel: Any) -> Any:
-    """Return the sum of two products, with a backward pass that writes the kernel's gradient once.
+    """Return the sum of two products, with a backward pass that writes the kernel's gradient only once.
 
-    TensorFlow's own would pad the gradient of each of the kernel's two parts with zeros and add them up: for a few
-    texts at a time that takes longer than the products.
+    TensorFlow's own would pad the gradients of the two parts of the kernel with zeros and add them, which for small
+    batches takes longer than the products.
     """
     from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 

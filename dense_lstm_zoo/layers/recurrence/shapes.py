@@ -1,4 +1,4 @@
-"""Static shapes: what a shared program returns has forgotten its own, and stock layers ask for it."""
+"""Restoring static shapes, which the results of shared programs lack and stock layers need."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 def of_shape(x: Any, shape: Iterable[int | None]) -> Any:
-    """Return ``x`` with all of ``shape`` that is known, where a graph knows less.
+    """Return ``x`` with the known parts of ``shape`` set, in case a graph knows less.
 
-    A program that serves layers of several widths is traced for any width: in a graph its results have no static one,
-    and a layer that makes weights of its input's width, or reshapes by it, fails.
+    A program that serves layers of several widths is traced for any width. In a graph its results have no static width,
+    and a layer that creates weights or reshapes by the width of its input would fail.
     """
-    if hasattr(x, "set_shape"):  # TensorFlow's alone; other backends' tensors cannot forget
+    if hasattr(x, "set_shape"):  # only TensorFlow's; tensors of other backends keep their shape
         x.set_shape(tuple(shape))
     return x
