@@ -342,7 +342,7 @@ def epochs_done(folder, trial):
 
 
 def children(pid):
-    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "tuning.fleet"], capture_output=True, text=True).stdout
+    found = subprocess.run(["pgrep", "-P", str(pid), "-f", "search.fleet"], capture_output=True, text=True).stdout
     return [int(line) for line in found.split()]
 
 

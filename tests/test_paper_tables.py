@@ -90,6 +90,10 @@ def test_depth_and_budget_give_the_sizes_that_ding_et_al_print(name):
         assert dh in (None, arguments["dense_units"])
         assert zoo.count_encoder_parameters(model, biases=False, **kept) == weights
         assert row.endswith(f"{dl}x{dh if dh is not None else 10}")
+        # No recipe is named, so the protocol is the task's, which is the paper's.
+        protocol, usual = zoo.get_recipe(row), load(name).task.defaults
+        for field in ("batch_size", "learning_rate_decay", "decay_after", "epochs", "patience", "dev_fraction"):
+            assert getattr(protocol, field) == getattr(usual, field)
 
 
 def test_the_depths_of_wu_et_al_have_the_papers_weights():

@@ -282,6 +282,16 @@ def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
     assert not (mine / "results").exists()
 
 
+def test_the_format_of_ones_own_files_follows_from_their_names():
+    tagging, words = command.load("tagging"), ["--train-file", "mine.conll", "--tag-column", "2"]
+    asked = command.read(tagging, words)
+    assert (asked.dataset, asked.data) == ("columns", {"train_file": "mine.conll", "tag_column": 2})
+    assert asked.results == asked.folder / "rows.csv"
+    with pytest.raises(ValueError, match=r"mine\.csv is csv by its name.*Accepted: columns"):
+        command.read(tagging, ["--train-file", "mine.csv"])
+    assert command.read(command.load("language_model"), ["--train-file", "mine.txt"]).dataset == "text"
+
+
 @pytest.mark.slow
 def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
     rows = ["xie2019_table3_stacked", "xie2019_table3_stacked_di"]

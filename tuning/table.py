@@ -36,13 +36,13 @@ class Table:
         name: Of the command, and unless ``results`` says otherwise of ``results/NAME.csv``.
         title: What it asks.
         dataset: The corpus it is run on by default.
-        minutes: Estimated minutes of one run of a row on two cores, or of each.
+        minutes: Estimated minutes of one run on two cores: one number for all rows, or one for each.
         texts: The training texts (sentences, lines) that this estimate is for.
         recipes: Of a paper's table: the rows' names, which are those of the recipes with the published figures.
         model: Whose arguments are searched.
         space: Values by argument.
         budget: Parameters of the encoder; the width follows from the depth.
-        recipe: What is fixed beside the space.
+        recipe: Whose settings are fixed beside the space.
         arguments: Arguments of ``train`` for all rows.
         rows: Rows by name.
         seeds: How many seeds by default.
@@ -115,7 +115,9 @@ class Table:
             quick: A tenth of the widths that are not searched, one epoch.
             **options: ``seeds``, ``folds``, ``data`` and arguments of ``train`` that differ from the rows'.
         """
-        small = {} if not quick else _QUICK if options.get("vectors") else {**_QUICK, "embedding_dim": 20}
+        small = dict(_QUICK) if quick else {}
+        if options.get("vectors"):  # they have a width of their own
+            small.pop("embedding_dim", None)
         if self.space is None:
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
             return plan_rows(rows, dataset, **{**self.arguments, **small, **options})
@@ -132,7 +134,7 @@ class Table:
         )
 
 
-_QUICK = {"epochs": 1}
+_QUICK = {"epochs": 1, "embedding_dim": 20}
 _WIDTHS = ("units", "dense_units", "top_units", "filters")
 
 
