@@ -251,6 +251,38 @@ def test_every_command_that_results_name_still_asks_for_their_row():
     }
 
 
+def test_settings_are_those_of_the_rows_that_are_chosen():
+    tagging, settings = command.load("tagging"), {"depth": 3, "units": 4}
+    sweep = tagging.sweep("demo", chosen=["rhn_tagger_batched"], **settings)
+    assert settings.items() <= sweep.spec({"row": "rhn_tagger_batched"})["arguments"].items()
+    with pytest.raises(ValueError, match="Unknown argument of bilstm_tagger: 'depth'"):
+        tagging.sweep("demo", chosen=["bilstm_tagger_batched"], **settings)
+
+
+@pytest.mark.slow
+def test_every_command_that_results_name_can_be_planned():
+    planned = set()
+    for table, words, row in recorded():
+        asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
+        (name,) = asked.rows
+        if (table.name, name, row["settings"]) in planned:
+            continue
+        planned.add((table.name, name, row["settings"]))
+        settings = protocols.parse_settings(asked.settings)
+        sweep = table.sweep(asked.dataset, chosen=asked.rows, seeds=asked.seeds, folds=asked.folds, **settings)
+        (point,) = [
+            value
+            for values in sweep.space.values()
+            for value in values
+            if table.name_of(sweep.spec(dict.fromkeys(sweep.space, value))["values"]) == name
+        ]
+        spec = sweep.spec(dict.fromkeys(sweep.space, point))
+        assert spec["model"] == row["model"]
+        assert settings.items() <= spec["arguments"].items()
+        assert spec["seeds"] == list(range(1, asked.seeds + 1))
+    assert len(planned) > 50
+
+
 def test_every_command_of_the_docs_asks_for_rows():
     text = (tables.README.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     found = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)

@@ -122,6 +122,7 @@ def run(asked: Asked) -> list[str]:
     import_tensorflow()
     planned = table.sweep(
         asked.dataset,
+        chosen=asked.rows,
         quick=asked.quick,
         seeds=asked.seeds,
         folds=asked.folds,

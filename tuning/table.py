@@ -107,11 +107,12 @@ class Table:
         chosen = {name: values[name] for name in self.space}
         return next(name for name, row in self.points.items() if chosen.items() <= row.arguments.items())
 
-    def sweep(self, dataset: str, *, quick: bool = False, **options: Any) -> Sweep:
+    def sweep(self, dataset: str, *, chosen: Sequence[str] | None = None, quick: bool = False, **options: Any) -> Sweep:
         """Return the sweep over all its rows, checked.
 
         Args:
             dataset: A corpus's name.
+            chosen: The rows that are to be run: the arguments may be such as other rows' models do not take.
             quick: A tenth of the widths that are not searched, one epoch.
             **options: ``seeds``, ``folds``, ``data`` and arguments of ``train`` that differ from the rows'.
         """
@@ -120,7 +121,7 @@ class Table:
             small.pop("embedding_dim", None)
         if self.space is None:
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
-            return plan_rows(rows, dataset, **{**self.arguments, **small, **options})
+            return plan_rows(rows, dataset, chosen=chosen, **{**self.arguments, **small, **options})
         fixed = {**self.arguments, **options}
         budget: str | int | None = self.budget
         if quick:

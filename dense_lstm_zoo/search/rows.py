@@ -5,7 +5,7 @@ keras-tuner's grid searches one axis, ``row``, whose values are the rows' names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,7 @@ def plan_rows(
     seeds: int = 1,
     folds: int | None = None,
     data: Mapping[str, Any] | None = None,
+    chosen: Collection[str] | None = None,
     **arguments: Any,
 ) -> Sweep:
     """Return the sweep over rows, every value of which was checked.
@@ -52,6 +53,7 @@ def plan_rows(
         seeds: Runs a row, with the seeds 1, 2, ...
         folds: Cross-validate with so many folds.
         data: Options of ``load_corpus``.
+        chosen: The rows that are to be run; the others are not checked. None is all.
         **arguments: Arguments of ``train`` for all rows, before their own.
 
     Raises:
@@ -75,10 +77,11 @@ def plan_rows(
         given = {**row.settings, **arguments}
         epochs = given.pop("epochs", None)
         checked = {key: value for key, value in given.items() if key != "recipe"}
-        check_arguments(row.model, checked)
         recipe = get_recipe(row.recipe, model=row.model) if row.recipe else None
         own = recipe_arguments(row.recipe, row.model) if row.recipe else {}
-        check_built(row.model, {**own, **checked})
+        if chosen is None or name in chosen:
+            check_arguments(row.model, checked)
+            check_built(row.model, {**own, **checked})
         if epochs is None:
             epochs = recipe.epochs if recipe else 30
         checks.integer("epochs", epochs)
