@@ -13,7 +13,7 @@ BAD = [
     ("dynamic_interaction", ["--encoders", "stakc"], "Did you mean 'stack'"),
     ("dynamic_interaction", ["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
     ("dynamic_interaction", ["--vectors", "none.txt"], "there are no vectors none.txt"),
-    ("language_model", ["--recipes", "godin2017_dens_200x2_30"], "Did you mean 'godin2017_dense_200x2_30_epochs'"),
+    ("language_model", ["--recipes", "godin2017_dens_200x2"], "Did you mean 'godin2017_dense_200x2'"),
     ("linear_baselines", ["--dataset", "demmo"], "Did you mean 'demo'"),
     ("recipe_search", ["--dataset", "demo", "--set", "droput=0.5"], "Did you mean 'dropout'"),
     ("tagging", ["--models", "bilstm_taggr"], "Did you mean 'bilstm_tagger'"),
