@@ -1,4 +1,4 @@
-"""Adam that reads and writes every weight once a step."""
+"""Adam that reads and writes every weight once per step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class FusedAdam(keras.optimizers.Adam):
-    """``keras.optimizers.Adam``, whose step is one op of TensorFlow a weight.
+    """``keras.optimizers.Adam`` with a step that is a single TensorFlow op per weight.
 
-    Keras' own step is a dozen ops, each of which reads and writes arrays as large as the weight: of a table of word
-    vectors that takes longer than the layers above it. Settings, states and, but for rounding, the numbers are Keras',
-    with one exception. The gradients of a word that a batch holds more than once add up before anything is done with
-    them, as Kingma and Ba 2015 have it; Keras' takes the clipping norm over each of them and, unless it clips, squares
-    each. On other backends, under a distribution strategy and with ``amsgrad`` it is Keras' step that runs.
+    Keras's own step is a dozen ops, each of which reads and writes arrays as large as the weight; for a table of word
+    vectors, that takes longer than the layers above it. Settings, states and, up to rounding, results are those of
+    Keras, with one exception. If a batch holds a word more than once, its gradients are summed before anything else, as
+    in Kingma and Ba 2015; Keras computes the clipping norm over each of them and, unless it clips, squares each. On
+    other backends, under a distribution strategy and with ``amsgrad``, Keras's own step runs.
 
     Args:
         *args: Arguments of ``keras.optimizers.Adam``.
@@ -30,12 +30,12 @@ class FusedAdam(keras.optimizers.Adam):
     """
 
     def apply(self, grads: Any, trainable_variables: Any = None) -> None:
-        """Take a step, after the gradients of a word have added up."""
+        """Take a step, after summing the gradients of each word."""
         grads = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads]
         super().apply(grads, trainable_variables)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """Move one weight, and its two moments, by one step."""
+        """Update one weight and its two moments by one step."""
         if keras.config.backend() != "tensorflow" or tf.distribute.has_strategy() or self.amsgrad:
             super().update_step(gradient, variable, learning_rate)
             return

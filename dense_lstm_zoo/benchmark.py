@@ -1,4 +1,4 @@
-"""Where the speed comparisons were: they are in ``benchmarks/speed`` now, which a checkout has and a wheel has not."""
+"""The former place of the speed comparisons, which are now in ``benchmarks/speed``, in a checkout only."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def __getattr__(name: str) -> Any:
         if not (error.name or "").startswith("benchmarks"):
             raise
         raise ImportError(
-            f"dense_lstm_zoo.benchmark.{name} is now {now}.{name}, in a checkout of the project alone (run from its "
-            "folder). dense-lstm-zoo measure tells what a trained model costs on this machine."
+            f"dense_lstm_zoo.benchmark.{name} is now {now}.{name}, only in a checkout of the project (run from its "
+            "folder). dense-lstm-zoo measure measures what a trained model costs on this machine."
         ) from None
     warnings.warn(f"dense_lstm_zoo.benchmark.{name} is now {now}.{name}.", DeprecationWarning, stacklevel=2)
     return found

@@ -1,4 +1,4 @@
-"""Checks of what a user passes in: each raises before any work and says what was received and what is accepted."""
+"""Checks of user input: each raises before any work and says what was received and what is accepted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def unknown_name(kind: str, received: object, accepted: Iterable[str]) -> ValueE
     """Return (not raise) the error for a name that does not exist, with near matches and every accepted name.
 
     Args:
-        kind: What the name names, such as ``"model"`` or ``"argument of dc_bilstm"``.
+        kind: The kind of name, such as ``"model"`` or ``"argument of dc_bilstm"``.
         received: What the user wrote.
         accepted: Every name that exists.
 
@@ -60,7 +60,7 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
 
 
 def encoding(value: Any) -> str:
-    """Return the codec of a text encoding, else raise ``ValueError``; that of utf-8 drops an editor's byte order mark.
+    """Return the codec of a text encoding, else raise ``ValueError``; for utf-8, one that drops a byte order mark.
 
     Example:
         >>> encoding("UTF-8"), encoding("latin-1")
@@ -77,7 +77,7 @@ def encoding(value: Any) -> str:
 
 
 def is_writable(text: str) -> bool:
-    """Return whether a file can hold a text, which it cannot where half of a surrogate pair is in it."""
+    """Return whether a text can be written to a file, which a lone surrogate prevents."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -86,22 +86,22 @@ def is_writable(text: str) -> bool:
 
 
 def writable(kind: str, texts: Iterable[str]) -> None:
-    """Raise ``ValueError`` for a text that no file can hold.
+    """Raise ``ValueError`` for a text that cannot be written to a file.
 
     Example:
         >>> writable("The label", ["caf\\u00e9", "\\ud800"])
         Traceback (most recent call last):
-        ValueError: The label '\\ud800' holds half of a surrogate pair; give it in valid Unicode, which a file can hold.
+        ValueError: The label '\\ud800' holds a lone surrogate; use valid Unicode, which can be written to a file.
     """
     for text in texts:
         if not is_writable(text):
             raise ValueError(
-                f"{kind} {text!r} holds half of a surrogate pair; give it in valid Unicode, which a file can hold."
+                f"{kind} {text!r} holds a lone surrogate; use valid Unicode, which can be written to a file."
             )
 
 
 def num_features(layer: object, shape: tuple[int | None, ...]) -> int:
-    """Return the width of what a layer over time is built for, (batch, time, features), else raise ``ValueError``."""
+    """Return the features of a layer's input shape (batch, time, features), else raise ``ValueError``."""
     if len(shape) != 3 or shape[-1] is None:
         raise ValueError(
             f"{type(layer).__name__} takes inputs of shape (batch, time, features) with a known number of "
@@ -111,45 +111,45 @@ def num_features(layer: object, shape: tuple[int | None, ...]) -> int:
 
 
 def cell_width(shape: tuple[int | None, ...], second: str, width: int, input_dim: int | None) -> int:
-    """Return the features of x in a cell's input [x; ``second``], which is ``width`` features of something else.
+    """Return the features of x in a cell's input [x; ``second``], where ``second`` has ``width`` features.
 
     Args:
         shape: The input's shape.
-        second: What stands behind x, for the error.
-        width: Its features; 0 where there is none.
-        input_dim: How many features x should have; None for any number.
+        second: The name of the part after x, for the error.
+        width: The features of that part; 0 if there is none.
+        input_dim: The expected features of x; None means any.
 
     Raises:
-        ValueError: An input that cannot hold both, or does not hold them.
+        ValueError: An input whose width does not fit both.
     """
     found = None if shape[-1] is None else shape[-1] - width
     if found is None or found < 1 or found != (input_dim or found):
         x = "x" if input_dim is None else f"x of {input_dim} features"
-        holds = f"{x} and, behind it, {width} features of {second}" if width else x
+        holds = f"{x} followed by {width} features of {second}" if width else x
         raise ValueError(f"The input must hold {holds}; received shape {tuple(shape)}.")
     return found
 
 
 def layer_states(initial_state: Iterable[Any], num_layers: int, each: int, units: int) -> list[Any]:
-    """Return the initial states of each of a recurrent stack's layers, ``each`` tensors (batch, units).
+    """Return the initial states of each layer of a recurrent stack: ``each`` tensors (batch, units) per layer.
 
     Raises:
-        ValueError: Another number of tensors, or one of another shape.
+        ValueError: The wrong number of tensors, or a tensor of the wrong shape.
     """
     states = list(initial_state)
     if len(states) != each * num_layers:
-        raise ValueError(f"initial_state needs {each} tensors of each of {num_layers} layers; received {len(states)}.")
+        raise ValueError(f"initial_state needs {each} tensors for each of {num_layers} layers; received {len(states)}.")
     for number, state in enumerate(states):
         if len(state.shape) != 2 or state.shape[1] not in (None, units):
             raise ValueError(
-                f"Every state must be (batch, units) = (batch, {units}); number {number} of initial_state has "
+                f"Every state must be (batch, units) = (batch, {units}); tensor {number} of initial_state has "
                 f"shape {tuple(state.shape)}."
             )
     return [states[i : i + each] for i in range(0, len(states), each)]
 
 
 def sequence(items: Any, what: str = "texts") -> None:
-    """Raise ``TypeError`` for what can be iterated over and is not a sequence of strings: iteration would mislead.
+    """Raise ``TypeError`` for iterables that are not sequences of strings, such as a dictionary or a table.
 
     Example:
         >>> sequence({"text": ["good"]})
@@ -160,7 +160,7 @@ def sequence(items: Any, what: str = "texts") -> None:
     if isinstance(items, (str, bytes)):
         raise TypeError(f"{received} one string. Write [{items[:40]!r}].")
     kind = type(items).__name__
-    if hasattr(items, "columns") and hasattr(items, "__getitem__"):  # of pandas, polars, pyarrow, ...
+    if hasattr(items, "columns") and hasattr(items, "__getitem__"):  # pandas, polars, pyarrow, ...
         columns = [str(name) for name in getattr(items, "column_names", items.columns)]
         example = f'Pass one of them: df["{columns[0] if columns else "text"}"].'
         raise TypeError(f"{received} a {kind} with the columns {', '.join(columns):.200}. {example}")
@@ -176,10 +176,10 @@ def sequence(items: Any, what: str = "texts") -> None:
 
 
 def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[list[Any]]:
-    """Yield items in lists of ``size``, as they come.
+    """Yield items lazily, in lists of ``size``.
 
     Raises:
-        TypeError: What is not a sequence of items, such as a single string or a table.
+        TypeError: Not a sequence of items, such as a single string or a table.
     """
     sequence(items, what)
     items = iter(items)
@@ -188,10 +188,10 @@ def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[lis
 
 
 def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Yield texts, checked, in lists of ``size``, as they come.
+    """Check texts and yield them lazily, in lists of ``size``.
 
     Raises:
-        TypeError: What is not a sequence of strings, or an item that is not a string; the message names its place.
+        TypeError: Not a sequence of strings, or an item that is not a string; the message gives its position.
     """
     seen = 0
     for chunk in chunks(texts, size):
@@ -203,15 +203,15 @@ def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
 
 
 def not_text(what: str, number: int, item: Any) -> str:
-    """Return the message for an item that is not a string: None and NaN are how tables have a missing one."""
+    """Return the message for an item that is not a string: tables represent a missing string as None or NaN."""
     missing = item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
-    advice = ' It is missing: leave it out (dropna), or make it an empty text (fillna("")).' if missing else ""
+    advice = ' It is missing: remove it (dropna), or make it an empty text (fillna("")).' if missing else ""
     received = f"{item!r:.80} ({type(item).__name__})"
     return f"{what} must hold strings; received {received} as item {number}, counted from 0.{advice}"
 
 
 def difference(found: Any, asked: Any, name: str = "") -> str:
-    """Say which settings differ.
+    """Return a description of the settings that differ.
 
     Example:
         >>> difference({"seed": 1, "training": {"epochs": 3}}, {"seed": 2, "training": {"epochs": 3}})

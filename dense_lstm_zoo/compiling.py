@@ -1,4 +1,4 @@
-"""How every factory compiles its model."""
+"""Compiling models, as all factories do."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 def compile_model(
     model: keras.Model, optimizer: keras.optimizers.Optimizer, loss: keras.losses.Loss, metric: keras.metrics.Metric
 ) -> keras.Model:
-    """Compile a model so that ``fit`` traces its step once, and return it.
+    """Compile a model so that ``fit`` traces its step only once, and return it.
 
-    A first trace that has to make variables is done twice: those of the optimiser, or of a metric that is given by its
-    name, which is why it comes as an object.
+    A first trace that creates variables is done twice. Those may be the optimiser's, or those of a metric given by its
+    name, so metrics must be objects.
     """
     model.compile(
         optimizer=optimizer,

@@ -1,4 +1,4 @@
-"""Text that others wrote, such as labels and names of files, made fit for a picture or a page of Markdown."""
+"""Making text from others, such as labels and file names, safe to show in a picture or in Markdown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn what stands beside them
-# What can begin a construct of CommonMark or of GitHub's Markdown within a line: emphasis, links, HTML, tables, marks,
-# mathematics, references, addresses, names of emoji.
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn text around
+# Anything that can start a construct of CommonMark or GitHub's Markdown within a line: emphasis, links, HTML, tables,
+# marks, mathematics, references, addresses, names of emoji.
 _SPECIAL = re.compile(r"[\\`*\[\]<>&|~#$^{}@]|(?<![^\W_])_|_(?![^\W_])|://|www\.|:\w+:|mailto:|xmpp:", re.IGNORECASE)
-_LONGEST_FENCE = 8  # backticks; a renderer need not know a fence of more than 80
+_LONGEST_FENCE = 8  # backticks; renderers need not support fences longer than 80
 
 
 class Markdown(str):
@@ -21,9 +21,9 @@ class Markdown(str):
 
 
 def one_line(text: Any, limit: int | None = None) -> str:
-    """Return a text in one line that any font and any file can take, at most ``limit`` characters of it.
+    """Return a text on one line that any font and file can represent, cut to ``limit`` characters.
 
-    White space becomes single spaces; what cannot be printed, or would turn the text around it, becomes its escape.
+    White space becomes single spaces; unprintable characters, and those that change the text direction, are escaped.
 
     Example:
         >>> one_line("two\\nlines\\0 \\ud800")
@@ -36,16 +36,16 @@ def one_line(text: Any, limit: int | None = None) -> str:
 
 
 def _is_unprintable(char: str) -> bool:
-    return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs")  # controls, halves of surrogate pairs
+    return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs")  # controls, lone surrogates
 
 
 def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdown:
-    """Return a text as Markdown that shows it and does nothing else: as it is if it may be, else as code.
+    """Return a text as Markdown that only shows it: unchanged if possible, else as code.
 
     Args:
-        text: Any value; what is ``Markdown`` is returned as it is.
-        limit: The most characters to show.
-        cell: Whether it goes into a table, where a bar ends a cell.
+        text: Any value; ``Markdown`` is returned unchanged.
+        limit: The maximum number of characters to show.
+        cell: Whether it goes into a table, where ``|`` ends a cell.
 
     Example:
         >>> escape("NUM:dist"), escape("<b>"), escape("a|b", cell=True)
@@ -57,7 +57,7 @@ def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdo
     if not _SPECIAL.search(shown):
         return Markdown(shown)
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    # Renderers disagree on a backslash before a bar in a table. References to characters can stand for any text.
+    # Renderers disagree on a backslash before "|" in a table. Character references can represent any text.
     if longest >= _LONGEST_FENCE or (cell and "\\|" in shown):
         return Markdown(_SPECIAL.sub(lambda found: "".join(f"&#{ord(char)};" for char in found[0]), shown))
     fence, pad = "`" * (longest + 1), " " if shown.startswith("`") or shown.endswith("`") else ""
@@ -67,12 +67,12 @@ def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdo
 
 
 def code(text: str) -> Markdown:
-    """Return the name of something in this package as code; for text of others use ``escape``."""
+    """Return a name of this package as code; for text from others use ``escape``."""
     return Markdown(f"`{text}`")
 
 
 def fenced(text: str, language: str = "") -> Markdown:
-    """Return lines as a block of code that nothing in them ends."""
+    """Return lines as a code block whose fence does not occur in them."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
     return Markdown(f"{fence}{language}\n{text}\n{fence}")
 

@@ -15,18 +15,18 @@ from dense_lstm_zoo import files, registry
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
-Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by name: function, specs of its inputs
-# Ops of the exported graphs that tensorflow_text brings; everything else is TensorFlow's own.
+Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by name: function, input specs
+# Ops in exported graphs that come from tensorflow_text; all others are TensorFlow's own.
 TEXT_OPS = ("CaseFoldUTF8", "NormalizeUTF8")
 
 
 class _Served(tf.Module):
-    """What a SavedModel holds: its functions as attributes, the variables that they read, and their tables.
+    """The content of a SavedModel: functions as attributes, with their variables and tables.
 
-    Keras' ``ExportArchive`` tracks each variable as its own and as TensorFlow's, and writes it twice.
+    Keras's ``ExportArchive`` tracks each variable both as a Keras and as a TensorFlow variable, and writes it twice.
     """
 
-    # Properties of a tf.Module; here they are what is set, so that a loaded export has them too.
+    # Properties of tf.Module; here they are plain attributes, so that a loaded export has them too.
     variables: Any = ()
     trainable_variables: Any = ()
     non_trainable_variables: Any = ()
@@ -44,9 +44,9 @@ def write(
     Args:
         path: The folder to write.
         overwrite: Whether to replace what is there.
-        text_layer: The layer that reads strings, whose tables are written with it.
+        text_layer: The layer that reads strings; its tables are saved too.
         endpoints: The signatures.
-        vocabulary: What is written to ``assets.extra/vocabulary.txt``, if anything.
+        vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.
     """
     served = _Served()
     signatures = {name: _traced_once(function, inputs) for name, (function, inputs) in endpoints.items()}
@@ -62,7 +62,7 @@ def write(
     with files.new_folder(path, overwrite) as folder:
         logger = tf.get_logger()
         level = logger.level
-        logger.setLevel("WARNING")  # else a notebook shows the temporary folder's name
+        logger.setLevel("WARNING")  # otherwise a notebook shows the name of the temporary folder
         try:
             tf.saved_model.save(served, str(folder), signatures)
         finally:
@@ -77,13 +77,13 @@ def write(
 
 
 def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Any:
-    """Return a ``tf.function`` around the given one's trace: saving would trace an endpoint twice."""
+    """Return a ``tf.function`` around a trace of the function, since saving would trace it twice."""
     traced = tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
     return tf.function(lambda *inputs: traced(*inputs), input_signature=signature, autograph=False)
 
 
 def portable_copy(bundle: Bundle) -> keras.Model:
-    """Return the bundle's model on the kernel that is core TensorFlow ops alone: no XLA, no cuDNN, any machine."""
+    """Return the bundle's model on the kernel that uses only core TensorFlow ops, without XLA or cuDNN."""
     model = registry.build(bundle.config["model"], **{**bundle.config["arguments"], "kernel": "native"})
     model.set_weights(bundle.model.get_weights())
     return model

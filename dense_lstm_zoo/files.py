@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 
 from dense_lstm_zoo import in_place, leftovers, output_files
 
-# Some libraries (HDF5, TensorFlow) tell of these in words only.
+# Some libraries (HDF5, TensorFlow) report these only as text.
 _DISK = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)}
 
 
@@ -29,9 +29,9 @@ def sha256(path: Path) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Return JSON as this package writes it: sorted, indented, one form for one value, always in valid Unicode."""
+    """Return canonical JSON as this package writes it: sorted, indented, always valid Unicode."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    # Half a surrogate pair, as in the name of a file that is not UTF-8, becomes JSON's own escape for it.
+    # A lone surrogate, as in a file name that is not UTF-8, becomes a JSON escape.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -42,11 +42,11 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """Return ``path`` if a file is there.
+    """Return ``path`` if it is an existing file.
 
     Raises:
         ValueError: It is a folder.
-        FileNotFoundError: Nothing is there; the message names similar files beside it.
+        FileNotFoundError: No such file; the message names similar files in its folder.
     """
     path = Path(path).expanduser()
     if path.is_dir():
@@ -63,7 +63,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 def folder_name(path: str | os.PathLike[str]) -> Path:
     """Return ``path`` if it can be the name of a folder, else raise ``ValueError``."""
     if not os.fspath(path):
-        raise ValueError("The name of the folder is empty; name a folder, '.' for the current one.")
+        raise ValueError("The name of the folder is empty; give a folder, such as '.' for the current one.")
     if "\0" in os.fspath(path):
         raise ValueError(f"A folder's name cannot hold a null character; received {os.fspath(path)!r}.")
     path = Path(path)
@@ -76,11 +76,11 @@ def folder_name(path: str | os.PathLike[str]) -> Path:
 
 
 def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    """Return ``path`` if a folder can be made there, else say before any work why not.
+    """Return ``path`` if a folder can be created there, else raise before any work.
 
     Raises:
-        ValueError: No folder can have that name.
-        FileExistsError: Something is there and ``overwrite`` is False; or it is a file, or holds the current folder.
+        ValueError: The name is not valid for a folder.
+        FileExistsError: It exists and ``overwrite`` is False; or it is a file, or contains the current folder.
         NotADirectoryError: A parent of it is a file.
         PermissionError: Its nearest existing parent cannot be written.
     """
@@ -95,25 +95,25 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
         leftovers.sweep(real)
     if real.is_dir() and any(in_place.content(real) if is_in_place else real.iterdir()):
         if not overwrite:
-            raise FileExistsError(f"{path} is there already; name another folder, or ask to overwrite it.")
+            raise FileExistsError(f"{path} already exists; choose another folder, or ask to overwrite it.")
         if in_place.holds_current(real):
             raise FileExistsError(
-                f"{path} is the current folder or holds it, and is not empty: it is not overwritten; name another."
+                f"{path} is or contains the current folder and is not empty, so it is not overwritten; choose another."
             )
     parent = real if is_in_place else real.parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
-        raise NotADirectoryError(f"{path} cannot be made: {parent} is a file.")
+        raise NotADirectoryError(f"{path} cannot be created: {parent} is a file.")
     if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{path} cannot be made: no permission to write in {parent}.")
+        raise PermissionError(f"{path} cannot be created: no permission to write in {parent}.")
     return path
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Return the folder for what belongs to the folder ``path`` but not in it: its name and a suffix.
+    """Return the folder for files that belong beside the folder ``path``: its name with a suffix.
 
-    It is inside, under the suffix alone, where ``path`` is filled in place: beside a volume nothing would last.
+    If ``path`` is filled in place, it is inside, named by the suffix: files beside a volume would be lost.
     """
     real = _real(path)
     return real / suffix if in_place.is_needed(real) else real.with_name(real.name + suffix)
@@ -123,8 +123,8 @@ class Lock:
     """A lock on a file until it is released or this process ends, however it ends.
 
     Args:
-        path: The file, made with its folder where there is none.
-        message: What the error says where another process holds it.
+        path: The file; it and its folder are created if missing.
+        message: The error message if another process holds it.
 
     Raises:
         BlockingIOError: Another process holds it.
@@ -136,7 +136,7 @@ class Lock:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            except FileNotFoundError:  # its folder was removed since
+            except FileNotFoundError:  # its folder has been removed since
                 continue
             try:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -145,15 +145,15 @@ class Lock:
                 raise BlockingIOError(message) from None
             if self.is_in_place:
                 return
-            os.close(self._handle)  # the one who held it has deleted it
+            os.close(self._handle)  # the previous holder has deleted it
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the file is still there: whoever deletes or moves it lets another process lock a new one."""
+        """Whether the file is still there: if it is deleted or moved, another process can lock a new one."""
         return leftovers.is_at(self._handle, self._path)
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock."""
         if self._handle >= 0:
             os.close(self._handle)
         self._handle = -1
@@ -167,11 +167,11 @@ class Lock:
 
 @contextlib.contextmanager
 def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Give an empty folder to write to; it gets the name ``path`` when the block ends well.
+    """Yield an empty folder to write to, which is renamed to ``path`` if the block succeeds.
 
-    An error, a full disk or a kill in between leaves what was at ``path`` as it was. What a killed writer of the same
-    ``path`` left is removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed,
-    such as a mount point, is filled in place; see ``in_place`` for what a kill does there.
+    An error, a full disk or a kill in between leaves ``path`` as it was. Remains of a killed writer of the same
+    ``path`` are removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed, such
+    as a mount point, is filled in place; see ``in_place`` for what a kill does there.
     """
     check_new_folder(path, overwrite)
     real = _real(path)
@@ -204,7 +204,7 @@ def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder in one step for those who look for it; what a kill leaves of it is swept by its next writer."""
+    """Delete a folder in one visible step; the next writer removes what a kill leaves of it."""
     leftovers.sweep(path)
     gone = leftovers.name(path)
     try:
@@ -217,7 +217,7 @@ def remove_folder(path: Path) -> None:
 
 
 def _put(work: Path, path: Path) -> None:
-    """Give a folder the name ``path``, whatever has it."""
+    """Rename a folder to ``path``, whatever is there."""
     try:
         if path.exists():
             _exchange(work, path)
@@ -226,7 +226,7 @@ def _put(work: Path, path: Path) -> None:
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EXDEV) or not path.is_dir():
             raise
-        inside, handle = leftovers.new_folder(path / path.name)  # a mount point that does not look like one
+        inside, handle = leftovers.new_folder(path / path.name)  # an undetected mount point
         try:
             shutil.copytree(work, inside, dirs_exist_ok=True)
             in_place.replace(path, inside)
@@ -236,7 +236,7 @@ def _put(work: Path, path: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Let two folders swap names; in one step where the system can, so that a kill finds one of them in place."""
+    """Swap the names of two folders, if possible in one step, so that after a kill one of them is in place."""
     with contextlib.suppress(AttributeError, OSError):
         libc = ctypes.CDLL(None, use_errno=True)
         at_cwd, swap = -100, 2
@@ -251,9 +251,9 @@ def _exchange(new: Path, old: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
-    """Give a file to write to; it gets the name ``path`` when the block ends well.
+    """Yield a file to write to, which is renamed to ``path`` if the block succeeds.
 
-    A link stays, and what it names is written. What is not a regular file, such as a pipe or /dev/null, is written to.
+    A link stays, and its target is written. Anything but a regular file, such as a pipe or /dev/null, is written to.
     """
     path = Path(path)
     if path.is_dir():
@@ -290,15 +290,15 @@ def _sync(path: Path) -> None:
 
 
 def _real(path: str | os.PathLike[str]) -> Path:
-    """Return where a path leads, through links."""
+    """Return a path with all links resolved."""
     try:
         return Path(path).resolve()
     except RuntimeError:
-        raise ValueError(f"{path} is a link that leads to itself.") from None
+        raise ValueError(f"{path} is a link to itself.") from None
 
 
 def _named(error: OSError, path: Path) -> OSError:
-    """Return the error of a failed write with the path in it; a full disk's own error names none."""
+    """Return the error of a failed write with the path added, which the error of a full disk lacks."""
     if error.errno is None or error.filename is not None:
         return error
-    return type(error)(error.errno, f"{path} could not be written: {error.strerror}; what was there is as it was")
+    return type(error)(error.errno, f"{path} could not be written: {error.strerror}; its former content is unchanged")

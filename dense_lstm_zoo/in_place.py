@@ -1,9 +1,9 @@
-"""Folders that cannot be renamed, such as a container's volume: what they hold is moved, in steps that can be undone.
+"""Replacing folders that cannot be renamed, such as a container's volume: content is moved in steps that can be undone.
 
-The new content is written to a folder inside. Then what is there moves into a second folder inside (old), the first one
-is marked as complete (new), its content moves up, and what was there is deleted. A kill before the mark is undone by
-the next writer, one after it is carried to its end: nothing is lost. In between the folder may be empty or incomplete;
-its files go first and come last, so that no reader finds a manifest whose folders are missing.
+The new content is written to a folder inside (new). Then the existing content moves into a second folder inside (old),
+the first is marked as complete, its content moves up, and the old content is deleted. After a kill, the next writer
+undoes the change if there is no mark yet, and otherwise completes it: nothing is lost. In between, the folder may be
+empty or incomplete; its files are removed first and added last, so that no reader finds a manifest without its folders.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ STATE = ".unfinished"
 
 
 def is_needed(folder: Path) -> bool:
-    """Whether a folder must be filled where it is.
+    """Whether a folder must be filled in place.
 
-    So it is with a mount point, the current folder or one that holds it, and a folder whose parent we cannot write.
+    This applies to mount points, the current folder or one that contains it, and folders with a read-only parent.
     """
     if not folder.is_dir():
         return False
@@ -32,7 +32,7 @@ def is_needed(folder: Path) -> bool:
 
 
 def holds_current(folder: Path) -> bool:
-    """Whether a folder is the current one, or holds it."""
+    """Whether a folder is or contains the current one."""
     try:
         return Path.cwd().is_relative_to(folder.resolve())
     except FileNotFoundError:  # the current folder was deleted
@@ -40,14 +40,14 @@ def holds_current(folder: Path) -> bool:
 
 
 def content(folder: Path) -> list[Path]:
-    """Return what a folder holds, in the order in which it is moved in; what lies there for our work is no content."""
+    """Return a folder's content, in the order in which it is moved in, without this module's own folders."""
     passing = {STATE, ".tensorboard", "lost+found"}
     entries = [e for e in folder.iterdir() if e.name not in passing and not leftovers.is_ours(e.name)]
     return sorted(entries, key=lambda e: (not e.is_dir(), e.name == "manifest.json", e.name))
 
 
 def replace(folder: Path, work: Path) -> None:
-    """Let the content of ``work``, which ``leftovers`` made inside ``folder``, take the place of what is there."""
+    """Replace the content of ``folder`` by that of ``work``, a folder that ``leftovers`` created inside it."""
     token = work.name.split(".")[-2]
     inside = folder / folder.name
     old, new = (leftovers.name(inside, token, kind) for kind in (leftovers.OLD, leftovers.NEW))
@@ -59,7 +59,7 @@ def replace(folder: Path, work: Path) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Finish or undo what a killed writer left half done, and remove what it left."""
+    """Finish or undo the work of a killed writer, and remove what it left."""
     for kinds in leftovers.found(folder / folder.name).values():
         with leftovers.holding(list(kinds.values())) as all_held:
             if not all_held:
@@ -78,7 +78,7 @@ def recover(folder: Path) -> None:
 def _move_in(folder: Path, old: Path | None, new: Path) -> None:
     for entry in content(new):
         entry.rename(folder / entry.name)
-    if old is not None:  # under a name that says it may go, before the mark does
+    if old is not None:  # renamed to mark it for removal, before the mark is removed
         gone = leftovers.name(folder / folder.name)
         old.rename(gone)
         new.rmdir()
@@ -88,13 +88,13 @@ def _move_in(folder: Path, old: Path | None, new: Path) -> None:
 
 
 def _is_mounted(folder: Path) -> bool:
-    """Whether a folder is a mount point; ``os.path.ismount`` sees none that is bound from the same disk."""
+    """Whether a folder is a mount point; ``os.path.ismount`` misses bind mounts from the same disk."""
     mounts = _mount(folder), _mount(folder.parent)
     return os.path.ismount(folder) or (None not in mounts and mounts[0] != mounts[1])
 
 
 def _mount(folder: Path) -> str | None:
-    """Return the number of the mount that a folder is on, where the system tells."""
+    """Return the number of the mount that a folder is on, if the system provides it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

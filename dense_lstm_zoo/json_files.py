@@ -1,4 +1,4 @@
-"""JSON files of our own, read back: a damaged one is named, with what is wrong in it."""
+"""Reading this package's own JSON files; errors name a damaged file and what is wrong in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Kind = type | tuple[type, ...]
 
 
 class DamagedFileError(ValueError):
-    """A file that does not hold what was written to it; the message names it."""
+    """A file that is not as it was written; the message names it."""
 
 
 def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice: str = "") -> dict[str, Any]:
@@ -19,11 +19,11 @@ def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice:
 
     Args:
         path: The file.
-        fields: The keys that it must have, each with the type of its value, or a tuple of types.
-        advice: What to do about a damaged file: the end of the error's message.
+        fields: The required keys, each with the type of its value, or a tuple of types.
+        advice: What to do about a damaged file, for the end of the message.
 
     Raises:
-        DamagedFileError: The file is not UTF-8, not JSON, not an object, or a field is missing or of another type.
+        DamagedFileError: The file is not UTF-8, not JSON, not an object, or a field is missing or has another type.
         FileNotFoundError: There is no such file.
     """
     try:
@@ -44,7 +44,7 @@ def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice:
 
 
 def check_fields(path: Path, found: Mapping[str, Any], fields: Mapping[str, Kind], *, advice: str = "") -> None:
-    """Raise ``DamagedFileError`` where a field of what was read from ``path`` is missing or of another type."""
+    """Raise ``DamagedFileError`` if a field of the content of ``path`` is missing or has another type."""
     for name, kind in fields.items():
         if name not in found:
             raise damaged(path, f"{name!r} is missing", advice)
@@ -54,11 +54,11 @@ def check_fields(path: Path, found: Mapping[str, Any], fields: Mapping[str, Kind
 
 
 def damaged(path: Path, what: str, advice: str = "") -> DamagedFileError:
-    """Return (not raise) the error of a damaged file."""
+    """Return (not raise) the error for a damaged file."""
     return DamagedFileError(f"{path} is damaged: {what}.{' ' if advice else ''}{advice}")
 
 
 def _kind(value: Any) -> str:
-    """Return what JSON calls a value."""
+    """Return JSON's name for a value."""
     names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value", type(None): "null"}
     return names.get(type(value), f"the number {value}")

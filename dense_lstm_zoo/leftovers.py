@@ -1,8 +1,8 @@
-"""Where things lie while they are written, and what a killed writer left there.
+"""Temporary names for files and folders being written, and the remains of killed writers.
 
-A file or folder NAME is written beside its place as ``.NAME.xxxxxxxx.dense-lstm-zoo`` and held by a lock until it has
-its name. A name that reads so, letter by letter, with nobody holding it, was left by a writer that was killed. Nothing
-else is ever removed: not a name that begins alike, nor what another process is writing now.
+A file or folder NAME is written under ``.NAME.xxxxxxxx.dense-lstm-zoo`` beside its final place, and locked until it is
+renamed. An entry with exactly such a name that nobody locks was left by a killed writer. Nothing else is ever removed:
+neither entries with similar names, nor what another process is writing now.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _SUFFIX = "dense-lstm-zoo"
-_LONGEST = 200  # bytes of a name that leave room for what is added to it
-# What a name tells of the thing: nothing for what is half-written, or was replaced, and may go at any time.
+_LONGEST = 200  # bytes of a name, leaving room for the additions
+# The kinds in a name. Without a kind, the entry is half-written or was replaced, and can be removed at any time.
 OLD, NEW = "old", "new"
 
 
 def name(path: Path, token: str | None = None, kind: str = "") -> Path:
-    """Return a name beside ``path`` that nothing has: with a token of its own, or with that of its pair."""
+    """Return an unused name beside ``path``, with a new token or that of its pair."""
     parts = ["", _key(path), token or secrets.token_hex(4), *([kind] if kind else []), _SUFFIX]
     return path.with_name(".".join(parts))
 
 
 def new_file(path: Path) -> tuple[Path, int]:
-    """Make a file to be renamed to ``path``; return it and its handle, which holds it until it is closed."""
+    """Create a file to be renamed to ``path``; return it with its handle, which locks it until closed."""
     while True:
         part = name(path)
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if _lock(handle) and is_at(handle, part):
             return part, handle
-        os.close(handle)  # it was swept before it was held
+        os.close(handle)  # removed before it was locked
 
 
 def new_folder(path: Path) -> tuple[Path, int]:
-    """Make a folder to be renamed to ``path``; return it and a handle, which holds it until it is closed."""
+    """Create a folder to be renamed to ``path``; return it with a handle, which locks it until closed."""
     while True:
         work = name(path)
         work.mkdir()
@@ -51,7 +51,7 @@ def new_folder(path: Path) -> tuple[Path, int]:
 
 
 def sweep(path: Path) -> None:
-    """Remove what killed writers of ``path`` left beside it; where ``path`` was being replaced, put it back first."""
+    """Remove what killed writers of ``path`` left beside it; if ``path`` was being replaced, restore it first."""
     for kinds in found(path).values():
         with holding(kinds.values()) as all_held:
             if all_held:
@@ -62,7 +62,7 @@ def sweep(path: Path) -> None:
 
 
 def found(path: Path) -> dict[str, dict[str, Path]]:
-    """Return what lies beside ``path`` under its names: by token, and of each token by kind."""
+    """Return the entries beside ``path`` with such names, by token and kind."""
     pattern = re.compile(rf"\.{re.escape(_key(path))}\.([0-9a-f]{{8}})(?:\.({OLD}|{NEW}))?\.{_SUFFIX}")
     groups: dict[str, dict[str, Path]] = {}
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -73,19 +73,19 @@ def found(path: Path) -> dict[str, dict[str, Path]]:
 
 
 def is_ours(entry: str) -> bool:
-    """Whether a name is one of those that this module gives."""
+    """Whether a name has the form that this module uses."""
     return re.fullmatch(rf"\..+\.[0-9a-f]{{8}}(\.({OLD}|{NEW}))?\.{_SUFFIX}", entry) is not None
 
 
 @contextlib.contextmanager
 def holding(paths: Iterable[Path]) -> Iterator[bool]:
-    """Hold several files or folders for a block; give False where any of them is held, or cannot be."""
+    """Lock several files or folders for a block; yield False if any is locked or cannot be locked."""
     handles = []
     try:
         for path in paths:
             try:
                 handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            except OSError:  # gone, a link, or not ours to read
+            except OSError:  # gone, a link, or not readable
                 yield False
                 return
             handles.append(handle)
@@ -99,7 +99,7 @@ def holding(paths: Iterable[Path]) -> Iterator[bool]:
 
 
 def remove(path: Path) -> None:
-    """Delete a file or folder as far as the system lets us."""
+    """Delete a file or folder as far as permissions allow."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -116,7 +116,7 @@ def is_at(handle: int, path: Path) -> bool:
 
 
 def _key(path: Path) -> str:
-    """Return the name, or what stands for one that is too long to add to."""
+    """Return the name, or a substitute for one that is too long to extend."""
     encoded = os.fsencode(path.name)
     return path.name if len(encoded) <= _LONGEST else hashlib.sha256(encoded).hexdigest()
 

@@ -1,4 +1,4 @@
-"""The machine that a measurement is made on, as results name it: nothing tells whose it is; this process' memory."""
+"""The machine of a measurement, described without identifying its owner; this process's memory."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_average() -> float | None:
-    """Return the mean number of running processes in the last minute: a reader sees whether the machine was quiet."""
+    """Return the load average of the last minute, which shows whether the machine was idle."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def resident_mb() -> float:
-    """Return how much memory this process holds, in MB of 2**20 bytes; outside Linux, the most that it ever held."""
+    """Return this process's current memory in MB of 2**20 bytes; outside Linux, its peak."""
     found = _status("VmRSS")
     return peak_mb() if found is None else found
 
 
 def peak_mb() -> float:
-    """Return the most memory that this process ever held, in MB of 2**20 bytes."""
+    """Return this process's peak memory in MB of 2**20 bytes."""
     found = _status("VmHWM")
-    if found is not None:  # ru_maxrss would count what the process that started this one held
+    if found is not None:  # ru_maxrss would include the parent process's peak
         return found
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 def _status(field: str) -> float | None:
-    """Return a field of Linux' table of this process, in MB; None elsewhere."""
+    """Return a field of this process's Linux status file in MB; None elsewhere."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 _PACKAGE = "dense_lstm_zoo"
-# Modules that documentation or notebooks of version 0.1 named, or that users are likely to have found, by where they
-# are today. An empty name is a package that is gone but held such modules.
+# Modules that documentation or notebooks of version 0.1 named, or that users are likely to have found, with their
+# current place. An empty name is a package that no longer exists but held such modules.
 _MODULES = {
     "data.corpus": "classification.corpus",
     "data.language": "language.corpus",
@@ -40,7 +40,7 @@ _MODULES = {
     "tuning.space": "search.space",
     "tuning.sweep": "search.sweep",
 }
-# Modules that are packages now, and where what they held is.
+# Former modules that are now packages, with the current place of their content.
 _INSIDE = {"classification": "classification.bundle", "tagging": "tagging.bundle"}
 
 
@@ -59,7 +59,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not new:
             return
         today = importlib.import_module(f"{_PACKAGE}.{new}")
-        told = f"{module.__name__} is {today.__name__} now."
+        told = f"{module.__name__} is now {today.__name__}."
         if not hasattr(module, "__path__"):
             warnings.warn(told, DeprecationWarning, stacklevel=2)
             module.__dict__["__getattr__"] = lambda name: getattr(today, name)
@@ -67,7 +67,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
         def attribute(name: str) -> Any:
             found = getattr(today, name)
-            if not name.startswith("__"):  # a package is also imported for a module in it, which warns by itself
+            if not name.startswith("__"):  # a package is also imported for a module in it, which has its own warning
                 warnings.warn(told, DeprecationWarning, stacklevel=2)
             return found
 
@@ -75,16 +75,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install() -> None:
-    """Let the old paths be imported."""
+    """Make the old paths importable."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # before a folder that an older version left behind
+        sys.meta_path.insert(0, _Finder())  # ahead of a folder left behind by an older version
 
 
 def attribute(package: str, name: str) -> Any:
-    """Return a name that the module had which is a package now; its ``__getattr__`` calls this."""
+    """Return a name from a former module that is now a package; called by its ``__getattr__``."""
     if not name.startswith("__"):
         module = importlib.import_module(f"{_PACKAGE}.{_INSIDE[package.partition('.')[2]]}")
         if hasattr(module, name):
-            warnings.warn(f"{package}.{name} is {module.__name__}.{name} now.", DeprecationWarning, stacklevel=3)
+            warnings.warn(f"{package}.{name} is now {module.__name__}.{name}.", DeprecationWarning, stacklevel=3)
             return getattr(module, name)
     raise AttributeError(f"module {package!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Files that a user names for output: what is there is not replaced unasked, links are followed, devices stay."""
+"""Output files named by users: existing files are not replaced unasked, links are followed, devices are kept."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Mode = Literal["w", "wb"]
 
 
 def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
-    """Return ``path`` if a file can be written there, else say before any work why not.
+    """Return ``path`` if a file can be written there, else raise before any work.
 
     Raises:
-        FileExistsError: A file is there and ``overwrite`` is False. What can be written to without being replaced, such
-            as a pipe or /dev/null, may be there.
+        FileExistsError: A file exists and ``overwrite`` is False. Targets that are written to without being replaced,
+            such as a pipe or /dev/null, may exist.
         IsADirectoryError: It is a folder.
         NotADirectoryError: A parent of it is a file.
         PermissionError: It, or its nearest existing parent, cannot be written.
@@ -33,7 +33,7 @@ def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
     if target.exists() and not overwrite:
         link = "" if target == path.absolute() else f" (as {target})"
         raise FileExistsError(
-            f"{path} is there already{link}; name another file, or ask to overwrite it (--overwrite)."
+            f"{path} already exists{link}; choose another file, or ask to overwrite it (--overwrite)."
         )
     parent = target.parent
     while not parent.exists():
@@ -46,7 +46,7 @@ def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path is written through: a device, a pipe, an open file of this process (/dev/stdout)."""
+    """Return whether a path is a stream: a device, a pipe, or an open file of this process (/dev/stdout)."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -58,11 +58,11 @@ def is_stream(path: Path) -> bool:
 
 @contextlib.contextmanager
 def open_stream(path: Path, mode: Mode) -> Iterator[IO[Any]]:
-    """Open what ``is_stream`` says is one; what is written goes into it and takes the place of nothing."""
+    """Open a path for which ``is_stream`` is true; output is written to it and replaces nothing."""
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
     descriptor = _descriptor(path)
     try:
-        # O_CREAT is left out: were a pipe gone by now, a file would come of it.
+        # Without O_CREAT, which would create a file if a pipe has disappeared.
         handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
         with os.fdopen(handle, mode, **text) as file:
             yield file
@@ -75,7 +75,7 @@ def open_stream(path: Path, mode: Mode) -> Iterator[IO[Any]]:
 
 
 def followed(path: Path) -> Path:
-    """Return the file that a path stands for: a link's target, which may not be there yet.
+    """Return a path with links resolved; the target may not exist yet.
 
     Raises:
         OSError: A link that leads back to itself.

@@ -1,4 +1,4 @@
-"""Pictures of runs; matplotlib is an extra (``pip install dense-lstm-zoo[plots]``)."""
+"""Figures of runs; matplotlib is an extra (``pip install dense-lstm-zoo[plots]``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 100
 _SETTINGS: dict[Any, Any] = {
     "text.usetex": False,
-    "text.parse_math": False,  # a $ in a label is a $
+    "text.parse_math": False,  # a $ in a label is literal
     "axes.formatter.use_mathtext": False,
 }
 
@@ -27,14 +27,14 @@ _SETTINGS: dict[Any, Any] = {
 def learning_curve(
     history: pd.DataFrame, path: Path, title: str, measure: str = "accuracy", *, higher_is_better: bool = True
 ) -> None:
-    """Draw loss and score of training and dev set by epoch, the best dev epoch marked.
+    """Plot the loss and the score on train and dev by epoch, with the best dev epoch marked.
 
     Args:
-        history: A bundle's history: ``epoch``, ``loss``, ``val_loss``, the measure and ``val_`` with it.
-        path: The picture to write; its ending is the format.
+        history: A bundle's history: ``epoch``, ``loss``, ``val_loss``, the measure and ``val_`` + the measure.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
-        measure: What the score is called.
-        higher_is_better: Whether more of it is better; what is better where it is lower is drawn on a log scale.
+        measure: The name of the score.
+        higher_is_better: Whether a higher score is better; otherwise the scale is logarithmic.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -48,20 +48,20 @@ def learning_curve(
             axes.grid(alpha=0.3)
         scores = history[f"val_{measure}"]
         if not higher_is_better:
-            _logarithmic(axes)  # the first epochs' would hide all that follows
+            _logarithmic(axes)  # else the first epochs would hide the others
         best = history.loc[scores.idxmax() if higher_is_better else scores.idxmin()]
         axes.axvline(best["epoch"], color="gray", linestyle=":", label=f"best dev: {best[f'val_{measure}']:.4g}")
         axes.legend()
 
 
 def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accuracy") -> None:
-    """Draw a score against depth, a line a series, with standard deviations.
+    """Plot a score against depth, one line per series, with standard deviations.
 
     Args:
         scores: ``series``, ``depth``, ``mean`` and ``std`` (NaN for a single run).
-        path: The picture to write; its ending is the format.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
-        measure: What the score is called.
+        measure: The name of the score.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -78,13 +78,13 @@ def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accur
 
 
 def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None:
-    """Draw a score of several runs against the epoch, on a logarithmic scale.
+    """Plot a score of several runs against the epoch, on a logarithmic scale.
 
     Args:
         scores: ``series``, ``epoch`` and the measure.
-        path: The picture to write; its ending is the format.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
-        measure: The score's column, and what it is called.
+        measure: The score's column and name.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -100,11 +100,11 @@ def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None
 
 
 def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: Path, title: str) -> None:
-    """Draw the dev accuracy of runs against the training batches (Xie et al. 2019, Figs 4 and 5).
+    """Plot the dev accuracy of runs against the training batches (Xie et al. 2019, Figs 4 and 5).
 
     Args:
-        panels: By a panel's title, by a run's name, its bundle's ``dev_curve``.
-        path: The picture to write; its ending is the format.
+        panels: Each bundle's ``dev_curve``, by panel title and run name.
+        path: The file to write; its suffix sets the format.
         title: The picture's title.
 
     Raises:
@@ -118,17 +118,17 @@ def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: Path, title
             lines = [axes.plot(x["batch"], x["dev_accuracy"], linewidth=1)[0] for x in curves.values()]
             axes.set(xlabel="training batches", ylabel="dev accuracy", title=short(name))
             axes.grid(alpha=0.3)
-            # By hand: a name that begins with "_" would have no entry.
+            # Explicit, as names that begin with "_" would otherwise have no entry.
             axes.legend(lines, [short(run, 80) for run in curves], fontsize="small")
 
 
 def short(name: Any, limit: int = 40) -> str:
-    """Return a name that others gave as it can stand in a picture."""
+    """Return a name from others in a form that a picture can show."""
     return one_line(name, limit)
 
 
 def first_tokens(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens that a picture has room for."""
+    """Return the tokens that fit in a picture."""
     shown = [short(token) for token in tokens[:_MOST_TOKENS]]
     if len(tokens) > len(shown):
         shown[-1] += f" (and {len(tokens) - len(shown):,} more)"
@@ -143,7 +143,7 @@ def _logarithmic(axes: Any) -> None:
 
 @contextlib.contextmanager
 def own_settings() -> Iterator[None]:
-    """Draw in the block with settings under which any text can be drawn; the user's are as they were afterwards.
+    """Use settings that can draw any text inside the block, and restore the user's afterwards.
 
     A letter that the font lacks is drawn as a box, without a warning.
     """
@@ -156,7 +156,7 @@ def own_settings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def picture(path: Path, title: str, width: float, height: float) -> Iterator[Figure]:
-    """Give an empty figure, in inches, that needs no screen; write it when the block ends well."""
+    """Yield an empty figure, sized in inches, without a display; write it if the block succeeds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""What a run tells a person: a summary, a model card, learning curves, and a report of where the model errs."""
+"""Reports for people: a summary, a model card, learning curves and an error report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
     from dense_lstm_zoo.task import Task
 
-_MOST_LABELS = 50  # on a card; labels.json holds all of them
-_NOTES = {"diverged": "stopped", "changed": "changed"}  # metrics that are text, and what a summary calls them
+_MOST_LABELS = 50  # on a card; labels.json holds all labels
+_NOTES = {"diverged": "stopped", "changed": "changed"}  # metrics that are text, with their names in a summary
 
 
 _Writer = Callable[[Path], None]
@@ -25,7 +25,7 @@ _Writer = Callable[[Path], None]
 def write(bundle: Bundle, folder: Path) -> None:
     """Write a bundle's model card, its pictures and the report of its evaluation into its folder.
 
-    Each is written whole or not at all. What cannot be made is told in one warning and never stops the others.
+    Each is written whole or not at all. Failures are reported in one warning and never affect the other files.
     """
     writers: dict[str, _Writer] = {"README.md": lambda path: _write_text(path, model_card(bundle))}
     task, history, curve = bundle.task, bundle.history, bundle.dev_curve
@@ -42,9 +42,9 @@ def write(bundle: Bundle, folder: Path) -> None:
 
 
 def write_evaluation(task: Task, evaluation: dict[str, Any], folder: Path, title: str) -> None:
-    """Write ``report.md``; of a classifier also ``report.png``, where matplotlib is installed.
+    """Write ``report.md``; for a classifier also ``report.png``, if matplotlib is installed.
 
-    A picture that cannot be drawn is told in a warning; the report is written all the same.
+    If the picture cannot be drawn, a warning says so, and the report is still written.
     """
     writers = _evaluation_writers(task, evaluation, title)
     writers.pop("report.md")(folder / "report.md")
@@ -72,10 +72,10 @@ def _try(writers: Mapping[str, _Writer], folder: Path) -> None:
     for name, write in writers.items():
         try:
             write(folder / name)
-        except Exception as error:  # whatever it is, the model must not be lost for it
+        except Exception as error:  # no error here may cost the model
             failures.append(f"{name} ({type(error).__name__}: {one_line(error, 200)})")
     if failures:
-        warnings.warn(f"{folder} is without {', '.join(failures)}; all else is written.", stacklevel=4)
+        warnings.warn(f"{folder} lacks {', '.join(failures)}; everything else is written.", stacklevel=4)
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -112,7 +112,7 @@ def of_split(metrics: Mapping[str, Any], split: str) -> dict[str, Any]:
 
 
 def model_card(bundle: Bundle) -> str:
-    """Return the bundle's README: what it is, how it was trained, how well it does, how to use it."""
+    """Return the bundle's README: its task, training, scores and use."""
     config = bundle.config
     training = config["training"]
     return f"""# {escape(config["model"])} trained on {escape(training["dataset"], 80)}
@@ -121,7 +121,7 @@ def model_card(bundle: Bundle) -> str:
 
 {fenced(summary(bundle))}
 
-{"Where it errs: `report.md`." if bundle.evaluation else "It has no scores: `bundle.rescore(test=...)` makes some."}
+{"Error analysis: `report.md`." if bundle.evaluation else "It has no scores; `bundle.rescore(test=...)` computes them."}
 
 ## Use
 
@@ -155,7 +155,7 @@ def _settings(values: Mapping[str, Any]) -> str:
 
 
 def by_class(rows: list[dict[str, Any]], unit: str) -> str:
-    """Return precision, recall and F1 of each class as a table."""
+    """Return a table of precision, recall and F1 by class."""
     cells = [
         (label(row["label"]), *(percent(row[name]) for name in ("precision", "recall", "f1")), f"{row['texts']:,}")
         for row in rows
@@ -169,5 +169,5 @@ def percent(share: float | None) -> str:
 
 
 def label(name: str) -> str:
-    """Return a label as a cell of a table can hold it."""
+    """Return a label in a form that fits a table cell."""
     return escape(name, 80, cell=True)

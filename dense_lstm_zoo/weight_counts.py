@@ -1,8 +1,8 @@
-"""How many weights each recurrent layer has, by formula, without loading Keras.
+"""The number of weights of each recurrent layer, by formula, without loading Keras.
 
 Models and benchmarks count their encoders with these functions, since ``describe``, budgets and tables need the numbers
-where no layer is built and TensorFlow is not loaded. Each function is named after a layer and takes the features that
-the layer reads, the layer's own arguments, and ``biases``: whether bias vectors count, which the papers leave out.
+without building layers or loading TensorFlow. Each function is named after a layer and takes the features that
+the layer reads, the layer's own arguments, and ``biases``: whether to count bias vectors, which the papers leave out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ GATES = {"lstm": 4, "gru": 3, "simple_rnn": 1}
 
 
 def lstm(input_dim: int, units: int, *, directions: int = 1, gates: int = 4, biases: bool = True) -> int:
-    """Return the number of weights of an ``LSTM``, or with two directions of a ``BiLSTM``.
+    """Return the number of weights of an ``LSTM``, or of a ``BiLSTM`` with two directions.
 
     Example:
         >>> lstm(300, 200, directions=2)
@@ -44,7 +44,7 @@ def dense_bilstm(
 def recurrent_stack(
     input_dim: int, num_layers: int, units: int, *, wiring: str, cell: str = "lstm", biases: bool = True
 ) -> int:
-    """Return the number of weights of a ``RecurrentStack``, or with ``wiring="dense"`` of a ``DenseLSTM``.
+    """Return the number of weights of a ``RecurrentStack``, or of a ``DenseLSTM`` with ``wiring="dense"``.
 
     Example:
         >>> recurrent_stack(200, 2, 200, wiring="dense", biases=False)
@@ -56,7 +56,7 @@ def recurrent_stack(
     if wiring == "skip":
         widths[1:] = [units + (input_dim if layer == 1 else units) for layer in range(1, num_layers)]
     gates = GATES[cell]
-    bias = gates * units * (2 if cell == "gru" else 1) * biases  # Keras' GRU has two
+    bias = gates * units * (2 if cell == "gru" else 1) * biases  # Keras's GRU has two
     return sum(lstm(width, units, gates=gates, biases=False) + bias for width in widths)
 
 
@@ -98,7 +98,7 @@ def highway_bilstm(input_dim: int, num_layers: int, units: int, *, biases: bool 
         >>> highway_bilstm(5, 1, 4) == lstm(5, 4, directions=2)
         True
     """
-    gate = units * (units + 2 + biases)  # it reads no h but has two peepholes
+    gate = units * (units + 2 + biases)  # it reads no h, but has two peepholes
     widths = [input_dim, *[units] * (num_layers - 1)]
     lstms = sum(lstm(width, units, directions=2, biases=biases) for width in widths)
     return lstms + (num_layers - 1) * 2 * gate

@@ -134,7 +134,7 @@ def test_export_writes_a_saved_model(run_dir, tmp_path, capsys):
     assert (tmp_path / "exports" / "1" / "saved_model.pb").is_file()
     status, _, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
     assert status == 2
-    assert "is there already" in err
+    assert "already exists" in err
 
 
 def test_list_and_describe_print_what_python_returns(capsys):

@@ -172,11 +172,11 @@ def test_biases_start_where_they_are_told_to():
         (lambda: layers.DenseLSTM(2, 4)(np.ones((2, 3), np.float32)), r"received shape \(2, 3\)"),
         (
             lambda: layers.DenseLSTM(2, 4)(ones(), initial_state=[np.ones((3, 4))]),
-            "needs 2 tensors of each of 2 layers",
+            "needs 2 tensors for each of 2 layers",
         ),
         (
             lambda: layers.DenseLSTM(1, 4)(ones(), initial_state=[np.ones((3, 4)), np.ones((3, 5))]),
-            r"must be \(batch, units\) = \(batch, 4\); number 1 of initial_state has shape \(3, 5\)",
+            r"must be \(batch, units\) = \(batch, 4\); tensor 1 of initial_state has shape \(3, 5\)",
         ),
     ],
 )

@@ -191,7 +191,7 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
     monkeypatch.setattr(type(trained.text_to_ids), "read", lambda self, text: traced.append(text) or read(self, text))
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "precious").write_text("x")
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         trained.export(tmp_path / "1")
     assert (tmp_path / "1" / "precious").read_text() == "x"
     trained.export(tmp_path / "1", overwrite=True)

@@ -119,7 +119,7 @@ def test_a_replacement_that_was_killed_between_two_renames_is_undone(tmp_path):
     write(tmp_path / "run", "old")
     (tmp_path / "run").rename(tmp_path / ".run.0123abcd.old.dense-lstm-zoo")
     (tmp_path / ".run.0123abcd.dense-lstm-zoo").mkdir()
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         files.check_new_folder(tmp_path / "run", overwrite=False)
     assert (tmp_path / "run" / "a").read_text() == "old"
     assert names(tmp_path) == ["run"]
@@ -157,7 +157,7 @@ def test_a_mount_point_is_filled_in_place(tmp_path, kind):
         with pytest.raises(ZeroDivisionError):
             write(path, "newer", ZeroDivisionError())
         assert (path / "a").read_text() == "new"
-        with pytest.raises(FileExistsError, match="is there already"):
+        with pytest.raises(FileExistsError, match="already exists"):
             files.check_new_folder(path, overwrite=False)
 
 
@@ -222,10 +222,10 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
         assert link.is_symlink()
         assert (target / "a").read_text() == "new"
         assert files.beside(link, ".unfinished") == target.with_name("there.unfinished")
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         files.check_new_folder(link, overwrite=False)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(ValueError, match="loop is a link that leads to itself"):
+    with pytest.raises(ValueError, match="loop is a link to itself"):
         files.check_new_folder(tmp_path / "loop", overwrite=False)
 
 
@@ -251,7 +251,7 @@ def test_the_current_folder_is_filled_while_it_is_empty_and_never_overwritten(tm
     assert Path("a").read_text() == "new"
     assert names(tmp_path) == ["here"]
     for path in (".", "..", str(tmp_path / "here/"), "/"):
-        with pytest.raises(FileExistsError, match="current folder or holds it, and is not empty"):
+        with pytest.raises(FileExistsError, match="is or contains the current folder and is not empty"):
             files.check_new_folder(path, overwrite=True)
     write(Path("../other/"), "a trailing slash")
     assert names(tmp_path) == ["here", "other"]

@@ -122,7 +122,7 @@ def test_a_taken_port_and_an_oracle_that_is_not_there_are_told(tmp_path, capsys)
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(ValueError, match=r"No oracle can listen on 127\.0\.0\.1:.*the port is taken"):
+        with pytest.raises(ValueError, match=r"The oracle cannot listen on 127\.0\.0\.1:.*the port is taken"):
             chief.serve(make_oracle(tmp_path / "s"), address, 60, TOKEN)
     with pytest.raises(ConnectionError, match=r"No oracle answered at 127.0.0.1:\d+ for 1 s"):
         fleet.wait_for_chief(fleet.free_address(), 1)
@@ -321,7 +321,7 @@ def test_two_chiefs_do_not_share_a_port(tmp_path):
     serving = Serving(make_oracle(tmp_path / "s"))
     serving.start()
     serving.stub()
-    with pytest.raises(ValueError, match=r"No oracle can listen on .*: the port is taken"):
+    with pytest.raises(ValueError, match=r"The oracle cannot listen on .*: the port is taken"):
         chief.serve(make_oracle(tmp_path / "t"), serving.address, 60, TOKEN)
 
 
@@ -354,7 +354,7 @@ def test_kill_9_of_a_worker_and_of_the_chief_lose_nothing(tmp_path):
         chief = subprocess.Popen([sys.executable, "-c", code], stdout=output)
     wait_until(lambda: epochs_done(folder, "0000") and epochs_done(folder, "0001"), chief)
     os.kill(children(chief.pid)[0], signal.SIGKILL)
-    wait_until(lambda: "is started again" in (tmp_path / "out.txt").read_text(), chief)
+    wait_until(lambda: "is restarted" in (tmp_path / "out.txt").read_text(), chief)
     wait_until(lambda: len(list(folder.glob("trials/*/result.json"))) >= 2, chief)
     os.kill(chief.pid, signal.SIGKILL)
     chief.wait()

@@ -25,7 +25,7 @@ TABLE = pd.DataFrame({"text": ["a fine film", "a dull film"], "label": ["up", "d
         (None, r"received None"),
         (
             ["a", None],
-            r"received None \(NoneType\) as item 1, counted from 0\. It is missing: leave it out \(dropna\)",
+            r"received None \(NoneType\) as item 1, counted from 0\. It is missing: remove it \(dropna\)",
         ),
         (
             pd.Series(["a", float("nan")], index=[7, 8]),

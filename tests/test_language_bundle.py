@@ -222,5 +222,5 @@ def test_a_fresh_process_without_the_package_scores_and_steps_as_python_does(tra
     assert served["next"] == pytest.approx([by_word[word] for word in served["words"]], abs=1e-5)
     assert not {op for op in graph_ops(folder) if "Xla" in op}
     assert written_sizes(folder) == sorted(w.size for w in bundle.network.get_weights())
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         bundle.export(folder)

@@ -128,7 +128,7 @@ def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
         ({"num_steps": 0}, "num_steps must be"),
         ({"decay_after": 0}, "decay_after must be"),
         ({"recipe": "godin2017_stacked_200x2"}, "is for stacked_lstm_lm, not for 'dense_lstm_lm'"),
-        ({"vocab_size": 9}, "vocab_size follows from the data"),
+        ({"vocab_size": 9}, "vocab_size is derived from the data"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments, message):

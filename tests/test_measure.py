@@ -154,8 +154,8 @@ def test_a_fresh_process_does_not_count_the_memory_of_the_one_that_started_it():
     [
         ("error", "^the weights are wrong$"),
         ("crash", "ended with status 1: thing$"),
-        ("half", "ended with status 3: it said nothing$"),
-        ("killed", "was killed, which systems do when memory runs out"),
+        ("half", "ended with status 3: no output$"),
+        ("killed", "was killed, as systems do when memory runs out"),
     ],
 )
 def test_a_worker_that_fails_or_dies_is_told_of_at_once(path, message):

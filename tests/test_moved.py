@@ -26,7 +26,7 @@ from dense_lstm_zoo import classification, moved, tagging
 )
 def test_a_path_that_was_documented_works_and_warns(module, name):
     sys.modules.pop(f"dense_lstm_zoo.{module}", None)
-    with pytest.warns(DeprecationWarning, match=rf"dense_lstm_zoo\.{module} is dense_lstm_zoo\.[a-z_.]+ now"):
+    with pytest.warns(DeprecationWarning, match=rf"dense_lstm_zoo\.{module} is now dense_lstm_zoo\.[a-z_.]+"):
         found = getattr(importlib.import_module(f"dense_lstm_zoo.{module}"), name)
     today = importlib.import_module(f"dense_lstm_zoo.{moved._MODULES[module]}")
     assert found is getattr(today, name)
@@ -34,7 +34,7 @@ def test_a_path_that_was_documented_works_and_warns(module, name):
 
 @pytest.mark.parametrize(("package", "name"), [(classification, "Prediction"), (tagging, "TaggedSentence")])
 def test_modules_that_are_packages_now_still_give_what_they_held(package, name):
-    with pytest.warns(DeprecationWarning, match=f"{name} is dense_lstm_zoo"):
+    with pytest.warns(DeprecationWarning, match=f"{name} is now dense_lstm_zoo"):
         found = getattr(package, name)
     assert found.__module__ == f"{package.__name__}.bundle"
     with pytest.raises(AttributeError, match="nothing"):
@@ -51,8 +51,8 @@ def test_a_script_of_version_0_1_runs_and_sees_one_warning_an_import():
     )
     assert found.returncode == 0, found.stderr.decode()
     told = found.stderr.decode()
-    assert told.count("dense_lstm_zoo.tuning.budget is dense_lstm_zoo.search.budget now") == 1
-    assert told.count("dense_lstm_zoo.models.language_model is dense_lstm_zoo.language.assembly now") == 1
+    assert told.count("dense_lstm_zoo.tuning.budget is now dense_lstm_zoo.search.budget") == 1
+    assert told.count("dense_lstm_zoo.models.language_model is now dense_lstm_zoo.language.assembly") == 1
 
 
 def test_what_never_was_is_no_module():

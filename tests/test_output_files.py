@@ -108,7 +108,7 @@ def test_what_is_there_is_replaced_only_when_asked_and_keeps_its_mode(tmp_path):
     path.chmod(0o640)
     (tmp_path / "link.csv").symlink_to(path)
     for name in ("out.csv", "link.csv"):
-        with pytest.raises(FileExistsError, match=r"is there already.*--overwrite"):
+        with pytest.raises(FileExistsError, match=r"already exists.*--overwrite"):
             check_output(tmp_path / name, overwrite=False)
     check_output(path, overwrite=True)
     write(path)

@@ -15,7 +15,7 @@ from tests import layer_harness, model_harness, tagging_harness
 LEFT = keras.utils.pad_sequences([[3, 4, 5], [6]])  # Keras pads on the left unless told otherwise
 HOLE = np.array([[3, 4, 5], [6, 0, 7]], np.int32)
 RIGHT = np.array([[3, 4, 0], [0, 0, 0]], np.int32)  # a row of padding alone is legal
-BEGINS = r"row 1 begins with padding: use padding='post'.*received the mask \[0 0 1\]"
+BEGINS = r"row 1 begins with padding; use padding='post'.*received the mask \[0 0 1\]"
 BETWEEN = r"row 1 has padding between real steps.*received the mask \[1 0 1\]"
 wrong = pytest.mark.parametrize(("ids", "words"), [(LEFT, BEGINS), (HOLE, BETWEEN)], ids=["left", "hole"])
 

@@ -121,8 +121,8 @@ def test_a_bundle_that_remembers_no_columns_has_the_usual_ones(run, tmp_path, ca
         (["a", "--input-format", "csv"], "Texts given as arguments are raw text"),
         (["--file", "in.csv", "--encoding", "utf-9"], "encoding must be a text encoding"),
         (["--file", "ragged.csv", "--output", "new.csv"], "ragged.csv, row 3 has 3 cells"),
-        (["--file", "in.csv", "--output", "in.csv"], "in.csv is there already"),
-        (["--file", "in.csv", "--output", "link.csv"], "link.csv is there already (as "),
+        (["--file", "in.csv", "--output", "in.csv"], "in.csv already exists"),
+        (["--file", "in.csv", "--output", "link.csv"], "link.csv already exists (as "),
     ],
 )
 def test_what_cannot_be_read_or_written_is_told_and_nothing_changes(
@@ -175,7 +175,7 @@ def test_a_picture_replaces_nothing_unasked(run_dir, tmp_path, capsys):
     arguments = ["explain", run_dir, "it was great", "--output", tmp_path / "e.png"]
     status, _, err = output_of(capsys, *arguments)
     assert (status, (tmp_path / "real.png").read_text()) == (2, "a thesis")
-    assert "e.png is there already" in err
+    assert "e.png already exists" in err
     assert output_of(capsys, *arguments, "--overwrite")[0] == 0
     assert (tmp_path / "e.png").is_symlink()
     assert (tmp_path / "real.png").read_bytes().startswith(b"\x89PNG")

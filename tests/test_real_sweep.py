@@ -119,7 +119,7 @@ def test_a_trial_that_the_system_kills_pauses_the_sweep_and_goes_on_with_the_sam
     assert process.returncode == 2
     line = error.strip().split("\n")[-1]
     assert line.startswith("error: the sweep is paused: trial 0000: killed by SIGKILL: likely out of memory (time 1;")
-    assert line.endswith("The same command goes on.")
+    assert line.endswith("The same command resumes it.")
     assert "Traceback" not in error
     assert not (tmp_path / "s" / "trials" / "0000" / "result.json").exists()
     again = tune(tmp_path / "s", *options)
@@ -153,7 +153,7 @@ def test_a_full_disk_pauses_the_sweep_and_with_room_again_the_same_command_ends_
     error = (tmp_path / "first.err").read_text()
     assert (tmp_path / "first").read_text() == "2\n", error
     assert re.search(
-        r"^error: the sweep is paused: .*No space left on device.*The same command goes on\.$", error, re.M
+        r"^error: the sweep is paused: .*No space left on device.*The same command resumes it\.$", error, re.M
     )
     assert "Traceback" not in error
     assert (tmp_path / "begun").read_text()

@@ -115,7 +115,7 @@ def by_the_search_for_a_recipe():
     gains = [Decimal(ours["dev_accuracy_mean"]) - Decimal(theirs["dev_accuracy_mean"]) for ours, theirs in pairs]
     epochs = [int(found["best_epochs"]) for found in kept]
     return [
-        f"DC-Bi-LSTM gained {one(min(gains))} to {one(max(gains))} points by it at three learning rates",
+        f"DC-Bi-LSTM gained {one(min(gains))} to {one(max(gains))} points with it at three learning rates",
         f"with fixed ones DC-Bi-LSTM was best after {min(epochs)} to {max(epochs)} epochs",
     ]
 

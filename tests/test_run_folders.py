@@ -154,7 +154,7 @@ def test_a_state_of_another_form_is_refused_by_name(tmp_path, model, change, mes
     with checkpoint(tmp_path / "state", model) as running:
         an_epoch(running)
     sealed(tmp_path / "state", lambda state: state.update(change))
-    with pytest.raises(ValueError, match=rf"state\.json is damaged \(.*{message}.*delete .*state to begin anew"):
+    with pytest.raises(ValueError, match=rf"state\.json is damaged \(.*{message}.*delete .*state to start over"):
         checkpoint(tmp_path / "state")
 
 
@@ -212,7 +212,7 @@ def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run,
     for settings, stays in ((config, False), ({**config, "model": "lstm"}, True), (None, True)):
         state.mkdir()
         (state / "state.json").write_text(json.dumps({"settings": settings} if settings else []))
-        with pytest.raises(FileExistsError, match="is there already"):
+        with pytest.raises(FileExistsError, match="already exists"):
             train(tmp_path / "run")
         assert state.exists() == stays
         shutil.rmtree(state, ignore_errors=True)

@@ -191,15 +191,15 @@ X = np.ones((2, 3, 9), np.float32)  # x alone, or x of 5 features and k of 4
             r"received inputs of shape \(2, 9\), and neither skip nor",
         ),
         (lambda: layers.GatedSkipLSTMCell.from_config(layers.GatedSkipLSTMCell(4).get_config()), "cannot tell whether"),
-        (lambda: layers.GatedSkipLSTMCell(4, input_dim=9), "x of 9 features and, behind it, 4 features of k; received"),
-        (lambda: layers.GatedSkipLSTMCell(4, "outputs", input_dim=9), "must hold x of 9 features and, behind it, 4"),
+        (lambda: layers.GatedSkipLSTMCell(4, input_dim=9), "x of 9 features followed by 4 features of k; received"),
+        (lambda: layers.GatedSkipLSTMCell(4, "outputs", input_dim=9), "must hold x of 9 features followed by 4"),
         (
             lambda: layers.GatedSkipLSTMCell(4, "none", input_dim=5),
             r"must hold x of 5 features; received shape \(2, 9\)",
         ),
-        (lambda: layers.GatedSkipLSTMCell(9, "outputs"), "must hold x and, behind it, 9 features of k"),
-        (lambda: layers.HighwayLSTMCell(4, input_dim=9), "x of 9 features and, behind it, 4 features of c; received"),
-        (lambda: layers.HighwayLSTMCell(9), "must hold x and, behind it, 9 features of c"),
+        (lambda: layers.GatedSkipLSTMCell(9, "outputs"), "must hold x followed by 9 features of k"),
+        (lambda: layers.HighwayLSTMCell(4, input_dim=9), "x of 9 features followed by 4 features of c; received"),
+        (lambda: layers.HighwayLSTMCell(9), "must hold x followed by 9 features of c"),
     ],
 )
 def test_a_cell_that_cannot_know_what_its_input_holds_refuses_it(make, message):

@@ -73,7 +73,7 @@ def test_a_disk_that_is_full_at_any_write_pauses_the_sweep_and_the_same_call_end
     assert paused > 20
     left[0] = 12
     with pytest.raises(
-        trouble.SweepPausedError, match=r"^the sweep is paused: \[Errno 28\] .* The same command goes on\."
+        trouble.SweepPausedError, match=r"^the sweep is paused: \[Errno 28\] .* The same command resumes it\."
     ):
         sweep(tmp_path / "said", **two)
 
@@ -220,7 +220,7 @@ def test_damaged_states_are_read_from_their_backups_and_others_are_named(content
         whole = (folder / f"{name}.bak").read_bytes()
         for path in (folder / name, folder / f"{name}.bak"):
             path.write_bytes(content)
-        with pytest.raises(DamagedFileError, match=rf"s/{re.escape(name)} is damaged: .* to begin anew\.$"):
+        with pytest.raises(DamagedFileError, match=rf"s/{re.escape(name)} is damaged: .* to start over\.$"):
             sweep(folder)
         (folder / name).write_bytes(whole)
     assert sweep(folder) == expected
@@ -299,7 +299,7 @@ def test_an_oracles_state_of_other_values_is_damaged(start, tmp_path):
         assert sweep(tmp_path / "s") == expected
     for name in (path, path.with_name("oracle.json.bak")):
         name.write_text(json.dumps({**state, "end_order": ["0007"]}))
-    with pytest.raises(DamagedFileError, match=r"oracle\.json is damaged: it names a trial '0007'"):
+    with pytest.raises(DamagedFileError, match=r"oracle\.json is damaged: it names trial '0007'"):
         sweep(tmp_path / "s")
 
 
@@ -313,7 +313,7 @@ def test_a_lost_state_is_not_begun_anew_over_the_trials_that_are_there(start, tm
     spec = tmp_path / "s" / "trials" / "0000" / "spec.json"
     values = json.loads(spec.read_text())
     spec.write_text(json.dumps({**values, "values": {"units": 8, "dropout": 0.1}}))
-    with pytest.raises(DamagedFileError, match=r"trials/0000 is damaged: it holds a trial of other values"):
+    with pytest.raises(DamagedFileError, match=r"trials/0000 is damaged: it holds a trial with other values"):
         sweep(tmp_path / "s")
 
 
@@ -355,6 +355,6 @@ def test_a_result_that_shows_late_is_waited_for_and_one_that_never_does_is_told(
     assert lines[1].startswith("trial 0001: ")
     late.unlink()
     progress.trial_ended(oracle.trials["0001"])
-    with pytest.raises(trouble.SweepPausedError, match=r"result does not show in .* after 90 s"):
+    with pytest.raises(trouble.SweepPausedError, match=r"result is not visible in .* after 90 s"):
         progress.catch_up(wait=True)
     assert now[0] < 400

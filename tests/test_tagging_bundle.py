@@ -251,7 +251,7 @@ def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
         ({"num_steps": 3}, "num_steps is not an option for tagging"),
         ({"min_tag_count": 0}, "min_tag_count must be"),
         ({"min_tag_count": 10**6}, "leaves no tag"),
-        ({"num_tags": 3}, "num_tags follows from the data"),
+        ({"num_tags": 3}, "num_tags is derived from the data"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments, message):

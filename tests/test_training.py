@@ -78,7 +78,7 @@ def test_a_run_that_is_there_is_kept_unless_asked(run, tmp_path):
     _, folder = run
     shutil.copytree(folder, tmp_path / "run")
     before = (tmp_path / "run" / "manifest.json").read_bytes()
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         train(tmp_path / "run")
     assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     train(tmp_path / "run", overwrite=True, epochs=1, seed=9)

@@ -231,14 +231,14 @@ def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(
         ({"units": 5}, "units is both fixed and searched"),
         ({"tuner": "griid"}, "Did you mean 'grid'"),
         ({"budget": "1.4X"}, "such as 1.44M"),
-        ({"budget": "10k"}, "A budget decides units"),
+        ({"budget": "10k"}, "A budget sets units"),
         ({"space": {"dropout": [0.1]}, "budget": "10"}, "below the smallest bilstm: with units=1 it has 2,408"),
         ({"trials": 0}, "trials must be an integer of at least 1"),
-        ({"tuner": "hyperband", "trials": 5}, "hyperband decides how many trials"),
+        ({"tuner": "hyperband", "trials": 5}, "hyperband derives the number of trials"),
         ({"dataset": "trek"}, "Did you mean 'trec'"),
         ({"pooling": "mean", "poling": "max"}, "argument of bilstm: 'poling'. Did you mean 'pooling'"),
         ({"recipe": "ding2019"}, "Did you mean 'ding2018'"),
-        ({"vocab_size": 9}, "vocab_size follows from the data"),
+        ({"vocab_size": 9}, "vocab_size is derived from the data"),
         ({"space": {"units": [4, -1]}}, "units must be an integer of at least 1; received -1"),
         ({"space": {"units": zoo.Range(0, 9)}}, "units must be an integer of at least 1; received 0"),
         ({"space": {"pooling": ["mean", "men"]}}, "pooling: 'men'. Did you mean 'mean'"),
@@ -270,11 +270,11 @@ def test_files_without_texts_are_refused_before_any_work(tmp_path):
 
 def test_a_folder_of_another_sweep_is_refused_by_what_differs(fake, tmp_path):
     sweep(tmp_path / "s")
-    with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\. Name another run_dir"):
+    with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\. Choose another run_dir"):
         sweep(tmp_path / "s", seed=2)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "precious").write_text("x")
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         sweep(tmp_path / "other")
 
 

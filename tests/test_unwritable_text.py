@@ -30,12 +30,12 @@ def test_whole_pairs_are_labels_like_any_other(write):
 
 
 def test_labels_and_tags_made_by_hand_are_refused_too(write):
-    with pytest.raises(ValueError, match=r"The label '\\ud800' holds half of a surrogate pair"):
+    with pytest.raises(ValueError, match=r"The label '\\ud800' holds a lone surrogate"):
         Corpus("mine", ("a", "\ud800"), Split(["x"], [0]), None, None)
-    with pytest.raises(ValueError, match=r"Sentence 2: the tag 'N\\udfff' holds half"):
+    with pytest.raises(ValueError, match=r"Sentence 2: the tag 'N\\udfff' holds a lone surrogate"):
         TaggedSplit([["a"], ["b", "c"]], [["N"], ["N", "N\udfff"]])
     path = write("a N\n\nb N+2AA-\n", "mine.conll")  # a lone surrogate in UTF-7
-    with pytest.raises(ValueError, match=r"mine\.conll, line 3: the tag 'N\\ud800' holds half"):
+    with pytest.raises(ValueError, match=r"mine\.conll, line 3: the tag 'N\\ud800' holds a lone surrogate"):
         read_columns(path, encoding="utf-7")
 
 

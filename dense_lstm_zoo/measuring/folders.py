@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dense_lstm_zoo import bundle
 
-_GRAPH, _OPS = "saved_model.pb", "assets.extra/non_core_ops.txt"  # what every export holds
+_GRAPH, _OPS = "saved_model.pb", "assets.extra/non_core_ops.txt"  # present in every export
 _EXPORT_FILES = (_GRAPH, _OPS, "variables/variables.index")
 
 
@@ -21,7 +21,7 @@ class Run:
     Args:
         path: Its folder, as the user wrote it.
         kind: ``"bundle"`` or ``"export"``.
-        name: What results call it; no absolute path.
+        name: Its name in results, which is never an absolute path.
     """
 
     path: Path
@@ -30,33 +30,33 @@ class Run:
 
 
 def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
-    """Return the runs in these folders, in their order.
+    """Return the runs in these folders, in order.
 
     Raises:
-        FileNotFoundError: Nothing is there; the message names similar folders.
-        ValueError: No folder, one that is named twice, or one that is neither bundle nor export; the message names
-            those inside it. A damaged bundle (``BundleError``), or an export with a file missing.
+        FileNotFoundError: No such folder; the message names similar ones.
+        ValueError: No folders, a folder given twice, or one that is neither bundle nor export; the message names
+            those inside it. Also for a damaged bundle (``BundleError``), or an export with a file missing.
     """
     if not paths:
-        raise ValueError("There is nothing to measure; name at least one bundle or export.")
+        raise ValueError("There is nothing to measure; give at least one bundle or export.")
     folders = [Path(path) for path in paths]
     seen: dict[Path, Path] = {}
     for path in folders:
         real = path.resolve()
         if real in seen:
             also = "" if seen[real] == path else f", also as {seen[real]}"
-            raise ValueError(f"{path} is named twice{also}; name each folder once.")
+            raise ValueError(f"{path} is given twice{also}; give each folder once.")
         seen[real] = path
     kinds = [check(path) for path in folders]
     return [Run(*found) for found in zip(folders, kinds, names(folders), strict=True)]
 
 
 def check(path: Path) -> str:
-    """Return ``"bundle"`` or ``"export"`` for a whole one, else raise as ``find`` does."""
+    """Return ``"bundle"`` or ``"export"`` for a complete one, else raise as ``find`` does."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.{_hint(_similar(path))}")
     if not path.is_dir():
-        raise ValueError(f"{path} is a file; name the folder that train or export wrote.")
+        raise ValueError(f"{path} is a file; give the folder that train or export wrote.")
     if not os.access(path, os.R_OK | os.X_OK):
         raise PermissionError(f"{path} cannot be read: no permission.")
     if (path / _GRAPH).is_file():
@@ -76,7 +76,7 @@ def check(path: Path) -> str:
 
 
 def names(paths: Sequence[Path]) -> list[str]:
-    """Return what to call folders: a relative path as it is, of an absolute one the last parts that tell it apart.
+    """Return names for folders: relative paths unchanged, absolute paths cut to the last parts that identify them.
 
     Example:
         >>> names([Path("runs/a"), Path("/data/exports/trec/1"), Path("/data/exports/mr/1")])
@@ -89,7 +89,7 @@ def names(paths: Sequence[Path]) -> list[str]:
             continue
         others = [other.parts for other in paths if other is not path]
         parts = path.parts[1:]
-        # The version numbers of TF Serving say nothing by themselves.
+        # TF Serving's version numbers identify nothing on their own.
         fewest = 2 if path.name.isdigit() else 1
         count = next((n for n in range(fewest, len(parts)) if all(o[-n:] != parts[-n:] for o in others)), len(parts))
         found.append("/".join(parts[-count:]) or "/")
@@ -107,7 +107,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _inside(path: Path) -> list[Path]:
-    """Return bundles and exports in a folder, at most two folders down: exports/trec/1 in exports."""
+    """Return bundles and exports in a folder, at most two levels down, such as exports/trec/1 in exports."""
     return sorted({file.parent for name in (_GRAPH, "manifest.json") for file in _glob(path, name)})
 
 
@@ -116,7 +116,7 @@ def _glob(path: Path, name: str) -> Iterable[Path]:
 
 
 def _similar(path: Path) -> list[Path]:
-    """Return bundles and exports beside a path whose names are like its own."""
+    """Return bundles and exports beside a path with similar names."""
     if not path.parent.is_dir():
         return []
     beside = {other.name: other for other in path.parent.iterdir() if other.name != path.name and _is_run(other)}

@@ -1,4 +1,4 @@
-"""How long a prediction takes: calls after a warm-up, of batches of one size."""
+"""The time of predictions: calls on batches of one size, after a warm-up."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-MAX_SECONDS = 60.0  # of timed calls of one size, and of its warm-up
+MAX_SECONDS = 60.0  # for the timed calls of one size, and for their warm-up
 MIN_CALLS = 3
 
 
 def batches(texts: Sequence[str], size: int, most: int) -> list[list[str]]:
-    """Return up to ``most`` batches of ``size`` texts in their order, each text once; too few texts are repeated.
+    """Return up to ``most`` batches of ``size`` texts in order, each text once; too few texts are repeated.
 
     Example:
         >>> batches(["a", "b", "c", "d", "e"], 2, 10), batches(["a", "b"], 3, 10)
@@ -35,19 +35,19 @@ def time_calls(
 ) -> dict[str, float]:
     """Time ``predict`` on batches of ``size`` texts.
 
-    Before any call is timed, every batch is predicted once (at least three calls, at most ``max_seconds``): a shape
-    that a model meets for the first time may cost a compilation. Batches that the warm-up did not reach are not timed.
+    Before any call is timed, every batch is predicted once (at least three calls, at most ``max_seconds``), since the
+    first batch of a new shape may cost a compilation. Batches that the warm-up did not reach are not timed.
 
     Args:
         predict: Takes a list of texts.
-        texts: What the batches are made of.
+        texts: The texts to batch.
         size: Texts per call.
-        repeats: Timed calls. They stop once they add up to ``max_seconds``, but not before the third.
-        max_seconds: The limit of the warm-up, and again of the timed calls.
+        repeats: Number of timed calls; fewer if ``max_seconds`` run out, but at least three.
+        max_seconds: See above.
         clock: Returns seconds.
 
     Returns:
-        ``p50_ms`` and ``p99_ms`` of the calls, ``texts_per_s`` over all of them, and how many ``calls`` there were.
+        ``p50_ms`` and ``p99_ms`` of the calls, ``texts_per_s`` over all of them, and ``calls``, their number.
     """
     warm: list[list[str]] = []
     todo = batches(texts, size, repeats)

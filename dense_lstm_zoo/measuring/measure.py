@@ -1,4 +1,4 @@
-"""``measure``: bundles and exports one after another, each in a fresh process; one row per run."""
+"""``measure``: bundles and exports one after another, each in a fresh process, with one row each."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def measure(
 ) -> pd.DataFrame:
     """Measure what trained models cost on this machine: time, memory, disk.
 
-    Each runs in a fresh process of its own, so that loading and memory are what a new server would see: a bundle is
-    loaded by ``load`` and then classifies, tags or scores; an export is loaded by TensorFlow alone. Latency is measured
-    at 1, 32 and 200 texts per call, after a warm-up in which every batch is predicted once. The first prediction, which
-    prepares what later ones reuse, is a column of its own. Run nothing else meanwhile.
+    Each runs in a fresh process, so loading and memory are those of a new server: a bundle is loaded with ``load``
+    and then classifies, tags or scores; an export is loaded with TensorFlow only. Latency is measured at 1, 32 and 200
+    texts per call, after a warm-up that predicts every batch once. The first prediction, which prepares what later ones
+    reuse, has its own column. Run nothing else meanwhile.
 
     Args:
         runs: Folders that ``train``, ``Bundle.save`` or ``Bundle.export`` wrote; one or several.
-        texts: Texts like the ones you will serve: their length decides what a call costs. The first 2,000 are used. By
-            default sentences of the built-in demo corpus.
-        repeats: Timed calls at each size. A size stops after a minute, but not before its third call.
-        timeout: A run that takes longer than this many seconds is stopped.
+        texts: Texts like those you will serve, as their length decides the cost of a call. The first 2,000 are used. By
+            default, sentences of the built-in demo corpus.
+        repeats: Timed calls at each size. Each size stops after a minute, but not before its third call.
+        timeout: Seconds after which a run is stopped.
 
     Returns:
         One row per run, in order, with these columns:
@@ -52,11 +52,11 @@ def measure(
         - ``import_s`` for imports and TensorFlow's start, ``load_s`` for the model, ``first_ms`` for the first text;
         - ``p50_ms_1``, ``p99_ms_1`` and ``calls_1``: median and 99th percentile of that many calls with one text; the
           same for 32 and 200; ``texts_per_s``: over all calls with 200;
-        - ``peak_mb``: the most that the process held; ``added_mb``: how much more that is than just before the model
-          was loaded; ``disk_mb``: the folder (MB are 2**20 bytes);
+        - ``peak_mb``: the peak of the process; ``added_mb``: the increase over the memory just before the model
+          was loaded; ``disk_mb``: the size of the folder (MB are 2**20 bytes);
         - ``texts``, ``words_per_text``, ``source``, ``repeats``, ``date``, ``versions``, ``processor``, ``cores`` and
           ``load_average`` (before the first run);
-        - ``error``: empty, or why a run could not be measured. The others are measured all the same.
+        - ``error``: empty, or why a run could not be measured. The others are still measured.
 
     Raises:
         ValueError: Before any work: no runs, a folder that is neither bundle nor export, a damaged bundle, the same
@@ -75,7 +75,7 @@ def measure(
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, checked: runs, texts and what all rows share."""
+    """A checked measurement: runs, texts and the values that all rows share."""
 
     runs: list[folders.Run]
     texts: list[str]
@@ -84,7 +84,7 @@ class Plan:
     shared: dict[str, Any]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Measure one run after another and yield a row for each."""
+        """Measure one run after another and yield one row for each."""
         for run in self.runs:
             found = self._measured(run)
             for message in found.get("warnings", ()):
@@ -92,7 +92,7 @@ class Plan:
             yield rows.row({**self.shared, "run": run.name, "kind": run.kind, **found})
 
     def _measured(self, run: folders.Run) -> dict[str, Any]:
-        """Return what is measured of a run, or its error."""
+        """Return the measurements of a run, or its error."""
         request: dict[str, Any] = {"kind": run.kind, "path": str(run.path), "texts": self.texts}
         request |= {"sizes": rows.SIZES, "repeats": self.repeats}
         try:
@@ -104,7 +104,7 @@ class Plan:
 def prepare(
     runs: Sequence[RunPath], texts: Sequence[str] | None, repeats: int, timeout: float, source: str = "given"
 ) -> Plan:
-    """Check all that ``measure`` is given; ``source`` is what the rows call the texts."""
+    """Check the arguments of ``measure``; ``source`` is the name of the texts in the rows."""
     checks.integer("repeats", repeats)
     checks.positive("timeout", timeout)
     chosen = _texts(texts)
@@ -134,5 +134,5 @@ def _texts(texts: Sequence[str] | None) -> list[str]:
     found: list[str] = list(itertools.islice(itertools.chain.from_iterable(checks.text_chunks(texts, 1024)), MAX_TEXTS))
     found = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in found]
     if not any(text.strip() for text in found):
-        raise ValueError(f"texts must hold a text that is not blank; received {len(found)} texts, all blank.")
+        raise ValueError(f"texts must include one that is not blank; received {len(found)} texts, all blank.")
     return found

@@ -1,4 +1,4 @@
-"""A fresh process for each run, so that no other model's imports, traces and memory count as this one's."""
+"""A fresh process for each run, so that imports, traces and memory of other models are not counted."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class WorkerError(RuntimeError):
 
 
 def measure_in_fresh_process(timeout: float, module: str = MODULE, **request: Any) -> dict[str, Any]:
-    """Run ``worker.measured`` in a process of its own and return its result.
+    """Run ``worker.measured`` in its own process and return its result.
 
-    The process ends with this function, however that ends, and with this process.
+    The process ends when this function or this process ends, for any reason.
 
     Args:
-        timeout: Seconds until it is ended.
+        timeout: Seconds until it is stopped.
         module: The module to run.
         **request: The arguments of ``worker.measured``.
 
     Raises:
-        WorkerError: The worker told of an error, took too long, or died.
+        WorkerError: The worker reported an error, took too long, or died.
     """
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
@@ -53,7 +53,7 @@ def measure_in_fresh_process(timeout: float, module: str = MODULE, **request: An
         timer.start()
         try:
             line = _ask(process, json.dumps(request))
-        except BaseException:  # Ctrl-C among them
+        except BaseException:  # including Ctrl-C
             process.kill()
             raise
         finally:
@@ -71,7 +71,7 @@ def measure_in_fresh_process(timeout: float, module: str = MODULE, **request: An
 
 
 def _ask(process: subprocess.Popen[str], request: str) -> str:
-    """Send a request and return the line that answers it; empty where the process died."""
+    """Send a request and return the answering line, or an empty string if the process died."""
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(BrokenPipeError):
@@ -81,7 +81,7 @@ def _ask(process: subprocess.Popen[str], request: str) -> str:
 
 
 def _close(process: subprocess.Popen[str]) -> None:
-    """Close the pipes, which tells a living worker to end, and wait for its end."""
+    """Close the pipes, which ends a running worker, and wait for its end."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(BrokenPipeError):
@@ -94,17 +94,17 @@ def _close(process: subprocess.Popen[str]) -> None:
 
 
 def _death(status: int, log: str) -> str:
-    """Say how a worker ended that gave no answer."""
+    """Describe how a worker ended that gave no answer."""
     if status == -signal.SIGKILL:
-        return "its process was killed, which systems do when memory runs out."
+        return "its process was killed, as systems do when memory runs out."
     if status < 0:
         return f"its process was ended by {signal.Signals(-status).name}."
-    last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "it said nothing")
+    last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "no output")
     return f"its process ended with status {status}: {last}"
 
 
 def _environment() -> dict[str, str]:
-    """Return the worker's environment: this package's folder on its path, no start-up messages of TensorFlow."""
+    """Return the worker's environment: with this package on its path and no start-up messages."""
     paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     return {
         "TF_CPP_MIN_LOG_LEVEL": "3",

@@ -1,4 +1,4 @@
-"""How results look: the columns of the CSV file, and lines of a table that stand below each other."""
+"""The format of results: the columns of the CSV file, and the lines of an aligned table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS = (
     *("peak_mb", "added_mb", "disk_mb", "texts", "words_per_text", "source", "repeats"),
     *("date", "versions", "processor", "cores", "load_average", "error"),
 )
-_DIGITS = {"import_s": 2, "load_s": 2, "texts_per_s": 1, "peak_mb": 1, "added_mb": 1, "disk_mb": 2}  # of others: 3
+_DIGITS = {"import_s": 2, "load_s": 2, "texts_per_s": 1, "peak_mb": 1, "added_mb": 1, "disk_mb": 2}  # others have 3
 
 # Two lines of heading, column, decimals, width.
 _SHOWN = (
@@ -30,18 +30,18 @@ _SHOWN = (
 )
 LEGEND = (
     "p50, p99: milliseconds of a call with 1, 32 and 200 texts, warm-up excluded; first: of the first text.\n"
-    "peak: the most memory that the process held; model: how much of it came with the model."
+    "peak: the peak memory of the process; model: how much of it the model added."
 )
 
 
 def row(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with every column, its numbers rounded; what is not known is empty."""
+    """Return a row with every column, with rounded numbers and empty unknown values."""
     found = {name: "" if values.get(name) is None else values[name] for name in COLUMNS}
     return {name: round(x, _DIGITS.get(name, 3)) if isinstance(x, float) else x for name, x in found.items()}
 
 
 def header(names: Sequence[str]) -> str:
-    """Return the two lines of headings above the lines of runs with these names."""
+    """Return the two heading lines for runs with these names."""
     tops = ["".ljust(_width(names)), *(top.rjust(width) for top, *_, width in _SHOWN)]
     bottoms = ["run".ljust(_width(names)), *(bottom.rjust(width) for _, bottom, *_, width in _SHOWN)]
     return "  ".join(tops) + "\n" + "  ".join(bottoms)

@@ -1,4 +1,4 @@
-"""What is measured, loaded as its users load it: a bundle by ``load``, an export by TensorFlow alone."""
+"""Loading models as their users do: a bundle with ``load``, an export with TensorFlow only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from dense_lstm_zoo.bundle import load
 
-# What an export's default signature returns, by task.
+# An output of an export's default signature, and its task.
 _OUTPUTS = {"probabilities": "classification", "log_probability": "language_model", "tags": "tagging"}
 
-# What is imported before the model is loaded: that its own load time holds no import.
+# Imports before the model is loaded, so that its load time does not include them.
 IMPORTS = {
     "bundle": ("tensorflow", "tensorflow_text", "keras", "pandas", "dense_lstm_zoo.layers"),
     "export": ("tensorflow", "tensorflow_text"),
@@ -20,7 +20,7 @@ IMPORTS = {
 
 @dataclass(frozen=True)
 class Served:
-    """A loaded model: its task, its name (empty for an export) and what takes a list of texts."""
+    """A loaded model: its task, its name (empty for an export) and a function of a list of texts."""
 
     task: str
     model: str
@@ -35,7 +35,7 @@ def load_bundle(path: str) -> Served:
 
 
 def load_export(path: str) -> Served:
-    """Load an export as a server does; what its default signature returns is fetched from the device.
+    """Load an export as a server does; the outputs of its default signature are fetched from the device.
 
     Raises:
         ValueError: A SavedModel whose default signature is not one that ``export`` writes.
@@ -54,7 +54,7 @@ def load_export(path: str) -> Served:
         found = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
         return {name: value.numpy() for name, value in found.items()}
 
-    predict.loaded = loaded  # type: ignore[attr-defined]  # a signature holds its variables weakly
+    predict.loaded = loaded  # type: ignore[attr-defined]  # a signature holds only weak references to its variables
     return Served(tasks.pop(), "", predict)
 
 

@@ -1,6 +1,6 @@
 """The process that measures one run: ``python -m dense_lstm_zoo.measuring.worker``; ``process`` is the other end.
 
-It reads a line of JSON, the arguments of ``measured``, and answers with one: ``{"result": ...}`` or ``{"error": ...}``.
+It reads the arguments of ``measured`` as a line of JSON, and answers with ``{"result": ...}`` or ``{"error": ...}``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dense_lstm_zoo.search.process import end_with_parent
 
 
 def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: int) -> dict[str, Any]:
-    """Load a bundle or an export in this process, predict, and return what it took.
+    """Load a bundle or an export in this process, predict, and return the measurements.
 
     Args:
         kind: ``"bundle"`` or ``"export"``.
@@ -34,14 +34,14 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
         importlib.import_module(module)
     import tensorflow as tf
 
-    (tf.constant(1.0) + 1.0).numpy()  # TensorFlow's own start is not the model's
+    (tf.constant(1.0) + 1.0).numpy()  # the start of TensorFlow does not count as the model's
     import_s = time.perf_counter() - started
     from dense_lstm_zoo.measuring.latency import time_calls
 
     before = machine.resident_mb()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)  # such as of a kernel that cannot run here
+        warnings.simplefilter("always", UserWarning)  # such as for a kernel that cannot run here
         started = time.perf_counter()
         model = served.LOADERS[kind](path)
         load_s = time.perf_counter() - started
@@ -60,8 +60,8 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
 
 
 def main() -> None:
-    """Answer the one request."""
-    # Whatever a library prints must not mix with the answer.
+    """Answer one request."""
+    # Output of libraries must not mix with the answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     request = json.loads(sys.stdin.readline())
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Say what failed; an error that is not one of a file or a value is told with its kind, in one line."""
+    """Return one line that says what failed; the type is included unless it is an error of a file or a value."""
     if isinstance(error, (ValueError, OSError)):
         return str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":

@@ -1,7 +1,7 @@
-"""A sweep's token: what a worker must know for the chief to answer it.
+"""A sweep's token, which a worker needs for the chief to answer.
 
-It travels in plain text, as does everything between chief and workers: it keeps out who can reach the port, not who can
-read the network.
+It is sent in plain text, like everything between chief and workers: it keeps out those who can reach the port, not
+those who can read the network.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _SHORTEST = 16
 
 
 def own_token(run_dir: Path) -> str:
-    """Return the chief's token: the variable's, that of the sweep's folder, or a new one, which is written there.
+    """Return the chief's token: from the variable, from the sweep's folder, or a new one, which is written there.
 
-    A chief that is started again keeps it, so that its workers go on. The file is for its owner's eyes only.
+    A restarted chief keeps it, so that its workers can continue. Only the owner can read the file.
 
     Raises:
-        ValueError: The variable's is too short, or not plain ASCII.
+        ValueError: The variable's token is too short, or not plain ASCII.
     """
     path = run_dir / TOKEN_FILE
     token = _given()
@@ -54,16 +54,16 @@ def own_token(run_dir: Path) -> str:
 
 
 def workers_token(run_dir: Path, patience: float) -> str:
-    """Return the token that a worker is to show: the variable's, or that of the sweep's folder.
+    """Return the token that a worker presents: from the variable, or from the sweep's folder.
 
     Args:
         run_dir: The sweep's folder.
         patience: Seconds to wait for the file: a network file system may show it late.
 
     Raises:
-        FileNotFoundError: There is neither.
-        PermissionError: The file is another user's.
-        ValueError: The variable's or the file's is not a token.
+        FileNotFoundError: There is no token.
+        PermissionError: The file belongs to another user.
+        ValueError: The variable or the file does not hold a token.
     """
     token = _given()
     path = run_dir / TOKEN_FILE
@@ -74,7 +74,7 @@ def workers_token(run_dir: Path, patience: float) -> str:
         except FileNotFoundError:
             if time.monotonic() > deadline:
                 raise FileNotFoundError(
-                    f"{path} does not exist: the chief writes it. Where this machine does not see the chief's folder, "
+                    f"{path} does not exist: the chief writes it. If this machine cannot see the chief's folder, "
                     f"or the chief was given {TOKEN_VARIABLE}, set that variable to the same token."
                 ) from None
             time.sleep(0.5)
@@ -96,10 +96,10 @@ def _checked(token: str, where: str) -> str:
 
 
 class TokenRequired(grpc.ServerInterceptor):
-    """Refuses every call that does not show the token.
+    """Refuses every call that does not present the token.
 
     Args:
-        token: The chief's.
+        token: The chief's token.
     """
 
     def __init__(self, token: str) -> None:
@@ -111,7 +111,7 @@ class TokenRequired(grpc.ServerInterceptor):
         self._refusal = grpc.unary_unary_rpc_method_handler(refuse)
 
     def intercept_service(self, continuation: Callable[..., Any], details: grpc.HandlerCallDetails) -> Any:
-        """Return the call's handler, or the one that refuses it."""
+        """Return the call's handler, or a handler that refuses it."""
         shown = [value for name, value in details.invocation_metadata if name == _HEADER]
         if len(shown) == 1 and hmac.compare_digest(str(shown[0]).encode(), self._token):
             return continuation(details)
@@ -119,7 +119,7 @@ class TokenRequired(grpc.ServerInterceptor):
 
 
 class _Details(NamedTuple):
-    """A call's details, as gRPC takes them from an interceptor."""
+    """A call's details, in the form gRPC accepts from an interceptor."""
 
     method: str
     timeout: float | None
@@ -130,10 +130,10 @@ class _Details(NamedTuple):
 
 
 class TokenShown(grpc.UnaryUnaryClientInterceptor):
-    """Shows the token at every call of a worker, which waits for the chief for a time.
+    """Presents the token at every call of a worker; a call waits for the chief for a time.
 
     Args:
-        token: The chief's.
+        token: The chief's token.
         patience: Seconds that a call waits.
     """
 

@@ -1,4 +1,4 @@
-"""Parameter budgets: the width that a depth can afford, by the closed formula of the model's parameters."""
+"""Parameter budgets: the largest width for a depth, by the closed formula for the model's parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.search.space import Range, Space
 
-DEPTHS = ("num_layers", "num_dense_layers", "depth")  # what models call their depth
+DEPTHS = ("num_layers", "num_dense_layers", "depth")  # the models' names for depth
 _LARGEST = 1 << 16
 
 
@@ -29,7 +29,7 @@ def parse_count(text: str | int) -> int:
 
 
 def width_argument(model: str, arguments: Mapping[str, Any]) -> str:
-    """Return the argument that a budget decides: the narrow layers' width, or the only width there is.
+    """Return the argument that a budget sets: the width of the narrow layers, or the only width.
 
     Example:
         >>> width_argument("dc_bilstm", {"num_dense_layers": 10}), width_argument("dc_bilstm", {"num_dense_layers": 0})
@@ -42,15 +42,15 @@ def width_argument(model: str, arguments: Mapping[str, Any]) -> str:
 
 
 def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str, int]:
-    """Return the largest width whose encoder has at most ``budget`` parameters, biases left out as in the papers.
+    """Return the largest width whose encoder has at most ``budget`` parameters, not counting biases, as in the papers.
 
     Args:
         model: A registered model.
-        arguments: Its other arguments, the depth among them.
+        arguments: Its other arguments, including the depth.
         budget: The number of parameters.
 
     Raises:
-        ValueError: Even the smallest width has more.
+        ValueError: Even the smallest width has more parameters.
 
     Example:
         >>> fit_width("dc_bilstm", {"num_dense_layers": 10, "top_units": 100}, 1_440_000)
@@ -76,7 +76,7 @@ def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str
 
 
 def check_budget(model: str, arguments: Mapping[str, Any], space: Space, budget: int) -> None:
-    """Raise ``ValueError`` where a depth of the space cannot be afforded, or the space holds the width as well."""
+    """Raise ``ValueError`` if a depth of the space exceeds the budget, or the space also holds the width."""
     depths = {name: values for name, values in space.items() if name in DEPTHS}
     ends = [[values.low, values.high] if isinstance(values, Range) else list(values) for values in depths.values()]
     known = set(registry.entry(model).arguments)
@@ -85,5 +85,5 @@ def check_budget(model: str, arguments: Mapping[str, Any], space: Space, budget:
         at = {**fixed, **dict(zip(depths, map(int, chosen), strict=True))}
         name = width_argument(model, at)
         if name in space or name in arguments:
-            raise ValueError(f"A budget decides {name}: it can be neither searched nor given.")
+            raise ValueError(f"A budget sets {name}, which can be neither searched nor given.")
         fit_width(model, at, budget)

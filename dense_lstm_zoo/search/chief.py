@@ -1,4 +1,4 @@
-"""The chief of a sweep's workers: it keeps the oracle and answers, over gRPC in plain text, who shows its token."""
+"""The chief of a sweep's workers: it keeps the oracle and answers workers with its token, over plain-text gRPC."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 
-# keras-tuner has no public name for its service; nothing else of it is imported from there.
+# keras-tuner has no public name for its service; nothing else is imported from there.
 from keras_tuner.src import protos
 from keras_tuner.src.distribute import oracle_chief
 
@@ -23,7 +23,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Read ``HOST:PORT``; without a host it is this machine alone.
+    """Read ``HOST:PORT``; without a host, this machine only.
 
     Example:
         >>> parse_address("10.0.0.1:8000"), parse_address("8000")
@@ -38,7 +38,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach a host's ports.
+    """Return whether only this machine can reach a host's ports.
 
     Example:
         >>> is_loopback("127.0.0.1"), is_loopback("[::1]"), is_loopback("0.0.0.0")
@@ -58,22 +58,22 @@ def serve(
     alive: Callable[[], Any] = lambda: None,
     say: Callable[[str], Any] = lambda text: None,
 ) -> None:
-    """Answer workers until every trial has ended and every worker was told.
+    """Answer workers until every trial has ended and every worker knows.
 
     Args:
         oracle: The oracle.
         address: Where to listen.
-        silence: Seconds after which a silent worker's trial is given to another.
-        token: What workers must show.
+        silence: Seconds after which a silent worker's trial is reassigned.
+        token: The token that workers must present.
         alive: Called every second.
         say: Prints a line.
 
     Raises:
         ValueError: The port is taken.
-        OSError: The oracle's state could not be written; the sweep goes on when the chief is started again.
+        OSError: The oracle's state could not be written; the sweep resumes when the chief is restarted.
     """
     host, port = parse_address(address)
-    # Without so_reuseport=0 a second chief could listen on the same port, and get some of the calls.
+    # Without so_reuseport=0 a second chief could listen on the same port, and receive some of the calls.
     options = [("grpc.so_reuseport", 0)]
     server = grpc.server(futures.ThreadPoolExecutor(1), interceptors=[TokenRequired(token)], options=options)
     servicer = Servicer(oracle)
@@ -83,10 +83,10 @@ def serve(
     except RuntimeError:
         bound = 0
     if bound != port:
-        raise ValueError(f"No oracle can listen on {address}: the port is taken, or the address is not this machine's.")
+        raise ValueError(f"The oracle cannot listen on {address}: the port is taken, or it is another machine's.")
     server.start()
     if not is_loopback(host):
-        say(f"listening on {host}:{port}, in plain text: keep it inside a network that you trust")
+        say(f"listening on {host}:{port}, in plain text; use it only inside a network that you trust")
     try:
         while not (servicer.stop_triggered and oracle.is_idle()):
             time.sleep(1)
@@ -104,7 +104,7 @@ class RequestError(ValueError):
 
 
 def _answered(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Answer a call that raises with an error; one that is not the caller's fault ends the chief as well."""
+    """Answer a failed call with an error; an error that is not the caller's fault also ends the chief."""
 
     @functools.wraps(method)
     def call(self: Servicer, request: Any, context: grpc.ServicerContext) -> Any:
@@ -138,39 +138,39 @@ class Servicer(oracle_chief.OracleServicer):
 
     @_answered
     def GetSpace(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802 - the service's names
-        """Answer with what is searched."""
+        """Answer with the search space."""
         return super().GetSpace(request, context)
 
     @_answered
     def UpdateSpace(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Refuse: what is searched was settled when the sweep was planned."""
-        raise RequestError("A sweep's space is settled when it is planned; no worker changes it.")
+        """Refuse: the search space was fixed when the sweep was planned."""
+        raise RequestError("A sweep's space is fixed when it is planned; workers cannot change it.")
 
     @_answered
     def CreateTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
         """Answer with the trial that a worker has, or the next one."""
         if not 0 < len(request.tuner_id) <= 200:
-            raise RequestError(f"A worker's id has 1 to 200 characters; received {len(request.tuner_id)}.")
+            raise RequestError(f"A worker's id must have 1 to 200 characters; received {len(request.tuner_id)}.")
         return super().CreateTrial(request, context)
 
     @_answered
     def UpdateTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Take a score."""
+        """Record a score."""
         self.oracle.get_trial(request.trial_id)
         wanted, metrics = self.oracle.objective.name, dict(request.metrics)
         if list(metrics) != [wanted] or not math.isfinite(metrics[wanted]):
-            raise RequestError(f"A score is a finite number, {wanted}; received {metrics}.")
+            raise RequestError(f"A score must be a finite number, {wanted}; received {metrics}.")
         return super().UpdateTrial(request, context)
 
     @_answered
     def EndTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Take the end of a trial, and of what the worker says of it no more than how it ended."""
+        """Record the end of a trial; of the worker's report, only the status is used."""
         ended, statuses = request.trial, protos.get_proto().TrialStatus
         trial = self.oracle.get_trial(ended.trial_id)
         if ended.status not in (statuses.COMPLETED, statuses.FAILED):
-            raise RequestError(f"A trial ends as COMPLETED or FAILED; received {statuses.Name(ended.status)}.")
+            raise RequestError(f"A trial must end as COMPLETED or FAILED; received {statuses.Name(ended.status)}.")
         if ended.status == statuses.COMPLETED and not trial.metrics.exists(self.oracle.objective.name):
-            raise RequestError(f"Trial {ended.trial_id} has no score to be completed with.")
+            raise RequestError(f"Trial {ended.trial_id} has no score, so it cannot be completed.")
         ended.hyperparameters.CopyFrom(trial.hyperparameters.to_proto())
         return super().EndTrial(request, context)
 

@@ -1,8 +1,8 @@
 """Many workers: a chief that keeps the oracle, and workers that ask it for trials, on one machine or on several.
 
-keras-tuner's chief and workers are the engine. What is added: a chief that ends when the work is done and answers only
-who knows its token, workers that are started again, and trials of workers that never come back. All of them see the
-sweep's folder; it may be a network's.
+keras-tuner's chief and workers are the engine. Added here: a chief that ends when the work is done and answers only
+workers with its token, workers that are restarted, and recovery of trials whose workers never come back. All of them
+see the sweep's folder, which may be on a network.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from dense_lstm_zoo.search.settings import SETTINGS, read_settings
 from dense_lstm_zoo.search.trouble import SweepPausedError, paused
 from dense_lstm_zoo.search.worker import TrialRunner
 
-MOST_RESTARTS = 5  # of a worker that ends again and again without a trial between
+MOST_RESTARTS = 5  # of a worker that keeps ending without finishing a trial
 
 
 def default_worker_id() -> str:
-    """Return an id that an orchestrator's restart keeps: an Indexed Job's or a Slurm array's index, else the host's."""
+    """Return an id that survives restarts: an Indexed Job's or a Slurm array's index, else the host's."""
     for variable in ("JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"):
         if variable in os.environ:
             return os.environ[variable]
@@ -55,13 +55,13 @@ class Client(oracle_client.OracleClient):
     """A worker's side of the chief's oracle.
 
     Args:
-        oracle: An oracle of the same sweep, for what it says of the objective.
-        address: The chief's.
-        token: The chief's.
+        oracle: An oracle of the same sweep, which knows the objective.
+        address: The chief's address.
+        token: The chief's token.
         patience: Seconds to wait for a chief that does not answer.
 
     Raises (by every call):
-        ConnectionError: The chief did not answer, or with an error.
+        ConnectionError: The chief did not answer, or answered with an error.
         RefusedError: The token is not the chief's.
     """
 
@@ -82,11 +82,11 @@ class Client(oracle_client.OracleClient):
         return self._asked(super().create_trial, tuner_id)
 
     def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
-        """Hand in a score."""
+        """Submit a score."""
         return self._asked(super().update_trial, trial_id, metrics, step)
 
     def end_trial(self, trial: Trial) -> None:
-        """Say how a trial ended."""
+        """Report how a trial ended."""
         self._asked(super().end_trial, trial)
 
     def _asked(self, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -98,8 +98,8 @@ class Client(oracle_client.OracleClient):
             raise unreachable(self._address, self._patience)
         if code == grpc.StatusCode.UNAUTHENTICATED:
             raise RefusedError(
-                f"The chief at {self._address} refused this worker: {details}. A worker's token is that of the chief's "
-                f"folder or, on both sides, of {TOKEN_VARIABLE}."
+                f"The chief at {self._address} refused this worker: {details}. A worker needs the token in the chief's "
+                f"folder or, if set for both, the one in {TOKEN_VARIABLE}."
             )
         raise ConnectionError(f"The chief at {self._address} answered with an error: {details}")
 
@@ -110,18 +110,18 @@ def work(
     """Run trials for a chief until it has none left.
 
     Args:
-        run_dir: The sweep's folder, the chief's own.
-        sweep: What trials are.
+        run_dir: The sweep's folder, shared with the chief.
+        sweep: The sweep.
         address: The chief's.
-        worker_id: The same after a restart: the worker gets its trial back.
-        token: The chief's.
-        heartbeat: Seconds between two signs of life.
+        worker_id: Stays the same after a restart, so that the worker gets its trial back.
+        token: The chief's token.
+        heartbeat: Seconds between signs of life.
         patience: Seconds to wait for a chief that does not answer.
 
     Raises:
-        ConnectionError: The chief did not answer for so long, or it could not go on.
+        ConnectionError: The chief did not answer in that time, or it could not continue.
         RefusedError: The token is not the chief's.
-        SweepPausedError: Something that is not a trial's fault stands in the way.
+        SweepPausedError: Something that is not a trial's fault prevents the sweep from continuing.
     """
     wait_for_chief(address, patience)
     oracle = make_oracle_of(sweep, None)
@@ -137,7 +137,7 @@ def work(
 
 
 def wait_for_chief(address: str, patience: float) -> None:
-    """Return when a chief answers; raise ``ConnectionError`` after so many seconds."""
+    """Return when a chief answers; raise ``ConnectionError`` after ``patience`` seconds."""
     host, port = parse_address(address)
     with grpc.insecure_channel(f"{host}:{port}") as channel:
         try:
@@ -163,23 +163,23 @@ def join(
     progress: bool = True,
     **options: Any,
 ) -> None:
-    """Be a worker of a sweep whose chief is elsewhere; the arguments are those of ``tune`` on the chief.
+    """Be a worker of a sweep whose chief is elsewhere; with the arguments that ``tune`` has on the chief.
 
     Args:
         name: A registered model.
         dataset: A corpus's name.
-        run_dir: The sweep's folder, which the chief sees too.
-        oracle: ``HOST:PORT`` of the chief; its token is found in the folder, or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
-        worker_id: The same after a restart; None is ``default_worker_id()``.
-        silence: As the chief has it: signs of life come ten times as often.
+        run_dir: The sweep's folder, which the chief also sees.
+        oracle: ``HOST:PORT`` of the chief; its token is in the folder or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
+        worker_id: Stays the same after a restart; None means ``default_worker_id()``.
+        silence: The same as on the chief; signs of life are sent ten times as often.
         patience: Seconds to wait for a chief that does not answer.
-        progress: Whether to say what is going on.
+        progress: Whether to print progress.
         **options: As for ``tune``.
 
     Raises:
         ConnectionError: No chief answered for ``patience`` seconds.
         RefusedError: The token is not the chief's.
-        SweepPausedError: Something that is not a trial's fault stands in the way; the same call goes on.
+        SweepPausedError: Something that is not a trial's fault stopped the sweep; the same call resumes it.
         ValueError: The folder is another sweep's.
     """
     parse_address(oracle)
@@ -199,7 +199,7 @@ def join(
 
 
 def _wait_for_file(path: Path, patience: float) -> None:
-    """Return when a file is there, or after so many seconds: a network file system may show it late."""
+    """Return when a file exists, or after ``patience`` seconds: a network file system may show it late."""
     deadline = time.monotonic() + patience
     while not path.is_file() and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -209,9 +209,9 @@ def _wait_for_file(path: Path, patience: float) -> None:
 def local_workers(
     run_dir: Path, address: str, number: int, token: str, say: Callable[[str], Any]
 ) -> Iterator[Callable[[], None]]:
-    """Start workers on this machine; give a function that starts again those that were killed.
+    """Start workers on this machine, and yield a function that restarts killed ones.
 
-    They end with this process, however it ends. The function raises ``SweepPausedError`` where a worker cannot go on.
+    They end with this process, however it ends. The function raises ``SweepPausedError`` if a worker cannot go on.
     """
     running: dict[int, Child] = {}
     restarts = dict.fromkeys(range(1, number + 1), 0)
@@ -239,9 +239,9 @@ def local_workers(
             restarts[worker] += 1
             if restarts[worker] > MOST_RESTARTS:
                 log = run_dir / f"worker{worker}.log"
-                raise paused(f"worker {worker} ended {restarts[worker]} times without a trial between; see {log}")
+                raise paused(f"worker {worker} ended {restarts[worker]} times without finishing a trial; see {log}")
             process.close()
-            say(f"worker {worker} ended with status {status} and is started again")
+            say(f"worker {worker} ended with status {status} and is restarted")
             start(worker)
 
     for worker in restarts:
@@ -259,7 +259,7 @@ def local_workers(
 
 
 def free_address() -> str:
-    """Return an address on this machine whose port nobody has at the moment."""
+    """Return an address on this machine whose port is currently free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{probe.getsockname()[1]}"
@@ -274,12 +274,12 @@ def read_sweep(run_dir: Path) -> Sweep:
 
 
 def main(run_dir: Path, address: str, worker_id: str) -> int:
-    """Be a worker of the sweep in a folder, for the process that started this one; return the process's status."""
+    """Run as a worker of the sweep in a folder, started by another process; return the exit status."""
     end_with_parent()
     try:
         token = workers_token(run_dir, patience=0)
         work(run_dir, read_sweep(run_dir), address, worker_id, token, heartbeat=5, patience=60)
-    except ConnectionError as error:  # the chief knows why
+    except ConnectionError as error:  # the chief reports why
         print(error, file=sys.stderr)
         return 1
     except (OSError, DamagedFileError) as error:

@@ -13,7 +13,7 @@ from dense_lstm_zoo.search.budget import fit_width
 from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space
 from dense_lstm_zoo.task import check_options
 
-# What a model is told of its data when it is built to check its arguments.
+# Data-dependent arguments for a model that is built only to check its other arguments.
 _TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}
 _LARGEST = 8  # width or depth of such a model
 
@@ -23,12 +23,12 @@ class ZooHyperModel(keras_tuner.HyperModel):
 
     Args:
         model: A registered model.
-        space: What is searched; None is the task's usual.
-        budget: The width follows from the depth, so that the encoder has just under so many parameters.
-        **arguments: What is fixed: arguments of the model, those that follow from data included.
+        space: The search space; None means the task's default.
+        budget: Parameters of the encoder; the width is derived from the depth so as not to exceed it.
+        **arguments: Fixed arguments of the model, including those that follow from the data.
 
     Raises:
-        ValueError: As ``space.check_space`` tells.
+        ValueError: As for ``space.check_space``.
 
     Example:
         >>> hypermodel = ZooHyperModel("bilstm", {"units": [4, 8]}, vocab_size=10, num_classes=2)
@@ -47,7 +47,7 @@ class ZooHyperModel(keras_tuner.HyperModel):
         declare(hp, self.space)
 
     def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is fixed with the values that were chosen, and the width that a budget allows."""
+        """Return the fixed arguments, the chosen values and the width that a budget allows."""
         chosen = {**self.fixed, **{name: values[name] for name in self.space}}
         if self.budget is None:
             return chosen
@@ -64,7 +64,7 @@ class ZooHyperModel(keras_tuner.HyperModel):
 
 
 def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for a value to search that training or the model refuses.
+    """Raise ``ValueError`` if training or the model rejects a value in the space.
 
     A small model is built for every choice, and for both ends of a range, with a vocabulary of a few words.
 
@@ -108,7 +108,7 @@ def check_built(model: str, arguments: Mapping[str, Any], built: set[str] | None
 
 
 def _shrunk(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with every large number cut down: a model that needs all memory must not be built here."""
+    """Return arguments with every large number reduced, so that no huge model is built here."""
     return {
         name: min(value, _LARGEST) if isinstance(value, int) and not isinstance(value, bool) else value
         for name, value in arguments.items()

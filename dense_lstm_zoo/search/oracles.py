@@ -1,4 +1,4 @@
-"""keras-tuner's oracles, made to survive: whole files, a backup, a grid that resumes, failures that stop nothing."""
+"""keras-tuner's oracles, made durable: complete files, a backup, a resumable grid, and tolerance of failed trials."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dense_lstm_zoo.json_files import DamagedFileError, Kind, check_fields, dama
 from dense_lstm_zoo.search import TUNERS
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
-_ADVICE = "Its backup is no better: name another run_dir to begin anew."
-# What a state of other values than were written comes to, DamagedFileError among them.
+_ADVICE = "Its backup is damaged or missing too; choose another run_dir to start over."
+# Errors that a state with unexpected values can cause, DamagedFileError among them.
 _UNFIT = (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -30,9 +30,9 @@ class UnknownTrialError(LookupError):
 
 
 def locked(method: Method) -> Method:
-    """Let one thread at a time call an oracle's methods, as ``keras_tuner.synchronized`` does.
+    """Allow one thread at a time to call an oracle's methods, like ``keras_tuner.synchronized``.
 
-    That one keeps its lock for ever where the method raises, so it gets a function that never does.
+    That decorator never releases its lock if the method raises, so it gets a function that does not raise.
     """
 
     @keras_tuner.synchronized
@@ -53,19 +53,19 @@ def locked(method: Method) -> Method:
 
 
 class Durable(keras_tuner.Oracle):
-    """What every oracle of a sweep does beside proposing values.
+    """The base class of a sweep's oracles, for everything but proposing values.
 
-    - Its state and its trials are written whole or not at all, each with a backup that is read where it is damaged.
-    - After any kill it finds each trial as its file says: those that had ended are kept, the others run again first.
-    - Any number of failed trials stops nothing.
-    - A worker that has been silent for too long loses its trial to the next that asks.
-    - An error in a call is the caller's; the next call is answered.
+    - Its state and its trials are written whole or not at all, each with a backup that is read if the file is damaged.
+    - After any kill, each trial is as in its file: finished ones are kept, and the others run again first.
+    - Failed trials never stop the search.
+    - A worker that has been silent for too long loses its trial to the next worker that asks.
+    - An error in a call only affects its caller; the next call is answered.
     """
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.last_seen: dict[str, float] = {}
-        self.started: dict[str, float] = {}  # when each trial began, by this process's clock
+        self.started: dict[str, float] = {}  # when each trial started, by this process's clock
         self.on_end: Callable[[Trial], Any] | None = None
         self.wanted: Callable[[Mapping[str, Any]], bool] = lambda values: True
         self.verbose = 0  # a sweep prints its own progress
@@ -88,7 +88,7 @@ class Durable(keras_tuner.Oracle):
             DamagedFileError: A file and its backup are damaged or missing.
         """
         for folder in sorted(Path(self._project_dir).glob("trial_*/")):
-            if any(folder.iterdir()):  # else a kill came before the trial's first state
+            if any(folder.iterdir()):  # otherwise it was killed before the trial's first state
                 _read(folder / "trial.json", self._take_trial)
         _read(self._file, self._take_state)
         for trial in self.trials.values():
@@ -96,7 +96,7 @@ class Durable(keras_tuner.Oracle):
         ended = [trial_id for trial_id, trial in self.trials.items() if trial.status in _ENDED]
         self.end_order += [trial_id for trial_id in ended if trial_id not in self.end_order]
         self.start_order += [trial_id for trial_id in self.trials if trial_id not in self.start_order]
-        # Workers that ask again go on with what they have.
+        # Workers that ask again continue their trials.
         for tuner_id, trial in list(self.ongoing_trials.items()):
             if trial.trial_id in ended:
                 del self.ongoing_trials[tuner_id]
@@ -105,14 +105,14 @@ class Durable(keras_tuner.Oracle):
         self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in taken]
 
     def _take_trial(self, path: Path, found: dict[str, Any]) -> None:
-        """Take a trial's state as it was read."""
+        """Set a trial from the state that was read."""
         check_fields(path, found, {"trial_id": str, "hyperparameters": dict, "metrics": dict, "status": str})
         if f"trial_{found['trial_id']}" != path.parent.name:
-            raise damaged(path, f"it is trial {found['trial_id']}'s")
+            raise damaged(path, f"it belongs to trial {found['trial_id']}")
         self.trials[found["trial_id"]] = Trial.from_state(found)
 
     def _take_state(self, path: Path, found: dict[str, Any]) -> None:
-        """Take the oracle's state as it was read."""
+        """Set the oracle from the state that was read."""
         number = (int, float)
         kinds: dict[type, Kind] = {list: list, dict: dict, str: str, int: number, float: number}
         fields = {name: kinds.get(type(value), object) for name, value in self.get_state().items()}
@@ -120,19 +120,19 @@ class Durable(keras_tuner.Oracle):
         orders = (found["start_order"], found["end_order"], found["retry_queue"], found["ongoing_trials"].values())
         for trial_id in itertools.chain(*orders):
             if trial_id not in self.trials:
-                raise damaged(path, f"it names a trial {trial_id!r}, of which there is no file")
+                raise damaged(path, f"it names trial {trial_id!r}, which has no file")
         self.set_state(found)
 
     def _check_consecutive_failures(self) -> None:
-        """Let no number of failures stop the search."""
+        """Do nothing: failed trials never stop the search."""
 
     @locked
     def create_trial(self, tuner_id: str) -> Trial:
-        """Return the trial that a worker has, or the next one; the worker is alive."""
+        """Return the trial that a worker has, or the next one; also counts as a sign of life."""
         self.last_seen[tuner_id] = time.monotonic()
         trial = super().create_trial(tuner_id)
         if trial.status == TrialStatus.STOPPED and self.ongoing_trials:
-            # Another's trial may still come back to the queue: nobody is sent home before the last has ended.
+            # Another worker's trial may return to the queue, so workers wait until the last trial has ended.
             trial.status = TrialStatus.IDLE
             self.tuner_ids.add(tuner_id)
         if trial.status == TrialStatus.STOPPED:
@@ -144,7 +144,7 @@ class Durable(keras_tuner.Oracle):
         """Return a trial.
 
         Raises:
-            UnknownTrialError: No trial has this id.
+            UnknownTrialError: There is no trial with this id.
         """
         if trial_id not in self.trials:
             raise UnknownTrialError(f"There is no trial {trial_id!r}.")
@@ -152,13 +152,13 @@ class Durable(keras_tuner.Oracle):
 
     @locked
     def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
-        """Take a score; a trial that has ended keeps the one that it has."""
+        """Record a score; a trial that has ended keeps its score."""
         trial = self.get_trial(trial_id)
         return trial if trial_id in self.end_order else super().update_trial(trial_id, metrics, step=step)
 
     @locked
     def end_trial(self, trial: Trial) -> None:
-        """Take a result; one that came before, from a worker that had been given up, counts."""
+        """Record a result; an earlier one, from a worker that had been given up, takes precedence."""
         self.get_trial(trial.trial_id)
         if trial.trial_id in self.end_order:
             return
@@ -170,7 +170,7 @@ class Durable(keras_tuner.Oracle):
 
     @locked
     def requeue_silent(self, seconds: float) -> list[str]:
-        """Take the trials of workers that have been silent for so long; return the workers' names."""
+        """Requeue the trials of workers that have been silent for ``seconds``; return the workers' names."""
         now = time.monotonic()
         silent = [tuner_id for tuner_id, seen in self.last_seen.items() if now - seen >= seconds]
         for tuner_id in silent:
@@ -211,19 +211,19 @@ class Durable(keras_tuner.Oracle):
 
     @locked
     def is_idle(self) -> bool:
-        """Say whether no trial is running and every worker was told that there is none left."""
+        """Return whether no trial is running and every worker knows that none is left."""
         return not self.ongoing_trials and not self.tuner_ids
 
 
 def _write(path: Path, state: dict[str, Any]) -> None:
-    """Write a state and its backup, one after the other: damage to a file leaves the other."""
+    """Write a state, then its backup, so that one survives damage to the other."""
     for name in (path, _backup(path)):
         with files.new_file(name, "w") as file:
             json.dump(state, file)
 
 
 def _read(path: Path, take: Callable[[Path, dict[str, Any]], Any]) -> None:
-    """Read a state, or its backup where it is damaged or missing."""
+    """Read a state, or its backup if it is damaged or missing."""
     try:
         take(path, read_object(path))
     except _UNFIT as error:
@@ -249,7 +249,7 @@ class BayesianOracle(Durable, keras_tuner.oracles.BayesianOptimizationOracle):
 
 
 class HyperbandOracle(Durable, keras_tuner.oracles.HyperbandOracle):
-    """Hyperband: many trials for few epochs, the better ones go on."""
+    """Hyperband: many trials for few epochs, of which the better ones continue."""
 
 
 class GridOracle(Durable, keras_tuner.Oracle):

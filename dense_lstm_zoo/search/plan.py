@@ -1,4 +1,4 @@
-"""The plan of a sweep: all that decides what its trials are, checked before any work."""
+"""The plan of a sweep: everything that defines its trials, checked before any work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """All that decides what the trials of a sweep are; ``sweep.json`` holds it.
+    """Everything that defines a sweep's trials; stored in ``sweep.json``.
 
     Args:
         model: A registered model.
@@ -75,7 +75,7 @@ class Sweep:
     }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON holds them."""
+        """Return the fields as JSON values."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         fields |= {"space": describe_space(self.space), "seeds": list(self.seeds)}
         later: dict[str, Any] = {"rows": {}, "test": "best", "only_folds": None, "texts": {}}
@@ -91,17 +91,17 @@ class Sweep:
 
     @property
     def task(self) -> Task:
-        """What the model is for."""
+        """The model's task."""
         return tasks.find(registry.entry(self.model).task)
 
     @property
     def score(self) -> str:
-        """What trials are judged by."""
+        """The score by which trials are compared."""
         return f"dev_{self.task.measure}"
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of it is better."""
+        """Whether a higher score is better."""
         return self.task.higher_is_better
 
     def spec(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def plan(
     recipe: str | None = None,
     **arguments: Any,
 ) -> Sweep:
-    """Return a sweep whose every value was checked; see ``tune``."""
+    """Return a sweep after checking every value; see ``tune``."""
     from dense_lstm_zoo.data.corpora import list_corpora
     from dense_lstm_zoo.recipes import get_recipe, recipe_arguments
 
@@ -172,7 +172,7 @@ def plan(
         if space == default_space(name, fixed):
             space = {key: values for key, values in space.items() if key != width}
         if recipe is not None and width not in arguments:
-            fixed.pop(width, None)  # the budget decides what the recipe had
+            fixed.pop(width, None)  # the budget replaces the recipe's width
         check_budget(name, fixed, space, parameters)
     check_space(name, space, fixed)
     if epochs is None:
@@ -209,13 +209,13 @@ def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
     known = set(registry.entry(model).arguments) | options - _OWN
     for argument in arguments:
         if argument in registry.FROM_DATA:
-            raise ValueError(f"{argument} follows from the data; a sweep does not take it.")
+            raise ValueError(f"{argument} is derived from the data; a sweep does not accept it.")
         if argument not in known:
             raise checks.unknown_name(f"argument of {model}:", argument, known - set(registry.FROM_DATA))
 
 
 def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
-    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's."""
+    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's oracle."""
     import keras_tuner
 
     from dense_lstm_zoo.search.oracles import make_oracle

@@ -1,4 +1,4 @@
-"""Processes of a sweep: they end with the one that started them, and say their last words even on a full disk."""
+"""Processes of a sweep: they end with their parent, and report why they end even on a full disk."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-# How a process of a sweep ends beside 0; any other status is a crash.
+# Exit statuses of a sweep's processes besides 0; any other status is a crash.
 FAILED, PAUSED, SHORT_OF_MEMORY = 65, 75, 71
 
 _WORDS_TO = "DENSE_LSTM_ZOO_WORDS_TO"  # the handle of the pipe to the parent
 
 
 class Child(subprocess.Popen[bytes]):
-    """A Python module in a process of its own.
+    """A Python module in its own process.
 
     Its standard input closes when this process ends, even by kill -9; see ``end_with_parent``.
 
     Args:
-        module: Which to run.
+        module: The module to run.
         *arguments: Its arguments.
-        log: The file for what it prints.
-        environment: Variables beside those of this process.
+        log: The file for its output.
+        environment: Additional environment variables.
 
     Raises:
         OSError: It could not be started.
@@ -50,8 +50,8 @@ class Child(subprocess.Popen[bytes]):
             os.close(words)
 
     def last_words(self) -> str:
-        """Return what the process said with ``say_last``, once it has ended."""
-        os.set_blocking(self._words, False)  # a child of its own may hold the other end still
+        """Return the message that the process sent with ``say_last``, once it has ended."""
+        os.set_blocking(self._words, False)  # its own child may still hold the other end
         found = b""
         with contextlib.suppress(BlockingIOError):
             while part := os.read(self._words, 1 << 16):
@@ -68,15 +68,15 @@ class Child(subprocess.Popen[bytes]):
 
 
 def say_last(text: str) -> None:
-    """Tell the parent why this process ends: through a pipe, as the disk of its log may be full."""
+    """Send the reason for ending to the parent, through a pipe, since the disk of the log may be full."""
     handle = os.environ.get(_WORDS_TO, "")
     if handle.isdigit():
         with contextlib.suppress(OSError):
-            os.write(int(handle), text.encode(errors="replace")[:4096])  # a pipe takes so much at once
+            os.write(int(handle), text.encode(errors="replace")[:4096])  # as much as a pipe accepts at once
 
 
 def end_with_parent() -> None:
-    """End this process when the one that holds its standard input ends, however that does."""
+    """End this process when the one that holds its standard input ends, for any reason."""
 
     def watch() -> None:
         while os.read(0, 1024):  # not sys.stdin: its lock would be held when Python ends

@@ -1,4 +1,4 @@
-"""What the oracle's side does when a trial ends: a line, the table, the report, and room on the disk."""
+"""What the oracle's process does when a trial ends: print a line, update the table and the report, free disk space."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dense_lstm_zoo.search.oracles import Durable
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.search.trial import RESULT
 
-SHOWS_WITHIN = 90.0  # seconds: a network file system remembers for up to a minute that a file was not there
+SHOWS_WITHIN = 90.0  # seconds: a network file system may hide a new file for up to a minute
 
 
 class Progress:
     """Follow an oracle's trials.
 
     Args:
-        oracle: Whose trials.
-        sweep: What they are.
+        oracle: The oracle.
+        sweep: The sweep.
         run_dir: The sweep's folder.
-        keep: Of how many of the best trials the bundles are kept.
-        workers: How many trials run at a time.
+        keep: Number of best trials whose bundles are kept.
+        workers: Number of trials that run at a time.
         say: Prints a line.
         ended: Called with the folder of each trial that ended, before its bundles may be deleted.
     """
@@ -49,25 +49,25 @@ class Progress:
         self._ended: collections.deque[tuple[Trial, float]] = collections.deque()
         oracle.on_end = self.trial_ended
         if oracle.trials:
-            say(f"going on after {len(oracle.end_order)} trials, which an interrupted sweep had finished")
+            say(f"resuming an interrupted sweep after {len(oracle.end_order)} finished trials")
 
     def trial_ended(self, trial: Trial) -> None:
-        """Note a trial that ended; the oracle is not kept waiting for the report."""
+        """Queue a finished trial, without making the oracle wait for the report."""
         self._ended.append((trial, time.monotonic()))
 
     def tell(self, trial: Trial) -> None:
-        """Tell of a trial that ended on this machine."""
+        """Report a trial that ended on this machine."""
         self.trial_ended(trial)
         self.catch_up(wait=True)
 
     def catch_up(self, *, wait: bool = False) -> None:
-        """Tell of the trials that ended and whose results show, in their order.
+        """Report the finished trials whose results are visible, in order.
 
         Args:
-            wait: Whether to wait for those that do not show yet.
+            wait: Whether to wait for results that are not visible yet.
 
         Raises:
-            SweepPausedError: A result did not show for ``SHOWS_WITHIN`` seconds.
+            SweepPausedError: A result did not become visible within ``SHOWS_WITHIN`` seconds.
         """
         while self._ended:
             trial, ended = self._ended[0]
@@ -75,7 +75,7 @@ class Progress:
                 self._ended.popleft()
             elif time.monotonic() - ended > SHOWS_WITHIN:
                 raise trouble.paused(
-                    f"trial {trial.trial_id} has ended, but its result does not show in {self.run_dir / 'trials'} "
+                    f"trial {trial.trial_id} has ended, but its result is not visible in {self.run_dir / 'trials'} "
                     f"after {SHOWS_WITHIN:g} s; do its worker and this machine see the same folder?"
                 )
             elif not wait:
@@ -84,9 +84,9 @@ class Progress:
                 time.sleep(0.5)
 
     def _tell(self, trial: Trial, ended: float) -> bool:
-        """Bring table and report up to date, print the trial's line, delete what is not kept; False: no result."""
+        """Update table and report, print the trial's line and delete bundles; return False if there is no result."""
         if not (self.run_dir / "trials" / trial.trial_id / RESULT).is_file():
-            return False  # a network file system shows it later
+            return False  # a network file system may show it later
         table = report.write(self.run_dir, self.sweep)
         if trial.trial_id not in set(table["trial"]):
             return False
@@ -102,7 +102,7 @@ class Progress:
         return True
 
     def _line(self, trial: Trial, table: Any) -> str:
-        """Return which trial of how many, its values, its score, the best so far, the time left."""
+        """Return a line with the trial's values and score, the best so far and the time left."""
         row = table[table["trial"] == trial.trial_id].iloc[0]
         values = report.told_values(row, table)
         found = f"{self.sweep.score} {row['score']:.4f}" if row["status"] == "completed" else f"failed: {row['reason']}"

@@ -1,4 +1,4 @@
-"""The figures that papers print for a sweep's model and corpus, beside the trials that are the same model."""
+"""The papers' figures for a sweep's model and corpus, next to the matching trials."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SIZES = (*DEPTHS, "units", "dense_units", "top_units", "filters")
 
 
 def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
-    """Return a row a published figure, in percent or as a perplexity, with our best trial of the same arguments.
+    """Return one row per published figure, in percent or perplexity, with our best trial of the same arguments.
 
-    A trial is a row's where it has the sizes, and the arguments in which the published rows differ, of its recipe.
+    A trial matches a row if it has its recipe's sizes, and the arguments in which the published rows differ.
 
     Args:
         trials: The sweep's table.
-        sweep: What it is for.
+        sweep: The sweep.
 
     Returns:
         ``recipe``, the arguments, ``paper`` (on the test texts), ``ours`` (on dev; empty without a trial), ``trial``.
-        No row where no paper has figures for the model on the corpus.
+        Empty if no paper has figures for the model on the corpus.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""What a sweep tells: its table of trials, and a page with accuracy against parameters."""
+"""The report of a sweep: a table of trials, and a page with accuracy against parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OWN = ("trial", "status", "score", "std", "reason", "encoder_parameters", "para
 
 
 def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
-    """Return one row a trial, the best first, failed ones last."""
+    """Return one row per trial, best first, failed ones last."""
     import pandas as pd
 
     test = sweep.score.replace("dev", "test")
@@ -67,7 +67,7 @@ def told_values(row: Any, trials: pd.DataFrame) -> str:
 
 
 def short(value: Any) -> str:
-    """Return a value as a person reads it.
+    """Return a value for display.
 
     Example:
         >>> short(0.00123456), short(1440000), short("mean")
@@ -89,7 +89,7 @@ def write(run_dir: Path, sweep: Sweep, test: dict[str, Any] | None = None) -> pd
 
 
 def summary(found: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
-    """Return what a sweep came to, in a few lines, of its table."""
+    """Return a summary of a sweep from its table, in a few lines."""
     best, failed = found.iloc[0], int((found["status"] == "failed").sum())
     values = told_values(best, found)
     lines = [f"best of {len(found)} trials ({failed} failed): trial {best['trial']}: {values}"]
@@ -106,7 +106,7 @@ def _with_spread(mean: float, std: float | None) -> str:
 
 
 def pareto(trials: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
-    """Return the trials that no other beats with as few parameters, fewest parameters first."""
+    """Return the trials that no other trial beats with as few parameters, fewest parameters first."""
     done = trials[trials["status"] == "completed"].sort_values("encoder_parameters", kind="stable")
     kept, best = [], None
     for index, row in done.iterrows():
@@ -117,7 +117,7 @@ def pareto(trials: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
 
 
 def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
-    """Return the report: one file of HTML with its pictures inside, which loads nothing."""
+    """Return the report: a single HTML file with embedded pictures, which loads nothing else."""
     done = trials[trials["status"] == "completed"]
     title = f"{f'{len(sweep.rows)} rows' if sweep.rows else sweep.model} on {sweep.dataset}: {sweep.tuner} search"
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(done)} failed.</p>"]
@@ -129,21 +129,21 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
         try:
             with plots.own_settings():
                 parts += _pictures(done, pareto(trials, sweep.higher_is_better), sweep)
-        except Exception as error:  # a sweep goes on without its picture
+        except Exception as error:  # a missing picture must not stop a sweep
             parts.append(f"<p>No picture: {html.escape(one_line(f'{type(error).__name__}: {error}', 200))}.</p>")
     best = set(pareto(trials, sweep.higher_is_better)["trial"])
-    parts.append("<h2>Trials</h2><p>Shaded: no other has a better score with as few parameters.</p>")
+    parts.append("<h2>Trials</h2><p>Shaded: no other trial has a better score with as few parameters.</p>")
     parts.append(_html_table(trials, shaded=best))
     papers = published(trials, sweep)
     if len(papers):
         measure = sweep.task.measure + " in percent" * sweep.task.percent
-        parts.append(f"<h2>Published</h2><p>The papers' test {measure}; ours is that on dev.</p>")
+        parts.append(f"<h2>Published</h2><p>The papers' {measure} is on test; ours is on dev.</p>")
         parts.append(_html_table(papers))
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
 
 
 def _html_table(rows: pd.DataFrame, shaded: Collection[str] = ()) -> str:
-    """Return a table; rows whose trial is among ``shaded`` are."""
+    """Return a table; rows whose trial is in ``shaded`` are shaded."""
     lines = []
     for row in rows.to_dict("records"):
         cells = "".join(f"<td>{html.escape(_cell(name, x))}</td>" for name, x in row.items())

@@ -1,4 +1,4 @@
-"""A sweep's folder and what it is for: ``sweep.json``, with a backup, and a lock."""
+"""A sweep's folder: its settings in ``sweep.json``, with a backup, and a lock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> files.Lock:
 
     Raises:
         BlockingIOError: Another process runs this sweep.
-        ValueError: The folder is another sweep's, and the message names what differs; or its ``sweep.json`` is damaged.
+        ValueError: The folder holds another sweep; the message lists the differences; or its ``sweep.json`` is damaged.
     """
     own = {"lock", *(path.name for path in _settings(run_dir))}
     begun = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
@@ -64,11 +64,11 @@ def _has_grown(found: dict[str, Any], asked: dict[str, Any]) -> bool:
 
 
 def read_settings(run_dir: Path) -> dict[str, Any]:
-    """Return what ``sweep.json`` holds, or its backup where it is damaged or missing.
+    """Return the content of ``sweep.json``, or of its backup if it is damaged or missing.
 
     Raises:
-        DamagedFileError: Both are damaged or missing.
-        FileNotFoundError: There is neither.
+        DamagedFileError: Both files are damaged, or one is and the other is missing.
+        FileNotFoundError: Both files are missing.
     """
     path, backup = _settings(run_dir)
     try:
@@ -82,9 +82,9 @@ def read_settings(run_dir: Path) -> dict[str, Any]:
         except DamagedFileError:
             pass
         what = str(error) if isinstance(error, DamagedFileError) else f"{path} is missing."
-        raise DamagedFileError(f"{what} Name another run_dir to begin anew.") from None
+        raise DamagedFileError(f"{what} Choose another run_dir to start over.") from None
 
 
 def _settings(run_dir: Path) -> tuple[Path, Path]:
-    """Return where a sweep's settings are, and their backup."""
+    """Return the paths of a sweep's settings and of their backup."""
     return run_dir / SETTINGS, run_dir / f"{SETTINGS}.bak"

@@ -1,4 +1,4 @@
-"""Search spaces: which arguments a sweep tries, and which values of them."""
+"""Search spaces: the arguments that a sweep searches, and their values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Space = Mapping[str, Range | Sequence[Any]]
 
 
 def default_space(model: str, fixed: Iterable[str] = ()) -> dict[str, Range | Sequence[Any]]:
-    """Return what is searched of a model by default, without the arguments that are fixed.
+    """Return a model's default search space, without fixed arguments.
 
     Example:
         >>> list(default_space("bilstm", fixed=["dropout"]))
@@ -31,7 +31,7 @@ def default_space(model: str, fixed: Iterable[str] = ()) -> dict[str, Range | Se
 
 
 def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
-    """Raise ``ValueError`` for an empty space, an argument that the model has not, or one that is fixed as well."""
+    """Raise ``ValueError`` for an empty space, an argument that the model does not have, or one that is also fixed."""
     if not space:
         raise ValueError("The search space is empty: name arguments to search, such as units=Range(50, 300).")
     known = set(registry.entry(model).arguments) - set(registry.FROM_DATA)
@@ -46,11 +46,11 @@ def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
             raise ValueError(f"{name} needs a Range or a list of values; received {values!r}.")
         if len({type(value) for value in values}) > 1 or not isinstance(values[0], str | int | float | bool):
-            raise ValueError(f"The values of {name} must be numbers, names or truth values of one kind: {values!r}.")
+            raise ValueError(f"The values of {name} must be numbers, names or booleans, all of one kind: {values!r}.")
 
 
 def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
-    """Read a space as the command line writes it: ``name=low:high``, ``low:high:step``, ``low:high:log``, ``a,b,c``.
+    """Parse a space as written on the command line: ``name=low:high``, ``low:high:step``, ``low:high:log``, ``a,b,c``.
 
     Raises:
         ValueError: A word that is none of these.
@@ -64,7 +64,7 @@ def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
         name, equals, values = word.partition("=")
         name = name.replace("-", "_")
         if not equals or not values:
-            raise ValueError(f"A search is written NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B; received {word!r}.")
+            raise ValueError(f"Write a search as NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B; received {word!r}.")
         if ":" not in values:
             found[name] = [_value(value) for value in values.split(",")]
             continue
@@ -72,7 +72,7 @@ def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
         log = rest[-1] == "log"
         numbers = [low, *(rest[:-1] if log else rest)]
         if not 2 <= len(numbers) <= 3 or any(isinstance(x, str) for x in numbers):
-            raise ValueError(f"A range is written LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:log; received {word!r}.")
+            raise ValueError(f"Write a range as LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:log; received {word!r}.")
         found[name] = Range(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None, log)
     return found
 
@@ -85,7 +85,7 @@ def _value(text: str) -> Any:
 
 
 def declare(hp: keras_tuner.HyperParameters, space: Space) -> None:
-    """Tell keras-tuner of a space."""
+    """Declare a space to keras-tuner."""
     for name, values in space.items():
         if not isinstance(values, Range):
             hp.Choice(name, list(values))
@@ -100,7 +100,7 @@ def declare(hp: keras_tuner.HyperParameters, space: Space) -> None:
 
 
 def describe_space(space: Space) -> dict[str, Any]:
-    """Return a space as JSON holds it."""
+    """Return a space as JSON values."""
     return {name: vars(values).copy() if isinstance(values, Range) else list(values) for name, values in space.items()}
 
 

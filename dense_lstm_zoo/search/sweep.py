@@ -1,4 +1,4 @@
-"""``tune``: search over a model's arguments, each trial in a process of its own, nothing lost by a kill."""
+"""``tune``: search over a model's arguments, each trial in its own process, safe against kills."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class TuneResult:
     """What a sweep found.
 
     Args:
-        trials: One row a trial, the best first: its number, status, values, dev score, parameters, seconds.
+        trials: One row per trial, best first: its number, status, values, dev score, parameters, seconds.
         best: The winner's row.
-        test: Its scores on the test texts, by measure ``mean``, ``std`` and ``runs``; empty without test texts.
+        test: Its scores on the test texts: ``mean``, ``std`` and ``runs`` by measure; empty without test texts.
         run_dir: The sweep's folder.
     """
 
@@ -75,43 +75,43 @@ def tune(
     progress: bool = True,
     **arguments: Any,
 ) -> TuneResult:
-    """Search over a model's arguments; the test texts are scored once, at the end, for the winner alone.
+    """Search over a model's arguments; the test texts are scored once, at the end, for the winner only.
 
-    Every trial is a process of its own, so memory does not grow, and its runs are bundles. After any kill the same call
-    goes on: trials that ended are kept, the one that ran goes on after its last epoch. A trial that fails (out of
-    memory, a loss that is not a number) is recorded with its reason and stops nothing. What is not a trial's fault
-    (a full disk, permissions, the system killing it) pauses the sweep.
+    Every trial runs in its own process, so memory does not grow, and its runs are bundles. After any kill the same call
+    resumes: finished trials are kept, and the interrupted one continues after its last epoch. A trial that fails (out
+    of memory, a loss that is not a number) is recorded with its reason, and the search goes on. A problem that is not a
+    trial's fault (a full disk, permissions, the system killing it) pauses the sweep.
 
     Args:
         name: A registered model.
         dataset: A corpus's name.
         run_dir: The sweep's folder.
         tuner: ``random``, ``bayesian``, ``hyperband`` or ``grid``.
-        space: Values by argument: a ``Range``, or a list of choices; None is what is usual for the task.
-        trials: Most trials; None is 20, of a grid all. Hyperband decides by itself.
-        budget: Parameters of the encoder, biases left out, such as ``"1.44M"``: the width follows from the depth.
-        seeds: Runs a trial, with the seeds 1, 2, ...; the score is their mean.
-        folds: Score by cross-validation on the training texts.
-        seed: Seed of the search.
-        epochs: Most epochs of a run; None is the recipe's, else 30.
-        keep: Keep the bundles of so many of the best trials; of others the scores alone.
-        workers: How many trials run at a time, each worker a process on this machine; 0 with ``oracle`` for workers
-            elsewhere alone.
-        oracle: ``HOST:PORT`` to keep the oracle at, for workers on other machines (``tune --role worker``), which must
-            know the sweep's token: it is in the folder's ``token``. Without a host, this machine alone reaches it. The
-            channel is plain text.
-        silence: Seconds after which the trial of a worker that says nothing is given to another.
+        space: Values by argument: a ``Range``, or a list of choices; None means the task's default.
+        trials: Maximum number of trials; None means 20, or all of a grid. Hyperband sets it itself.
+        budget: Parameters of the encoder, not counting biases, such as ``"1.44M"``; they set the width.
+        seeds: Runs per trial, with seeds 1, 2, ...; the score is their mean.
+        folds: Number of folds, to score by cross-validation on the training texts.
+        seed: Seed for the search.
+        epochs: Maximum number of epochs per run; None means the recipe's, else 30.
+        keep: Number of best trials whose bundles are kept; of others, only the scores are.
+        workers: Number of trials that run at a time, each worker being a process on this machine; 0 with ``oracle`` if
+            all workers are elsewhere.
+        oracle: ``HOST:PORT`` to serve the oracle at, for workers on other machines (``tune --role worker``). They need
+            the sweep's token, which is in the file ``token`` in the folder. Without a host, only this machine can
+            connect. The channel is plain text.
+        silence: Seconds after which a silent worker's trial is reassigned.
         data: Options of ``load_corpus``, such as ``{"train_file": "mine.csv"}``.
-        recipe: A recipe whose settings are fixed where they are not searched.
-        progress: Whether to print a line a trial.
-        **arguments: What is fixed: other arguments of ``train``, those of the model among them.
+        recipe: A recipe, whose settings are fixed unless they are searched.
+        progress: Whether to print one line per trial.
+        **arguments: Fixed arguments of ``train`` and of the model.
 
     Raises:
         ValueError: An unknown name, an empty space, a budget below the smallest model, a folder of another sweep, or a
             damaged file in it.
-        SweepPausedError: Something that is no trial's fault stands in the way (a full disk, permissions, a trial killed
-            by the system); the same call goes on. It is an ``OSError``.
-        RuntimeError: No trial got a score; the message has the last reason.
+        SweepPausedError: A problem that is not a trial's fault stopped the sweep (a full disk, permissions, a trial
+            killed by the system); the same call resumes it. This is an ``OSError``.
+        RuntimeError: No trial got a score; the message gives the last reason.
 
     Example:
         ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
@@ -244,7 +244,7 @@ def _forget_outgrown(run_dir: Path, sweep: Sweep, oracle: Durable) -> None:
 
 
 def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any]) -> TuneResult:
-    """Train the winner to its end where Hyperband had paused it, score its test texts once, write the report."""
+    """Finish the winner's training if Hyperband had paused it, score its test texts once and write the report."""
     from dense_lstm_zoo.search import report
 
     while True:
@@ -275,7 +275,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
             raise paused(f"{name} could not be scored on the test texts: {error}") from None
         break
     test = trial.read_test(folder) if (folder / trial.TEST).is_file() else {}
-    if sweep.tuner == "hyperband":  # none of its trials can go on any more
+    if sweep.tuner == "hyperband":  # none of its trials can continue any more
         for other in (run_dir / "trials").iterdir():
             if other.name != best["trial"]:
                 shutil.rmtree(other / "runs", ignore_errors=True)

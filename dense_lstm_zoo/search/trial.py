@@ -1,9 +1,9 @@
-"""One trial in a process of its own: ``python -m dense_lstm_zoo.search.trial FOLDER``.
+"""One trial in its own process: ``python -m dense_lstm_zoo.search.trial FOLDER``.
 
-TensorFlow and XLA keep memory until their process ends, so a sweep of a hundred trials is a hundred processes. The
-folder holds ``spec.json``, what to train; the trial leaves a bundle a run, ``log.txt`` and ``result.json``, which is
-written last. A trial that was killed goes on after its last epoch when the same folder is run again. It ends with the
-process that started it, however that ends.
+TensorFlow and XLA keep memory until their process ends, so a sweep of a hundred trials runs in a hundred processes. The
+folder holds ``spec.json``, which says what to train. The trial leaves one bundle per run, ``log.txt`` and
+``result.json``, which is written last. A killed trial resumes after its last epoch when the same folder is run again.
+It ends with the process that started it, however that ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
 SPEC, RESULT, TEST = "spec.json", "result.json", "test.json"
-# Signals of a crash in the trial's own code; the others come from the system or from a person.
+# Signals of a crash in the trial's own code; others come from the system or the user.
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
 
 _SPEC: dict[str, Kind] = {"model": str, "dataset": str, "data": dict, "values": dict, "arguments": dict}
@@ -38,8 +38,8 @@ _RESULT |= {"seconds": (int, float)}
 
 
 def read_spec(folder: Path) -> dict[str, Any]:
-    """Return what a trial has to train."""
-    path, advice = folder / SPEC, f"Delete {folder} to have the trial run again."
+    """Return the specification of a trial."""
+    path, advice = folder / SPEC, f"Delete {folder} to run the trial again."
     try:
         return read_object(path, _SPEC, advice=advice)
     except FileNotFoundError:
@@ -47,13 +47,13 @@ def read_spec(folder: Path) -> dict[str, Any]:
 
 
 def read_result(folder: Path, score: str) -> dict[str, Any]:
-    """Return what came of a trial: its ``score`` and more, or the ``reason`` why it has none.
+    """Return a trial's result: its ``score`` and more, or the ``reason`` why it has none.
 
     Raises:
-        DamagedFileError: It is neither.
+        DamagedFileError: The result has neither.
         FileNotFoundError: The trial has not ended.
     """
-    path, advice = folder / RESULT, "Delete the file to have the trial run again."
+    path, advice = folder / RESULT, "Delete the file to run the trial again."
     result = read_object(path, advice=advice)
     fields: dict[str, Kind] = {"reason": str} if "reason" in result else {score: (int, float), **_RESULT}
     if "std" in result:
@@ -74,7 +74,7 @@ def read_metrics(run_dir: Path) -> dict[str, Any]:
 
 def read_test(folder: Path) -> dict[str, Any]:
     """Return a trial's scores on the test texts."""
-    path, advice = folder / TEST, "Delete the file to have them scored again."
+    path, advice = folder / TEST, "Delete the file to score them again."
     test = read_object(path, advice=advice)
     for name, scores in test.items():
         if not isinstance(scores, dict) or not scores.keys() >= {"mean", "std", "runs"}:
@@ -91,12 +91,12 @@ def start(folder: Path, *, test: bool = False) -> process.Child:
 
 
 def wait(folder: Path, child: process.Child) -> None:
-    """Return when a trial's process has ended and left what it was to leave; stop it where this one is interrupted.
+    """Return when a trial's process has ended and left its results; stop it if this process is interrupted.
 
     Raises:
         TrialFailedError: The trial failed; the message says why.
-        SweepPausedError: The machine is in its way.
-        TrialDiedError: It was cut off.
+        SweepPausedError: A fault of the machine stopped it.
+        TrialDiedError: It died.
     """
     try:
         child.wait()
@@ -175,7 +175,7 @@ def run(folder: Path) -> dict[str, Any]:
 
 
 def write_hparams(folder: Path, result: dict[str, Any]) -> None:
-    """Write a trial's values and score for TensorBoard's HParams page, where TensorBoard is installed."""
+    """Write a trial's values and score for TensorBoard's HParams page, if TensorBoard is installed."""
     try:
         from tensorboard.plugins.hparams import api
     except ImportError:
@@ -216,7 +216,7 @@ def score_test(folder: Path) -> dict[str, Any]:
 
 
 def main(folder: Path, test: bool) -> int:
-    """Run a trial's folder, write its result, return the process's status; the parent is told what went wrong."""
+    """Run a trial's folder, write its result, report failures to the parent and return the exit status."""
     process.end_with_parent()
     while True:
         try:
@@ -228,15 +228,15 @@ def main(folder: Path, test: bool) -> int:
             files.write_json(folder / RESULT, result)
             return 0
         except BlockingIOError:
-            time.sleep(2)  # a worker that was given up still trains it: what it leaves is taken
+            time.sleep(2)  # a worker that was given up still trains it; its result will be used
         except Exception as error:
-            with contextlib.suppress(OSError):  # the log may be on a full disk
+            with contextlib.suppress(OSError):  # the log's disk may be full
                 traceback.print_exc()
             return _tell(error)
 
 
 def _tell(error: Exception) -> int:
-    """Say to the parent why this process ends and return its status."""
+    """Report to the parent why this process ends, and return its exit status."""
     if trouble.is_the_machines(error):
         process.say_last(trouble.describe(error))
         return process.PAUSED

@@ -1,4 +1,4 @@
-"""What can go wrong in a sweep: the fault of a trial, which becomes a row, or the machine's, which is a pause."""
+"""Errors in a sweep: a trial's fault is recorded in its row; a fault of the machine pauses the sweep."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from errno import EACCES, EDQUOT, EIO, EMFILE, ENFILE, ENOSPC, EPERM, EROFS, EST
 
 from dense_lstm_zoo.json_files import DamagedFileError
 
-# Some libraries (HDF5, TensorFlow) tell of these in words only.
+# Some libraries (HDF5, TensorFlow) report these only as text.
 _WORDS = tuple(os.strerror(code) for code in (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO, ESTALE, EMFILE, ENFILE))
 
 
 class SweepPausedError(OSError):
-    """A sweep that cannot go on for a reason that is no trial's; the same command goes on."""
+    """A sweep that stopped for a reason that is not a trial's fault; the same command resumes it."""
 
 
 class TrialFailedError(RuntimeError):
@@ -21,11 +21,11 @@ class TrialFailedError(RuntimeError):
 
 
 class TrialDiedError(RuntimeError):
-    """A trial that was cut off: by the system, by a crash, or for want of memory; the message is the reason.
+    """A trial that died: killed by the system, crashed, or out of memory; the message is the reason.
 
     Args:
-        reason: In a few words.
-        pauses: Whether the machine has to be looked after before it is tried again.
+        reason: The reason, in a few words.
+        pauses: Whether the machine needs attention before the trial is tried again.
     """
 
     def __init__(self, reason: str, *, pauses: bool = True) -> None:
@@ -34,12 +34,12 @@ class TrialDiedError(RuntimeError):
 
 
 def paused(what: object) -> SweepPausedError:
-    """Return the error of a sweep that stops because of ``what``."""
-    return SweepPausedError(f"the sweep is paused: {str(what).rstrip('.')}. The same command goes on.")
+    """Return the error for a sweep that stops because of ``what``."""
+    return SweepPausedError(f"the sweep is paused: {str(what).rstrip('.')}. The same command resumes it.")
 
 
 def is_the_machines(error: BaseException) -> bool:
-    """Say whether an error in a trial is the machine's (disk, permissions, a damaged file), not that of its values.
+    """Return whether an error in a trial is the machine's fault (disk, permissions, a damaged file).
 
     Example:
         >>> is_the_machines(OSError(28, "No space left on device")), is_the_machines(ArithmeticError("loss is nan"))
@@ -52,21 +52,21 @@ def is_the_machines(error: BaseException) -> bool:
 
 
 def is_memory(error: BaseException) -> bool:
-    """Say whether memory ran out."""
+    """Return whether memory ran out."""
     import tensorflow as tf
 
     return any(isinstance(found, MemoryError | tf.errors.ResourceExhaustedError) for found in _chain(error))
 
 
 def describe(error: BaseException) -> str:
-    """Return an error in a line."""
+    """Return an error as one line."""
     text = str(error).strip().split("\n")[0]
     plain = text and isinstance(error, ValueError | ArithmeticError | OSError)
     return text if plain else f"{type(error).__name__}: {text}"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what led to it."""
+    """Yield an error and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -1,4 +1,4 @@
-"""keras-tuner's loop, each of whose trials is a process."""
+"""keras-tuner's loop, with each trial in its own process."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from dense_lstm_zoo.search import trouble
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.search.process import Child
 
-MOST_DEATHS = 3  # of a trial that the system kills, or that is short of memory, again and again
+MOST_DEATHS = 3  # of a trial that repeatedly is killed by the system or runs out of memory
 _LOST = "LOST"  # status of a trial that was given to another worker
-_DEATHS = "deaths.txt"  # a line each
+_DEATHS = "deaths.txt"  # one line each
 
 
 class TrialRunner(BaseTuner):
-    """Ask the oracle for a trial, run it in a process, give the result back, until there is none left.
+    """Ask the oracle for trials, run each in a process and return its result, until none is left.
 
     Args:
-        oracle: Proposes values and keeps the results; of a worker it says no more than what is searched for.
-        sweep: What trials are.
+        oracle: Proposes values and keeps the results; on a worker, it only defines the objective.
+        sweep: The sweep.
         run_dir: The sweep's folder.
-        chief: Of a worker: what asks the chief's oracle.
-        worker_id: Of a worker: its name.
-        heartbeat: Seconds between two signs of life of a worker.
+        chief: On a worker: the client of the chief's oracle.
+        worker_id: On a worker: its name.
+        heartbeat: Seconds between a worker's signs of life.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TrialRunner(BaseTuner):
         self.sweep, self.run_dir, self.heartbeat = sweep, run_dir, heartbeat
         self._chief, self._ran = chief, True
         (run_dir / "oracle").mkdir(exist_ok=True)
-        with contextlib.redirect_stdout(io.StringIO()):  # it would tell from which file it reloads
+        with contextlib.redirect_stdout(io.StringIO()):  # it would print the file that it reloads
             super().__init__(oracle=oracle, directory=str(run_dir), project_name="oracle")
         if chief is not None:
             self.oracle, self.tuner_id = chief, f"worker{worker_id}"
@@ -62,7 +62,7 @@ class TrialRunner(BaseTuner):
         return self._chief is not None
 
     def save(self) -> None:
-        """Write the oracle's state; a loop over processes has none of its own."""
+        """Write the oracle's state; the loop itself has none."""
         if not self._is_worker():
             self.oracle.save()
 
@@ -72,28 +72,28 @@ class TrialRunner(BaseTuner):
             self.oracle.reload()
 
     def _get_tuner_fname(self) -> str:
-        # Whether it is there decides about reload: trials without a state must not be begun anew.
+        # Its existence triggers a reload: trials without a state must not be started over.
         folder = Path(self.project_dir)
         states = itertools.chain(folder.glob("oracle.json*"), folder.glob("trial_*/trial.json*"))
         return str(next(states, folder / "oracle.json"))
 
     def pre_create_trial(self) -> None:
-        """Wait a second where the oracle had nothing to do: it waits for other workers."""
+        """Wait a second if the oracle had no trial because it waits for other workers."""
         if not self._ran:
             time.sleep(1)
         self._ran = False
 
     def run_trial(self, trial: Trial, *_: Any, **__: Any) -> dict[str, float]:
-        """Return a trial's score; a trial that failed raises what keras-tuner takes for that."""
+        """Return a trial's score; a failed trial raises keras-tuner's error for that."""
         folder = self.run_dir / "trials" / trial.trial_id
         folder.mkdir(parents=True, exist_ok=True)
         parent = trial.hyperparameters.values.get("tuner/trial_id")
         if parent and not (folder / "runs").exists() and (self.run_dir / "trials" / parent / "runs").exists():
-            with files.new_folder(folder / "runs") as runs:  # it goes on from there
+            with files.new_folder(folder / "runs") as runs:  # the trial resumes from there
                 shutil.copytree(self.run_dir / "trials" / parent / "runs", runs, dirs_exist_ok=True)
         spec = self.sweep.spec(trial.hyperparameters.values)
         if (folder / trials.RESULT).is_file() and trials.read_spec(folder)["values"] != spec["values"]:
-            raise damaged(folder, "it holds a trial of other values", "Name another run_dir to begin anew.")
+            raise damaged(folder, "it holds a trial with other values", "Name another run_dir to begin anew.")
         files.write_json(folder / trials.SPEC, spec)
         if not (folder / trials.RESULT).is_file():
             self._train(trial, folder)
@@ -103,7 +103,7 @@ class TrialRunner(BaseTuner):
         return {self.sweep.score: result[self.sweep.score]}
 
     def _train(self, trial: Trial, folder: Path) -> None:
-        """Run a trial's process until it has left a result; one that dies too often has failed."""
+        """Run a trial's process until it leaves a result; a trial that dies too often has failed."""
         while True:
             child = trials.start(folder)
             try:
@@ -111,7 +111,7 @@ class TrialRunner(BaseTuner):
                     trials.wait(folder, child)
                 return
             except (trouble.TrialFailedError, trouble.TrialDiedError, trouble.SweepPausedError) as error:
-                if trial.status == _LOST:  # it was stopped; another worker has it
+                if trial.status == _LOST:  # stopped here; another worker has it
                     raise FailedTrialError(str(error)) from None
                 reason = self._verdict(trial, folder, error)
                 if reason is not None:
@@ -119,7 +119,7 @@ class TrialRunner(BaseTuner):
                     return
 
     def _verdict(self, trial: Trial, folder: Path, error: Exception) -> str | None:
-        """Return why a trial has failed, or None to try it again at once; raise where the sweep pauses."""
+        """Return why a trial has failed, or None to retry it at once; raise if the sweep pauses."""
         if isinstance(error, trouble.SweepPausedError):
             raise error
         if not isinstance(error, trouble.TrialDiedError):
@@ -128,12 +128,12 @@ class TrialRunner(BaseTuner):
         if times >= MOST_DEATHS:
             return f"{error} ({times} times)"
         if error.pauses:
-            what = f"trial {trial.trial_id}: {error} (time {times}; after time {MOST_DEATHS} it counts as failed)"
+            what = f"trial {trial.trial_id}: {error} (time {times}; after {MOST_DEATHS} times it counts as failed)"
             raise trouble.paused(what) from None
         return None
 
     def _try_run_and_update_trial(self, trial: Trial, *_: Any, **__: Any) -> None:
-        """Run a trial and say how it ended: a failed one is no error of the sweep."""
+        """Run a trial and report how it ended; a failed trial is not an error of the sweep."""
         self._ran = True
         try:
             score = self.run_trial(trial)
@@ -144,15 +144,15 @@ class TrialRunner(BaseTuner):
                 trial.status, trial.message = TrialStatus.FAILED, str(error)
 
     def on_trial_end(self, trial: Trial) -> None:
-        """Hand in the result, unless another worker has the trial."""
+        """Submit the result, unless another worker has the trial."""
         if trial.status != _LOST:
             super().on_trial_end(trial)
 
 
 class _Alive:
-    """A worker's signs of life while its trial runs: asking for a trial answers with the one that it has.
+    """A worker's signs of life while its trial runs: it asks for a trial and gets the one it has.
 
-    If the chief gave that to another, after a silence, the process is stopped.
+    If the chief has reassigned that trial after a silence, the process is stopped.
     """
 
     def __init__(self, runner: TrialRunner, trial: Trial, process: Child) -> None:
@@ -173,7 +173,7 @@ class _Alive:
         while not self._ended.wait(self._runner.heartbeat):
             try:
                 found = self._runner.oracle.create_trial(self._runner.tuner_id)
-            except OSError:  # the chief may come back while the trial runs
+            except OSError:  # the chief may return while the trial runs
                 continue
             if found.trial_id != self._trial.trial_id:
                 self._trial.status = _LOST
@@ -182,7 +182,7 @@ class _Alive:
 
 
 def _count_death(folder: Path, reason: str) -> int:
-    """Note that a trial died and return how often it has."""
+    """Record that a trial died and return how often it has."""
     with (folder / _DEATHS).open("a+", encoding="utf-8") as file:
         file.write(reason + "\n")
         file.seek(0)
