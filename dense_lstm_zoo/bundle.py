@@ -121,7 +121,7 @@ class Bundle(abc.ABC):
         if shown is not self:
             warnings.warn(
                 f"{path} is saved without scores: its weights have changed since they were scored. "
-                "bundle.rescore(dev=..., test=...) scores them as they are now.",
+                "bundle.rescore(dev=..., test=...) scores the current weights.",
                 stacklevel=2,
             )
         return path
@@ -179,7 +179,7 @@ class Bundle(abc.ABC):
 
         Args:
             path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
-            overwrite: Whether to replace what is there.
+            overwrite: Whether to replace an existing folder.
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.

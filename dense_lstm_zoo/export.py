@@ -43,7 +43,7 @@ def write(
 
     Args:
         path: The folder to write.
-        overwrite: Whether to replace what is there.
+        overwrite: Whether to replace an existing folder.
         text_layer: The layer that reads strings; its tables are saved too.
         endpoints: The signatures.
         vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.

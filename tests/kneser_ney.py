@@ -1,4 +1,4 @@
-"""An interpolated modified Kneser-Ney n-gram model (Chen & Goodman 1998), the floor that a recurrent model must beat.
+"""An interpolated modified Kneser-Ney n-gram model (Chen & Goodman 1998), a baseline that a recurrent model must beat.
 
 For a word w after a context h, where h' is h without its first word,
 

@@ -1,4 +1,4 @@
-"""A tiny language model trained on a part of the demo corpus, for tests of training and of what it leaves."""
+"""A tiny language model trained on part of the demo corpus, for tests of training and its outputs."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""One harness for every layer: what each must satisfy, given how to make it and an oracle of its values."""
+"""One harness for every layer: the checks each must pass, given how to build it and an oracle for its values."""
 
 import itertools
 from collections.abc import Callable

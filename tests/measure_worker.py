@@ -1,4 +1,4 @@
-"""Stands in for ``dense_lstm_zoo.measuring.worker`` in a process of its own, without TensorFlow: ``path`` says how."""
+"""A replacement for ``dense_lstm_zoo.measuring.worker`` without TensorFlow; ``path`` sets what it does."""
 
 import json
 import os

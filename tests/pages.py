@@ -1,4 +1,4 @@
-"""The pages that readers see, cut into what the tests look at: blocks of code, code in sentences, links, headings."""
+"""The documentation pages, split into what the tests check: blocks of code, code in sentences, links, headings."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""The papers' equations step by step in NumPy, float64: the oracle of the layers' tests. No line is the project's."""
+"""The papers' equations step by step in NumPy, float64: the layer tests' oracle, with no code from the project."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Sweeps whose trials are made up: no process, no training, a score that follows from the values."""
+"""Sweeps with simulated trials: no process, no training, a score computed from the values."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Small files of tagged sentences, and what is in them."""
+"""Small files of tagged sentences, and their content."""
 
 COLUMNS = "Dogs NNS B-NP\nbark VBP B-VP\n. . O\n\nGo VB B-VP\n"
 DOGS = [["Dogs", "bark", "."], ["Go"]]

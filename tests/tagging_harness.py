@@ -1,4 +1,4 @@
-"""Tiny taggers, and one trained on a part of the demo corpus."""
+"""Tiny taggers, and one trained on part of the demo corpus."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Adam in one op a weight: the numbers of Kingma and Ba 2015, and Keras' own wherever Keras has those."""
+"""Adam in one op per weight: the results of Kingma and Ba 2015, and those of Keras where they agree with it."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a thread frees stays with the process: it is not asked of the system again."""
+"""Memory that a thread frees stays with the process and is not requested from the system again."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Texts that are huge or many, in a process of their own."""
+"""Very long or very many texts, in a separate process."""
 
 import subprocess
 import sys

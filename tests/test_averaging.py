@@ -1,4 +1,4 @@
-"""The average of a language model's weights is what is scored, and training goes on as if it were not."""
+"""Scores use the average of a language model's weights, and training continues as if there were no average."""
 
 import itertools
 

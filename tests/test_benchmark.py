@@ -1,4 +1,4 @@
-"""The benchmark measures what it says: right statistics, complete rows, clear errors. Nothing here is timed."""
+"""The benchmark measures what it claims: correct statistics, complete rows, clear errors. Nothing here is timed."""
 
 import contextlib
 from pathlib import Path

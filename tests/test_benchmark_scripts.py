@@ -1,4 +1,4 @@
-"""The scripts that make the rows of results/: what a user gets wrong is one plain line, before any training."""
+"""The scripts that make the rows of results/: a user's mistake gives one plain line, before any training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves: prediction, scores, and a folder that is whole, or refused by the file's name."""
+"""The results of a run: predictions, scores, and a folder that is complete, or refused with the name of a file."""
 
 import dataclasses
 import shutil

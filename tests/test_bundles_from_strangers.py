@@ -1,4 +1,4 @@
-"""A bundle whose manifest was sealed again: nothing that its files ask for is believed."""
+"""A bundle with a forged manifest: no claim of its files is trusted."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Cells and texts that must not act on who opens them."""
+"""Cells and texts that must be harmless to those who open them."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Files of tagged columns and CoNLL-U: read as they are laid out, refused by file and line."""
+"""Files of tagged columns and CoNLL-U: read correctly, or refused with file and line."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Rows compared seed by seed: poolings with curves of real runs, taggers; differences with their interval."""
+"""Rows compared seed by seed: poolings with the curves of real runs, taggers, differences with their intervals."""
 
 import pandas as pd
 import pytest

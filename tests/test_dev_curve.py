@@ -1,4 +1,4 @@
-"""Dev accuracy by batch: right figures, no influence on training, whole after an interruption, drawn and printed."""
+"""Dev accuracy by batch: right values, no influence on training, complete after an interruption, drawn and printed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What others wrote, shown by a real renderer of CommonMark and GitHub's tables: the text, and nothing else of it."""
+"""Text from others in a real renderer of CommonMark and GitHub's tables: it shows as text and does nothing else."""
 
 from html.parser import HTMLParser
 

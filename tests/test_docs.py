@@ -1,4 +1,4 @@
-"""The README and the pages of docs/: their code runs, their commands parse, their links lead somewhere."""
+"""The README and the pages of docs/: their code runs, their commands parse, their links resolve."""
 
 import dataclasses
 import json

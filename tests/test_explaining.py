@@ -1,4 +1,4 @@
-"""Explanations: saliency against finite differences, shares against the pooling layer, pictures and the command."""
+"""Explanations: saliency against finite differences, shares against the pooling layer, figures and the command."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The SavedModel against the bundle, in a fresh process that imports no part of this package."""
+"""The SavedModel against the bundle, in a fresh process that does not import this package."""
 
 import functools
 import json

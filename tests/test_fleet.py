@@ -1,4 +1,4 @@
-"""Many workers: addresses, silence, wrong ports; and real processes on loopback with real kills, which are slow."""
+"""Many workers: addresses, silence, wrong ports; and real processes on loopback that are really killed (slow)."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""The golden files: what their script makes, of the project's own files and of others; and the language model's."""
+"""The golden files: their script reproduces their outputs, and the dense language model gives the golden values."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""What bundles and models are given that is not what they take."""
+"""Wrong inputs to bundles and models."""
 
 import numpy as np
 import pandas as pd

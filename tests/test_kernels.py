@@ -1,4 +1,4 @@
-"""Every kernel of the time loop against the portable one and against Keras; choice, limits, and what is saved."""
+"""Every kernel of the time loop against the portable one and Keras; selection, limits, and saving."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""The Kneser-Ney model that language models are set beside: by hand on small texts, and on the demo corpus."""
+"""The Kneser-Ney baseline for language models: by hand on small texts, and on the demo corpus."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""A trained language model: what a run leaves, scores, continuations, next words, and the same served."""
+"""A trained language model: the results of a run, scores, continuations, next words, and the same when served."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Text for language models: files read as streams, ids, windows that predict each token from the one before it."""
+"""Text for language models: streamed files, ids, windows that predict each token from the one before it."""
 
 import gzip
 import random

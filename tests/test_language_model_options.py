@@ -1,4 +1,4 @@
-"""What language models learned after Godin et al. 2017: DropConnect, word dropout, rates of their own, Adam."""
+"""Options beyond Godin et al. 2017: DropConnect, word dropout, separate rates, Adam."""
 
 import json
 

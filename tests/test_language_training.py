@@ -1,4 +1,4 @@
-"""Training language models: schedules, files, interruption, what is refused, the command line."""
+"""Training language models: schedules, files, interruption, bad input, the command line."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What a model leaves in the process that trained it: nothing that the next one would add to."""
+"""Memory that a model leaves in the process that trained it does not add up from model to model."""
 
 import collections
 import gc

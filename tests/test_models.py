@@ -1,4 +1,4 @@
-"""Every registered model is tested the moment it is registered: the harness runs over ``list_models()``."""
+"""Every registered model is tested as soon as it is registered: the harness runs over ``list_models()``."""
 
 import inspect
 import re

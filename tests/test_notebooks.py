@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom in a fresh kernel, and says then what is committed."""
+"""Every notebook runs from top to bottom in a fresh kernel, with the committed outputs."""
 
 import base64
 import copy

@@ -1,4 +1,4 @@
-"""Pictures of what others named and of long texts: everything is drawn as it is written, at a bounded size."""
+"""Figures with names from others and long texts: all are drawn as written, at a bounded size."""
 
 import sys
 from types import SimpleNamespace

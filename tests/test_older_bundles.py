@@ -1,4 +1,4 @@
-"""Bundles that version 0.1.0 wrote, beside what that version predicted with them."""
+"""Bundles from version 0.1.0, with that version's predictions."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that a user names for output."""
+"""Output files named by users."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Rows with a real step behind a padded one are refused: at once where values are at hand, else when a graph runs."""
+"""Rows with a real step after a padded one are refused: at once if values are known, else when a graph runs."""
 
 import contextlib
 import re

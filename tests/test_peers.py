@@ -1,4 +1,4 @@
-"""Both sides of every comparison compute the same. Nothing here is timed."""
+"""All sides of every comparison compute the same. Nothing here is timed."""
 
 import dataclasses
 

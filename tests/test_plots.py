@@ -1,4 +1,4 @@
-"""Pictures of results: what is drawn of which rows, written whole."""
+"""Figures of results: the right rows are drawn, and files are written whole."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Predictions for files: what is read, what is remembered of training, what is written and what is left alone."""
+"""Predictions for files: reading, columns remembered from training, writing, and what is left untouched."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Several seeds and folds: what is trained on what, what is kept, what a repeated call does."""
+"""Several seeds and folds: the data of each run, what is kept, and repeated calls."""
 
 import json
 import weakref

@@ -1,4 +1,4 @@
-"""The corpora from trees and from a file a label: published counts, malformed files, download as an archive."""
+"""Corpora of trees and of one file per label: published counts, malformed files, download as an archive."""
 
 import dataclasses
 import functools

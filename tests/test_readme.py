@@ -1,4 +1,4 @@
-"""The README stays on one page, and says nothing that the results, the models and the Makefile do not say."""
+"""The README stays on one page and agrees with the results, the models and the Makefile."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Sweeps of real trials in processes of their own, from the command line, and kills of them."""
+"""Sweeps of real trials in their own processes, from the command line, and killing them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What there is to predict, read from streams."""
+"""Texts to predict, read from streams."""
 
 import gzip
 import io

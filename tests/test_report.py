@@ -1,4 +1,4 @@
-"""Where a classifier errs: numbers against scikit-learn, and what a person reads."""
+"""Error analysis of a classifier: numbers against scikit-learn, and the report."""
 
 import numpy as np
 import pytest

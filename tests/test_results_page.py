@@ -1,4 +1,4 @@
-"""results/README.md: its tables are made from the rows, and what its sentences say of them is so."""
+"""results/README.md: its tables are generated from the rows, and its sentences agree with them."""
 
 import re
 from decimal import ROUND_HALF_UP, Decimal

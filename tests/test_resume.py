@@ -1,4 +1,4 @@
-"""Runs that are interrupted, killed, diverge or find the disk full: nothing is lost but the running epoch."""
+"""Runs that are interrupted, killed, diverge or fill the disk: only the running epoch is lost."""
 
 import contextlib
 import json

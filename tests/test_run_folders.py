@@ -1,4 +1,4 @@
-"""Where a run writes: volumes, links, folders deleted in mid-run, and what kills leave beside it."""
+"""Where a run writes: volumes, links, folders deleted during a run, and what kills leave behind."""
 
 import json
 import random

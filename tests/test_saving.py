@@ -1,4 +1,4 @@
-"""A save keeps the model whatever becomes of its pictures and reports, and shows no score of other weights."""
+"""Saving keeps the model even if figures and reports fail, and never shows scores of other weights."""
 
 import dataclasses
 import errno

@@ -1,4 +1,4 @@
-"""Skip connections inside the cell: golden vectors, the cell in Keras' own loop, what the paper's equations imply."""
+"""Skip connections inside the cell: golden vectors, the cell in Keras's own loop, what the paper's equations imply."""
 
 import keras
 import numpy as np

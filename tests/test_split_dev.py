@@ -1,4 +1,4 @@
-"""A dev set held out of training: in proportion, complete, the same for the same seed."""
+"""A dev set held out from training: stratified, complete, and the same for the same seed."""
 
 import collections
 import dataclasses

@@ -1,4 +1,4 @@
-"""Recurrent layers before stock ones: programs shared by layers of all widths must not lose a layer's own shapes."""
+"""Recurrent layers before stock ones: programs shared by layers of all widths must keep each layer's static shapes."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""What is not a trial's fault: full disks, kills, want of memory, damaged files. Nothing is lost, all of it is told."""
+"""Faults that are not a trial's: full disks, kills, lack of memory, damaged files. Nothing is lost, all is reported."""
 
 import contextlib
 import errno

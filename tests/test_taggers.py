@@ -1,4 +1,4 @@
-"""Taggers as models: counts, loss, padding, the CRF, what is exactly what."""
+"""Taggers as models: counts, loss, padding, the CRF, exact equivalences."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""A trained tagger: what a run leaves, sentences and token lists, scores, spans, the same served, interruption."""
+"""A trained tagger: the results of a run, sentences and token lists, scores, spans, serving, interruption."""
 
 import dataclasses
 import json

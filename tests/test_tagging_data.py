@@ -1,4 +1,4 @@
-"""Corpora for taggers: columns and CoNLL-U as they come, the published ones, a user's own, rare tags."""
+"""Corpora for taggers: columns and CoNLL-U, the published corpora, a user's own files, rare tags."""
 
 import subprocess
 import sys

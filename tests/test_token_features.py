@@ -1,4 +1,4 @@
-"""What a tagger reads of a token: each layer against NumPy, ids against plain Python."""
+"""A tagger's features of a token: each layer against NumPy, ids against plain Python."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Training from raw text: what a run leaves, what is repeated exactly, and what is refused."""
+"""Training from raw text: the results of a run, exact repetition, and bad input."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Sweeps: spaces, budgets, tuners that lose nothing, reports; their trials are made up (real: test_real_sweep.py)."""
+"""Sweeps: spaces, budgets, tuners that lose nothing, reports; trials are simulated (real ones: test_real_sweep.py)."""
 
 import dataclasses
 import json

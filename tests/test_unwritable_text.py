@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs and line ends, which no file of lines can hold: refused in labels, harmless in words."""
+"""Lone surrogates and line ends, which text files cannot hold: refused in labels, harmless in words."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The formulas of the recurrent layers' weights, against the weights that built layers have."""
+"""The formulas for the weights of recurrent layers, against the weights of built layers."""
 
 import math
 

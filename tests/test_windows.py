@@ -1,4 +1,4 @@
-"""Windows of running text: each token is predicted once from the tokens before it, in the order of the papers."""
+"""Windows of running text: each token is predicted once from the tokens before it, in the papers' order."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Words by their characters: ids by hand, classifiers and taggers that read them, from raw text to a loaded bundle."""
+"""Characters of words: ids by hand, and classifiers and taggers that read them, from raw text to a loaded bundle."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Word vectors: frozen words are never trained, ids have their bounds, scaled vectors move as far as told."""
+"""Word vectors: frozen words are never trained, ids are checked, scaled vectors move as far as specified."""
 
 import keras
 import numpy as np

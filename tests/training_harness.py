@@ -1,4 +1,4 @@
-"""A tiny run on the demo corpus, for tests of training and of what it leaves."""
+"""A tiny run on the demo corpus, for tests of training and its outputs."""
 
 import dataclasses
 

@@ -38,7 +38,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     Args:
         bundle: A trained classifier.
         path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
-        overwrite: Whether to replace what is there.
+        overwrite: Whether to replace an existing folder.
 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.

@@ -33,7 +33,7 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
     Args:
         bundle: A trained language model.
         path: The folder to write; TF Serving needs a version number as its name, such as ``exports/ptb/1``.
-        overwrite: Whether to replace what is there.
+        overwrite: Whether to replace an existing folder.
 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.

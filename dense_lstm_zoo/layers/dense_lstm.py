@@ -1,4 +1,4 @@
-"""Densely connected LSTM, state in and state out (Godin et al. 2017)."""
+"""Densely connected LSTM with states as inputs and outputs (Godin et al. 2017)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class DenseLSTM(RecurrentStack):
-    """Densely connected LSTM, state in and state out (Godin et al. 2017, Eq 10).
+    """Densely connected LSTM with states as inputs and outputs (Godin et al. 2017, Eq 10).
 
     x_l = [e; h_1; ...; h_{l-1}];  h_l, c_l = LSTM_l(x_l);  y = [e; h_1; ...; h_L].
 
     Args:
         num_layers: Depth L.
         units: Width h of every layer.
-        **options: The arguments of ``RecurrentStack`` but ``wiring`` and ``cell``.
+        **options: The arguments of ``RecurrentStack`` except ``wiring`` and ``cell``.
 
-    Call arguments and returns are those of ``RecurrentStack``.
+    Call arguments and results are those of ``RecurrentStack``.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Dropout: one rule for what goes up, for states, for weights and for words."""
+"""Dropout, shared by outputs, states, weights and words."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def drop(x: Any, rate: float, seed: Any, shared_axis: int | None = None) -> Any:
 
     Args:
         x: Any tensor.
-        rate: 0 leaves ``x`` as it is and draws nothing.
+        rate: 0 returns ``x`` unchanged and draws nothing.
         seed: A ``keras.random.SeedGenerator``.
-        shared_axis: The axis along which all places have one mask, such as time (Gal & Ghahramani 2016).
+        shared_axis: The axis along which all places share a mask, such as time (Gal & Ghahramani 2016).
     """
     if not rate:
         return x

@@ -51,7 +51,7 @@ class LSTM(KernelLayer):
             three-dimensional; the mask has padding before a real step. In ``fit``, ``evaluate`` and ``predict``, the
             mask raises TensorFlow's ``InvalidArgumentError``; with ``jit_compile=True`` and in exports it is unchecked.
 
-    Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras' order).
+    Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras's order).
 
     Example:
         >>> import numpy as np

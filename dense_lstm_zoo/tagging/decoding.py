@@ -6,7 +6,7 @@ from typing import Any
 
 
 def tag(network: Any, crf: Any, ids: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the tags (batch, time), int32, and the probability of each, float32: graph code."""
+    """Return the tags (batch, time), int32, and their probabilities, float32, as graph code."""
     import tensorflow as tf
 
     logits = network(ids, training=False)

@@ -29,7 +29,7 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     Args:
         bundle: A trained tagger.
         path: The folder to write; TF Serving needs a version number as its name, such as ``exports/tagger/1``.
-        overwrite: Whether to replace what is there.
+        overwrite: Whether to replace an existing folder.
 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
