@@ -168,6 +168,21 @@ CASES = [
     ),
 ]
 BY_NAME = {case.name: case for case in CASES}
+# What takes no padded sequences of features, or is a part of a layer above; and the file that tests it.
+ELSEWHERE = {
+    "AffixEmbedding": "test_token_features.py",
+    "Bias": "test_tied_softmax.py",
+    "CRF": "test_crf.py",
+    "CharacterCNN": "test_token_features.py",
+    "GatedContextWindow": "test_token_features.py",
+    "GatedSkipLSTMCell": "test_skip_layers.py",
+    "HighwayLSTMCell": "test_skip_layers.py",
+    "OrthogonalBlocks": "test_skip_layers.py",
+    "RecurrentHighwayCell": "test_skip_layers.py",
+    "SequenceLengths": "test_padding.py",
+    "TiedEmbedding": "test_language_model_options.py",
+    "WordEmbedding": "test_word_embedding.py",
+}
 
 
 def inputs(seed: int = 0, batch: int = BATCH, time: int = TIME) -> np.ndarray:

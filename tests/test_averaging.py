@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dense_lstm_zoo.training.averaging import EvaluateAverage, averaged
-from tests.test_language_models import perplexity_by_hand, text, tiny, windows
+from tests.language_windows import perplexity_by_hand, text, tiny, windows
 
 
 class Recorder(keras.callbacks.Callback):

@@ -10,7 +10,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import bundle_checks, registry
-from tests import language_harness, model_harness, tagging_harness
+from tests import model_harness as harness
 
 
 def seal(folder):
@@ -304,36 +304,25 @@ def test_weights_that_are_not_plain_numbers_of_this_file_are_refused_by_name(bun
     refused(bundle, rf"model\.weights\.h5.*({message})|model\.weights\.h5 {message}")
 
 
-def tiny(name, **options):
-    task = registry.entry(name).task
-    if task != "classification":
-        options.pop("dense_units", None)
-    if task == "tagging":
-        return tagging_harness.tiny(name, **options)
-    if task == "language_model":
-        return zoo.build(name, vocab_size=20, **{**language_harness.TINY, "embedding_dim": 6, **options})
-    accepted = registry.entry(name).arguments
-    arguments = {**model_harness.tiny_arguments(name), **options}
-    return zoo.build(name, **{argument: value for argument, value in arguments.items() if argument in accepted})
+STRANGE = [
+    *harness.CASES,
+    harness.Case(
+        "dense_lstm_lm", (("softmax", "tied"), ("optimizer", "adam"), ("average", 0.9), ("learning_rate", 0.01))
+    ),
+    harness.Case("bilstm_tagger", (("crf", True), ("char_filters", 3))),
+    harness.Case("bilstm", (("char_filters", 3), ("embedding_learning_rate", 1e-3))),
+]
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        *((name, {}) for name in zoo.list_models()),
-        ("dense_lstm_lm", {"softmax": "tied", "optimizer": "adam", "average": 0.9, "learning_rate": 0.01}),
-        ("bilstm_tagger", {"crf": True, "char_filters": 3}),
-        ("bilstm", {"char_filters": 3, "num_chars": 9, "embedding_learning_rate": 1e-3}),
-    ],
-)
-def test_every_model_can_be_built_from_the_shapes_of_its_weights(tmp_path, name, options):
-    weights = tiny(name, **options).weights
+@pytest.mark.parametrize("case", STRANGE, ids=str)
+def test_every_model_can_be_built_from_the_shapes_of_its_weights(tmp_path, case):
+    weights = case.build().weights
     shapes = [tuple(weight.shape) for weight in weights]
     with bundle_checks.bounded_by(tmp_path, shapes):
-        again = tiny(name, **options)
+        again = case.build()
     bundle_checks.check_shapes(tmp_path, again, shapes)
     with (
         pytest.raises(zoo.BundleError, match=r"which model\.weights\.h5 does not hold"),
         bundle_checks.bounded_by(tmp_path, [(1, 1)]),
     ):
-        tiny(name, **{**options, "units": 2000, "dense_units": 2000, "embedding_dim": 2000})
+        case.build(**case.accepted(units=2000, dense_units=2000, embedding_dim=2000))

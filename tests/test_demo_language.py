@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from dense_lstm_zoo.language.demo import demo_language_splits
-from tests.language_harness import tokenised
+from tests.training_harness import tokenised
 
 # Every published number on the demo corpus is about these sentences: a new digest means measuring them all again.
 PINNED_SHA256 = "fa7175262066be020727275cf34b8d9d1f227bb3bedfae19ff97f8fcc4ff4bd9"

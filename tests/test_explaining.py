@@ -6,7 +6,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
-from tests.model_harness import bundle
+from tests.bundle_harness import bundle
 
 MODELS = zoo.list_models(task="classification")
 TEXT = "The film was n't very GOOD !"

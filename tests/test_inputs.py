@@ -6,8 +6,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from tests import language_harness, tagging_harness
-from tests.model_harness import tiny_arguments
+from tests import model_harness as harness
 
 TABLE = pd.DataFrame({"text": ["a fine film", "a dull film"], "label": ["up", "down"]})
 
@@ -71,7 +70,7 @@ IDS = np.array([[2, 3, 0]])
 @pytest.mark.parametrize("frozen", [0, 2])
 @pytest.mark.parametrize("wrong", [-1, -7, 10**6])
 def test_ids_outside_the_vocabulary_get_no_answer(name, frozen, wrong):
-    model = zoo.build(name, **{**tiny_arguments(name), "num_frozen_words": frozen})
+    model = zoo.build(name, **{**harness.tiny_arguments(name), "num_frozen_words": frozen})
     size = model.get_layer("embedding").vocab_size
     bad = np.array([[2, wrong, 0]])
     with pytest.raises(ValueError, match=rf"embedding takes ids from 0 to {size - 1}; received {wrong}\."):
@@ -84,12 +83,12 @@ def test_ids_outside_the_vocabulary_get_no_answer(name, frozen, wrong):
 
 
 def test_a_taggers_words_and_characters_and_a_language_models_words_are_checked():
-    ids, _ = tagging_harness.batch()
-    tagger = tagging_harness.tiny("bilstm_tagger")
+    ids, _ = harness.sentences()
+    tagger = harness.tiny("bilstm_tagger")
     for feature in ("token_ids", "affix_ids"):
         with pytest.raises(ValueError, match=r"takes ids from 0 to .*; received -1\."):
             tagger({**ids, feature: np.where(ids[feature] > 0, -1, ids[feature])})
-    model = zoo.build("dense_lstm_lm", vocab_size=20, **language_harness.TINY)
+    model = harness.tiny("dense_lstm_lm")
     for wrong in (-1, 20):
         with pytest.raises(ValueError, match=rf"takes ids from 0 to 19; received {wrong}\."):
             model(np.array([[1, wrong]]))

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from tests.kneser_ney import FALLBACK, KneserNey, discounts, perplexity
-from tests.language_harness import tokenised
+from tests.training_harness import tokenised
 
 # What an interpolated modified Kneser-Ney 5-gram of train reaches on test, the floor for a recurrent language model.
 FIVE_GRAM_TEST_PERPLEXITY = 17.04

@@ -14,8 +14,9 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.export import graph_ops
 from dense_lstm_zoo.language.batches import evaluation_windows
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
-from tests.language_harness import small_corpus, train
-from tests.model_harness import written_sizes
+from tests.bundle_harness import written_sizes
+from tests.training_harness import small_demo
+from tests.training_harness import train_language_model as train
 
 TEXTS = [
     "the king reigns .",
@@ -69,7 +70,7 @@ def test_the_epoch_with_the_lowest_dev_perplexity_is_kept_and_test_is_scored_as_
     history = bundle.history
     assert bundle.metrics["best_epoch"] == history["epoch"][history["val_perplexity"].idxmin()]
     assert bundle.metrics["dev_perplexity"] == pytest.approx(history["val_perplexity"].min(), rel=1e-5)
-    test = small_corpus().test
+    test = small_demo("language_model").test
     ids = bundle.vocabulary.encode(test)
     by_keras = bundle.model.evaluate(evaluation_windows(ids).dataset, verbose=0, return_dict=True)["perplexity"]
     assert bundle.metrics["test_perplexity"] == pytest.approx(by_keras, rel=1e-5)
@@ -122,7 +123,7 @@ def test_models_of_several_widths_are_scored_in_one_process(trained, tmp_path):
     for units in (3, 7):
         other = train(tmp_path / str(units), units=units, epochs=1)
         assert other.score(TEXTS)[0].tokens == 5
-    assert trained[0].evaluate(small_corpus().test)["perplexity"] == trained[0].metrics["test_perplexity"]
+    assert trained[0].evaluate(small_demo("language_model").test)["perplexity"] == trained[0].metrics["test_perplexity"]
 
 
 def test_the_likeliest_continuation_carries_the_state_as_reading_everything_anew_does(trained):

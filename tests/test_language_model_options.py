@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from dense_lstm_zoo import layers, registry
 from dense_lstm_zoo.training.averaging import EvaluateAverage
+from tests.language_windows import text, tiny, windows
 from tests.test_averaging import same
 from tests.test_dense_lstm import by_hand
-from tests.test_language_models import text, tiny, windows
 from tests.test_tied_softmax import MODELS, gradients, models
 
 EVERYTHING = {

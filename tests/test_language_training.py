@@ -13,14 +13,14 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.language.corpus import LanguageCorpus
-from tests.language_harness import TINY, small_corpus, train
-from tests.training_harness import interrupt
+from tests.training_harness import interrupt, sizes, small_demo
+from tests.training_harness import train_language_model as train
 
 
 @pytest.fixture(scope="module")
 def text_files(tmp_path_factory):
     """The small corpus as files of a user's own."""
-    folder, corpus = tmp_path_factory.mktemp("files"), small_corpus()
+    folder, corpus = tmp_path_factory.mktemp("files"), small_demo("language_model")
     for part in ("train", "dev", "test"):
         (folder / f"{part}.txt").write_text("\n".join(getattr(corpus, part)) + "\n")
     return folder
@@ -89,7 +89,7 @@ def test_a_run_interrupted_in_mid_epoch_ends_with_the_same_weights(tmp_path, mon
     assert sorted(f.name for f in tmp_path.iterdir()) == ["run", "whole"]
 
 
-TRAIN = "import sys; from tests.language_harness import train; train(sys.argv[1], epochs=5)"
+TRAIN = "import sys; from tests.training_harness import train_language_model as train; train(sys.argv[1], epochs=5)"
 
 
 @pytest.mark.slow
@@ -141,16 +141,23 @@ def test_classifiers_refuse_running_text_and_its_options(tmp_path):
     with pytest.raises(ValueError, match="Corpus 'ptb' is for language_model, not for classification"):
         zoo.train("bilstm", "ptb", tmp_path / "run")
     with pytest.raises(ValueError, match="needs a Corpus of labelled texts; received LanguageCorpus"):
-        zoo.train("bilstm", small_corpus(), tmp_path / "run")
+        zoo.train("bilstm", small_demo("language_model"), tmp_path / "run")
     with pytest.raises(ValueError, match="num_steps is not an option for classification; received 35"):
         zoo.train("bilstm", "demo", tmp_path / "run", num_steps=35)
     with pytest.raises(ValueError, match="folds=3 needs a corpus of labelled texts; demo is not one"):
-        zoo.run_protocol("dense_lstm_lm", small_corpus(), tmp_path / "run", folds=3)
+        zoo.run_protocol("dense_lstm_lm", small_demo("language_model"), tmp_path / "run", folds=3)
 
 
 def test_several_seeds_have_a_mean_perplexity(tmp_path):
-    settings = {"epochs": 1, "batch_size": 5, "num_steps": 12, "max_words": 90, "progress": False, **TINY}
-    result = zoo.run_protocol("stacked_lstm_lm", small_corpus(), tmp_path / "run", seeds=2, **settings)
+    settings = {
+        "epochs": 1,
+        "batch_size": 5,
+        "num_steps": 12,
+        "max_words": 90,
+        "progress": False,
+        **sizes("language_model"),
+    }
+    result = zoo.run_protocol("stacked_lstm_lm", small_demo("language_model"), tmp_path / "run", seeds=2, **settings)
     perplexities = [zoo.load(tmp_path / "run" / f"seed{i}").metrics["test_perplexity"] for i in (1, 2)]
     assert result.measure == "test_perplexity"
     assert result.mean == pytest.approx(np.mean(perplexities))

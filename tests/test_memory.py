@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.bundle import Bundle
-from tests import model_harness, tagging_harness, training_harness
+from tests import model_harness, training_harness
 
 
 def alive():
@@ -25,9 +25,8 @@ def alive():
 
 def differentiate(name):
     """Make a model, run it forward and backward in a graph, and drop it."""
-    is_tagger = name.endswith("tagger")
-    model = tagging_harness.tiny(name) if is_tagger else model_harness.tiny(name)
-    inputs = tagging_harness.batch()[0] if is_tagger else model_harness.ids()
+    model = model_harness.tiny(name)
+    inputs = model_harness.inputs(model, model_harness.ids())
 
     @tf.function
     def gradients(inputs):

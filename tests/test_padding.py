@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers import recurrence
-from tests import layer_harness, model_harness, tagging_harness
+from tests import layer_harness, model_harness
 
 LEFT = keras.utils.pad_sequences([[3, 4, 5], [6]])  # Keras pads on the left unless told otherwise
 HOLE = np.array([[3, 4, 5], [6, 0, 7]], np.int32)
@@ -55,7 +55,7 @@ def by_mask(kernel):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: model_harness.tiny("dc_bilstm"), lambda: by_mask("auto"), lambda: by_mask("native")],
+    [lambda: model_harness.tiny("lstm"), lambda: by_mask("auto"), lambda: by_mask("native")],
     ids=["classifier", "mask", "mask-native"],
 )
 def test_fit_evaluate_and_predict_refuse_in_the_same_words_before_a_weight_changes(make):
@@ -80,8 +80,8 @@ def test_the_first_batch_of_fit_is_refused_also_with_the_compiled_kernel():
 
 
 def test_a_tagger_refuses_sentences_padded_on_the_left():
-    ids, tags = tagging_harness.batch(time=6)
-    model = tagging_harness.tiny("bilstm_tagger")
+    ids, tags = model_harness.sentences((6, 3, 1, 0))
+    model = model_harness.tiny("bilstm_tagger")
     flipped = {name: np.flip(values, axis=1) for name, values in ids.items()}
     with refused("row 1 begins with padding"):
         model.fit(flipped, np.flip(tags, axis=1), verbose=0)

@@ -21,7 +21,7 @@ from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.corpus import Split
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.model_harness import WORDS
+from tests.bundle_harness import WORDS
 
 NEEDED = (
     "config.json evaluation.json history.csv labels.json manifest.json metrics.json model.weights.h5 vocabulary.txt"

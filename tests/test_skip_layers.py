@@ -316,3 +316,12 @@ def test_dropout_is_on_the_first_and_last_layer_in_training_only():
         assert 0.3 < (first[0] == 0).mean() < 0.7
         np.testing.assert_array_equal(layer(x, lengths=lengths), layer(x, lengths=lengths, training=False))
         assert (layer(x, lengths=lengths).numpy()[0] != 0).all()
+
+
+def test_each_gate_starts_from_an_orthogonal_matrix_of_its_own():
+    blocks = np.split(np.asarray(layers.OrthogonalBlocks(seed=3)((5, 20))), 4, axis=1)
+    for i, block in enumerate(blocks):
+        np.testing.assert_allclose(block @ block.T, np.eye(5), atol=1e-5)
+        assert not any(np.allclose(block, other) for other in blocks[:i])
+    again = layers.OrthogonalBlocks(**layers.OrthogonalBlocks(seed=3).get_config())
+    np.testing.assert_array_equal(np.concatenate(blocks, axis=1), again((5, 20)))

@@ -3,41 +3,23 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.tagging.assembly import SentenceLoss, TokenAccuracy
-from tests.tagging_harness import LENGTHS, TAGS, TINY, batch, tiny
+from tests.model_harness import TAGS, sentences, tiny
 
 MODELS = zoo.list_models(task="tagging")
-models = pytest.mark.parametrize("name", MODELS)
-OPTIONS = [
-    ("bilstm_tagger", {}),
-    ("bilstm_tagger", {"interleave": True}),
-    ("gated_skip_tagger", {}),
-    ("gated_skip_tagger", {"skip": "outputs", "window": 1, "case": None}),
-    ("gated_skip_tagger", {"gate_inputs": "skip", "interleave": True, "char_dim": 0}),
-    ("gated_skip_tagger", {"project_input": True, "skip_distance": 1, "gate_inputs": "skip"}),
-    ("gated_skip_tagger", {"project_input": True, "crf": True, "case": "four_way"}),
-    ("highway_tagger", {}),
-    ("rhn_tagger", {}),
-    ("rhn_tagger", {"couple_gates": True, "depth": 2}),
-]
+LENGTHS = np.array([6, 3, 1, 0])
+
+
+def batch():
+    """Ids of sentences of ``LENGTHS`` and their tags."""
+    return sentences(LENGTHS)
 
 
 def test_the_taggers_are_those_of_the_paper():
     assert MODELS == ["bilstm_tagger", "gated_skip_tagger", "highway_tagger", "rhn_tagger"]
-
-
-@pytest.mark.parametrize(("name", "options"), OPTIONS)
-@pytest.mark.parametrize("biases", [True, False])
-def test_the_closed_formula_counts_what_the_built_model_has(name, options, biases):
-    arguments = registry.resolve(name, {**TINY, **options}, complete=False)
-    del arguments["embedding_matrix"]
-    expected = zoo.count_encoder_parameters(name, biases=biases, **arguments)
-    model = zoo.build(name, **{**arguments, "vocab_size": 20, "num_tags": TAGS, "num_chars": 9})
-    assert zoo.count_encoder_parameters(model, biases=biases) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,36 +94,6 @@ def test_without_skips_the_two_bilstm_taggers_are_one_and_the_same():
         keras.utils.set_random_seed(3)
         outputs.append(tiny(name, num_layers=4, **options)(ids).numpy())
     np.testing.assert_array_equal(*outputs)
-
-
-@models
-@pytest.mark.parametrize("crf", [False, True])
-def test_a_batch_gives_what_its_sentences_give_and_padding_changes_nothing(name, crf):
-    model, (ids, _) = tiny(name, crf=crf), batch()
-    together = model(ids).numpy()
-    assert np.isfinite(together).all()
-    for b, n in enumerate(LENGTHS[:3]):
-        alone = model({key: value[b : b + 1, :n] for key, value in ids.items()})
-        np.testing.assert_allclose(alone[0], together[b, :n], atol=1e-5)
-    longer = {key: np.pad(value, [[0, 0], [0, 3], *[[0, 0]] * (value.ndim - 2)]) for key, value in ids.items()}
-    np.testing.assert_allclose(model(longer)[:3, :1], together[:3, :1], atol=1e-5)
-
-
-@pytest.mark.parametrize(("name", "options"), OPTIONS)
-def test_fit_trains_every_weight_and_a_saved_model_is_the_same(name, options, tmp_path):
-    model, (ids, tags) = tiny(name, learning_rate=0.1, **options), batch()
-    rng = np.random.default_rng(2)  # the paper's own start is so small that a step can be lost in rounding
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
-    before = {w.path: w.numpy() for w in model.trainable_variables}
-    model.fit(ids, tags, epochs=2, verbose=0)
-    assert {w.path for w in model.trainable_variables if np.array_equal(before[w.path], w.numpy())} == set()
-    model.save(tmp_path / "m.keras")
-    again = keras.saving.load_model(tmp_path / "m.keras")
-    np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
-    model.run_eagerly = again.run_eagerly = True  # two traces would take longer than all the rest
-    scores = model.evaluate(ids, tags, verbose=0, return_dict=True)
-    assert again.evaluate(ids, tags, verbose=0, return_dict=True) == pytest.approx(scores, rel=1e-5)
 
 
 def test_the_loss_is_the_mean_of_a_sentences_tokens_then_of_sentences():
@@ -237,23 +189,6 @@ def test_softmax_and_window_gate_start_as_small_as_the_papers_weights():
         assert np.abs(kernel).max() > 2.5 * kernel.std()  # not cut off
 
 
-def test_all_dropout_is_for_training_only():
-    model, (ids, _) = tiny("gated_skip_tagger", dropout=0.5, window_dropout=0.5), batch()
-    first, second = (model(ids, training=True).numpy() for _ in range(2))
-    assert not np.array_equal(first, second)
-    np.testing.assert_array_equal(model(ids), model(ids, training=False))
-
-
-@models
-def test_in_half_precision_logits_stay_in_float32(name):
-    full, half, (ids, _) = tiny(name), tiny(name, dtype="mixed_bfloat16"), batch()
-    half.set_weights(full.get_weights())
-    found = half(ids)
-    assert found.dtype == tf.float32
-    assert registry.network(half).get_layer("logits").compute_dtype == "float32"
-    np.testing.assert_allclose(found, full(ids), atol=0.05)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -271,8 +206,3 @@ def test_in_half_precision_logits_stay_in_float32(name):
 def test_bad_arguments_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         tiny("gated_skip_tagger", **options)
-
-
-@models
-def test_the_kernel_of_every_tagger_is_told(name):
-    assert str(zoo.describe(tiny(name, kernel="compiled"))).endswith(": compiled: asked for")

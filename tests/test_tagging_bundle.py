@@ -15,9 +15,9 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.tagging.analysis import analyse, span_scores, spans
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary
-from tests.model_harness import written_sizes
-from tests.tagging_harness import small_demo, train
-from tests.training_harness import interrupt
+from tests.bundle_harness import written_sizes
+from tests.training_harness import interrupt, small_demo
+from tests.training_harness import train_tagger as train
 
 SENTENCES = [
     "The old man saw her watch.",
@@ -80,7 +80,7 @@ def test_every_token_has_a_tag_and_its_probability_whatever_else_is_tagged(train
 
 def test_scores_are_those_of_the_predictions_and_unknown_tags_are_wrong(trained):
     bundle, _ = trained
-    test = small_demo().test
+    test = small_demo("tagging").test
     predicted = [found.tags for found in bundle.predict(test.tokens)]
     right = sum(
         a == b for gold, found in zip(test.tags, predicted, strict=True) for a, b in zip(gold, found, strict=True)
@@ -182,7 +182,7 @@ def test_an_interrupted_run_ends_with_the_same_weights(trained, tmp_path, monkey
 
 
 def test_rare_tags_become_one_and_are_always_wrong(tmp_path):
-    corpus = small_demo()
+    corpus = small_demo("tagging")
     bundle = train(tmp_path / "run", dataset=corpus, min_tag_count=200, epochs=1)
     counts = {tag: sum(tags.count(tag) for tags in corpus.train.tags) for tag in corpus.tag_names}
     kept = {tag for tag, count in counts.items() if count >= 200}
@@ -267,7 +267,7 @@ def output_of(capsys, *arguments):
 
 
 def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(tmp_path, capsys):
-    corpus = small_demo()
+    corpus = small_demo("tagging")
     for part in ("train", "dev", "test"):
         split = getattr(corpus, part)
         sentences = [

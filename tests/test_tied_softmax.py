@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from tests.test_language_models import WORDS, text, tiny
+from dense_lstm_zoo import layers
+from tests.language_windows import WORDS, text, tiny
 
 MODELS = zoo.list_models(task="language_model")
 models = pytest.mark.parametrize("name", MODELS)
@@ -25,6 +26,16 @@ def gradients(model, ids, training=False):
     with tf.GradientTape() as tape:
         loss = model.compute_loss(y=ids[:, 1:], y_pred=model(ids[:, :-1], training=training))
     return tape.gradient(loss, [w.value for w in model.trainable_variables])
+
+
+def test_a_bias_is_added_to_the_last_axis_and_its_config_rebuilds_it():
+    layer = layers.Bias("ones")
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    layer.build(x.shape)
+    layer.set_weights([np.arange(4) + layer.get_weights()[0]])
+    np.testing.assert_allclose(layer(x) - x, np.tile(np.arange(1.0, 5.0), (2, 3, 1)), atol=1e-6)
+    again = layers.Bias.from_config(json.loads(json.dumps(layer.get_config())))
+    np.testing.assert_array_equal(again(np.zeros((1, 4), np.float32)), np.ones((1, 4)))
 
 
 @models

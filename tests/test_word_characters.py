@@ -9,8 +9,8 @@ import tensorflow as tf
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.text_ids import TextToIds
 from dense_lstm_zoo.classification.vocabulary import build_vocabulary
-from tests import model_harness as harness
-from tests import tagging_harness, training_harness
+from tests import training_harness
+from tests.bundle_harness import bundle as made
 
 FEW = {"char_filters": 4, "char_dim": 3}
 
@@ -41,7 +41,7 @@ def test_characters_past_the_24th_do_not_count_and_the_alphabet_is_by_frequency(
 
 @pytest.mark.parametrize("name", zoo.list_models(task="classification"))
 def test_a_classifier_reads_characters_and_padding_and_company_change_nothing(name):
-    bundle = harness.bundle(name, **FEW)
+    bundle = made(name, **FEW)
     weights = np.random.default_rng(1)
     bundle.model.set_weights([weights.normal(scale=0.5, size=w.shape) for w in bundle.model.get_weights()])
     texts = ["the film was very long", "qwerty", "zzz", ""]
@@ -52,7 +52,7 @@ def test_a_classifier_reads_characters_and_padding_and_company_change_nothing(na
 
 
 def test_saliency_is_that_of_the_vector_and_the_characters_of_a_word():
-    bundle = harness.bundle("bilstm", **FEW)
+    bundle = made("bilstm", **FEW)
     found = bundle.explain("the zzz film")
     ids = bundle.text_to_ids.padded(["the zzz film"])
     model, read = bundle.model, bundle.model.get_layer("channels").output
@@ -88,7 +88,7 @@ def test_a_trained_classifier_with_characters_loads_the_same(tmp_path):
 
 
 def test_a_trained_tagger_with_a_convolution_over_characters_loads_and_serves_the_same(tmp_path):
-    bundle = tagging_harness.train(tmp_path / "run", epochs=1, char_filters=4)
+    bundle = training_harness.train_tagger(tmp_path / "run", epochs=1, char_filters=4)
     assert bundle.vocabulary.whole_words
     arguments = bundle.config["arguments"]
     assert bundle.metrics["encoder_parameters"] == zoo.count_encoder_parameters("gated_skip_tagger", **arguments)

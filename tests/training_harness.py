@@ -1,28 +1,70 @@
-"""A tiny run on the demo corpus, for tests of training and its outputs."""
+"""A tiny run of each task on a part of its demo corpus, for tests of training and of what it leaves."""
 
 import dataclasses
+import functools
+from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.language.demo import demo_language_splits
 from dense_lstm_zoo.training.callbacks import EpochSeconds
-from tests import model_harness as harness
+from tests.model_harness import tiny_arguments
 
-FROM_DATA = ("vocab_size", "num_classes", "num_frozen_words")
-TINY = {name: value for name, value in harness.tiny_arguments("bilstm").items() if name not in FROM_DATA}
+PARTS = {"classification": (300, 60, 70), "language_model": (300, 40, 30), "tagging": (300, 60, 70)}
+COMMON = {"epochs": 3, "patience": 3, "progress": False, "seed": 5}
+MODELS = {"classification": "bilstm", "language_model": "dense_lstm_lm", "tagging": "gated_skip_tagger"}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "classification": {"batch_size": 50},
+    "language_model": {"batch_size": 5, "num_steps": 12, "max_words": 90},
+    "tagging": {"batch_size": 16},
+}
 
 
-def small_demo() -> Corpus:
-    demo = zoo.load_corpus("demo")
-    cut = {
-        part: Split(s.texts[:n], s.labels[:n])
-        for part, s, n in (("train", demo.train, 300), ("dev", demo.dev, 60), ("test", demo.test, 70))
+def sizes(task: str) -> dict[str, Any]:
+    """The small arguments of the task's model that ``train`` takes."""
+    found = {name: x for name, x in tiny_arguments(MODELS[task]).items() if name not in registry.FROM_DATA}
+    other: dict[str, dict[str, Any]] = {
+        "language_model": {"num_layers": 2, "embedding_dim": 5, "dropout": 0.2},
+        "tagging": {"num_layers": 3, "optimizer": "adam", "learning_rate": 0.01, "dropout": 0.1},
     }
-    return dataclasses.replace(demo, **cut)
+    return found | other.get(task, {})
 
 
-def train(run_dir, **arguments):
-    settings = {"epochs": 3, "patience": 3, "batch_size": 50, "progress": False, "seed": 5, **TINY}
-    return zoo.train("bilstm", arguments.pop("dataset", small_demo()), run_dir, **settings | arguments)
+TINY = sizes("classification")
+
+
+def small_demo(task: str = "classification") -> Any:
+    """The first texts of each part of the demo corpus."""
+    demo = _demo(task)
+    parts = zip(("train", "dev", "test"), PARTS[task], strict=True)
+    return dataclasses.replace(demo, **{part: _first(getattr(demo, part), n) for part, n in parts})
+
+
+_demo = functools.cache(lambda task: zoo.load_corpus("demo", task=task))
+
+
+def _first(split: Any, n: int) -> Any:
+    if isinstance(split, list | tuple):
+        return split[:n]
+    columns = {field.name: getattr(split, field.name)[:n] for field in dataclasses.fields(split)}
+    return dataclasses.replace(split, **columns)
+
+
+@functools.cache
+def tokenised(part: str) -> list[list[str]]:
+    """The sentences of a part of the language models' demo corpus, as lists of words."""
+    return [sentence.split(" ") for sentence in demo_language_splits()[part]]
+
+
+def train(run_dir: Any, task: str = "classification", **arguments: Any) -> Bundle:
+    """Train the task's model as ``SETTINGS`` say, but for what is given."""
+    corpus = arguments.pop("dataset", None) or small_demo(task)
+    return zoo.train(MODELS[task], corpus, run_dir, **{**COMMON, **SETTINGS[task], **sizes(task), **arguments})
+
+
+train_language_model = functools.partial(train, task="language_model")
+train_tagger = functools.partial(train, task="tagging")
 
 
 def interrupt(monkeypatch, *, epoch, batch):

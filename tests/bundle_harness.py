@@ -1,0 +1,53 @@
+"""Untrained bundles of every task, which know a few words, and what a SavedModel holds."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
+from tests.model_harness import FROZEN, TAGS, tiny_arguments
+
+WORDS = ("the", "film", "was", "n't", "good", ",", "but", "caf\u00e9", "bad", "!", "it", "very", "long", "short")
+CHARS = "abcdefghilmnorstuvwxy"
+LABELS = ["d\u00e9j\u00e0", "no", "yes"]
+HISTORY = {"epoch": [1, 2], "loss": [0.7, 0.6], "val_loss": [0.8, 0.7]}
+
+
+def bundle(name: str, oov: str = "unk", **arguments: Any) -> Bundle:
+    """An untrained model that knows ``WORDS``."""
+    task = tasks.find(registry.entry(name).task)
+    whole_words = bool(arguments.get("char_filters"))
+    vocabulary: Any
+    if task.name == "classification":
+        labels, text = LABELS, {"num_frozen_words": FROZEN, "oov": oov, "chars": CHARS if whole_words else ""}
+        vocabulary = Vocabulary(WORDS, **text)
+        sizes = {"vocab_size": vocabulary.size, "num_chars": vocabulary.num_chars}
+    elif task.name == "tagging":
+        text = {"num_frozen_words": FROZEN, "case": arguments.get("case", "binary"), "whole_words": whole_words}
+        labels, vocabulary = [f"T{i}" for i in range(TAGS)], TaggingVocabulary(WORDS, CHARS, **text)
+        text = {**text, "chars": CHARS}
+        sizes = {"vocab_size": vocabulary.size, "num_chars": vocabulary.num_chars}
+    else:
+        labels, text, vocabulary = [], {}, LanguageVocabulary((*WORDS, "<eos>", "<unk>"))
+        sizes = {"vocab_size": len(vocabulary)}
+    arguments = registry.resolve(name, {**tiny_arguments(name), **sizes, **arguments})
+    config = {"task": task.name, "model": name, "arguments": arguments, "text": text}
+    config |= {"training": {"dataset": "none", "seed": 1}, "versions": {}}
+    history = pd.DataFrame({**HISTORY, task.measure: 0.5, f"val_{task.measure}": 0.5})
+    made: Bundle = task.bundle_class(zoo.build(name, **arguments), config, vocabulary, labels, {}, history)
+    return made
+
+
+def written_sizes(folder: Path) -> list[int]:
+    """How many numbers each variable of a SavedModel has, in order of size."""
+    variables = tf.train.list_variables(str(folder / "variables" / "variables"))
+    return sorted(int(np.prod(shape)) for name, shape in variables if not name.startswith("_CHECKPOINTABLE"))
