@@ -1,6 +1,7 @@
 """What CONTRIBUTING.md says of adding a model and a task is true: both are added here as it says, and taken away."""
 
 import inspect
+import re
 import sys
 import textwrap
 
@@ -33,6 +34,15 @@ def toy():
         exec(compile("\n" * block.line + block.text, str(CONTRIBUTING), "exec"), {})
         yield block.text
     assert zoo.list_models() == before
+
+
+def test_every_file_that_the_walkthroughs_name_is_there():
+    folders = ("dense_lstm_zoo", "tests", "docs", "results", "benchmarks", "tuning")
+    files = [file.as_posix() for folder in folders for file in (pages.ROOT / folder).rglob("*.*")]
+    files.append((pages.ROOT / "README.md").as_posix())
+    named = {text for text in pages.code_in_sentences(CONTRIBUTING) if re.fullmatch(r"[\w/]+\.(py|md)", text)}
+    assert len(named) > 20
+    assert {name for name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
 
 
 def test_the_walkthrough_is_short_and_its_model_is_registered(toy):
