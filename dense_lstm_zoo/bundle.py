@@ -286,7 +286,7 @@ def load(path: str | Path) -> Bundle:
     bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
     from dense_lstm_zoo.layers.recurrence import kernels
 
-    made_with = f" It was made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')}."
+    made_with = f" (made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')})"
     with named(path / "config.json", "is not readable by this version", made_with):
         bundle_class: Any = tasks.find(config["task"]).bundle_class
         if registry.entry(config["model"]).task != config["task"]:

@@ -115,7 +115,7 @@ def test_a_report_on_its_own_is_written_though_its_picture_fails(tmp_path, monke
 
     monkeypatch.setattr(pictures, "evaluation", broken)
     evaluation = {"split": "test", **analyse(["a"], np.array([0]), np.array([[0.9, 0.1]]), ["x", "y"])}
-    with pytest.warns(UserWarning, match=r"without report\.png \(MemoryError"):
+    with pytest.warns(UserWarning, match=r"lacks report\.png \(MemoryError"):
         write_evaluation(task.find("classification"), evaluation, tmp_path, "model")
     assert [file.name for file in tmp_path.iterdir()] == ["report.md"]
 
