@@ -157,5 +157,5 @@ def test_a_task_is_a_folder_and_a_line(toy_task, tmp_path):
     again = zoo.load(tmp_path / "run")
     assert (type(again).__name__, again.task, again.config["task"]) == ("ToyBundle", toy_task, "toy")
     assert again.predict(["The soup was cold."]) == bundle.predict(["The soup was cold."])
-    with pytest.raises(ValueError, match=r"no option for toy; received 'unk'\. Accepted: \."):
+    with pytest.raises(ValueError, match=r"not an option for toy; received 'unk'\. Accepted: \."):
         zoo.train("toy_words", small_demo(), tmp_path / "other", oov="unk", progress=False)

@@ -41,16 +41,16 @@ def result(**values):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda f: [], "nothing to measure; name at least one"),
+        (lambda f: [], "nothing to measure; give at least one"),
         (lambda f: [f / "runs" / "treck"], r"treck does not exist\. Did you mean .*runs/trec\?"),
         (lambda f: [f / "none" / "trec"], r"none/trec does not exist\.$"),
-        (lambda f: [f / "a.txt"], "a.txt is a file; name the folder that train or export wrote"),
+        (lambda f: [f / "a.txt"], "a.txt is a file; give the folder that train or export wrote"),
         (
             lambda f: [f / "runs"],
             r"runs is neither a bundle .* nor an export .* Did you mean .*runs/mr/1 or .*runs/trec\?",
         ),
-        (lambda f: [f / "runs" / "trec", f / "runs" / "trec"], r"trec is named twice; name each folder once"),
-        (lambda f: [f / "runs" / "trec", f / "link"], r"link is named twice, also as .*runs/trec"),
+        (lambda f: [f / "runs" / "trec", f / "runs" / "trec"], r"trec is given twice; give each folder once"),
+        (lambda f: [f / "runs" / "trec", f / "link"], r"link is given twice, also as .*runs/trec"),
         (lambda f: [f / "runs" / "damaged"], r"damaged/vocabulary\.txt has been changed or damaged since it was written"),
         (lambda f: [f / "runs" / "unfinished"], r"unfinished is not a bundle: it has no manifest\.json"),
         (lambda f: [f / "foreign"], r"foreign is a SavedModel that export did not write: it has no assets\.extra"),
@@ -79,7 +79,7 @@ def test_numbers_and_texts_are_checked_before_any_work(answers):
     for options, kind, message in (
         ({"repeats": 0}, ValueError, "repeats must be an integer of at least 1; received 0"),
         ({"timeout": 0}, ValueError, "timeout must be a finite number above 0; received 0"),
-        ({"texts": []}, ValueError, "must hold a text that is not blank; received 0 texts"),
+        ({"texts": []}, ValueError, "must include one that is not blank; received 0 texts"),
         ({"texts": ["", " \n"]}, ValueError, "received 2 texts, all blank"),
         ({"texts": "a text"}, TypeError, "texts must be a list of strings; received one string"),
         ({"texts": ["a", None]}, TypeError, r"received None \(NoneType\) as item 1"),
@@ -152,7 +152,7 @@ def test_without_a_failure_the_status_is_0_and_without_a_success_no_file_is_writ
     output.write_text("mine")
     status, out, err = run_command(capsys, BUNDLES / "dc_bilstm", "--output", output)
     assert (status, out) == (2, "")
-    assert "is there already" in err
+    assert "already exists" in err
     assert run_command(capsys, BUNDLES / "dc_bilstm", "--output", output, "--overwrite")[0] == 1
     assert output.read_text() == "mine"
     answers["dc_bilstm"] = result()
@@ -188,7 +188,7 @@ def test_texts_are_read_as_predict_reads_them(answers, tmp_path, capsys, monkeyp
         ("a.tx", [], "a.tx does not exist. Did you mean 'a.txt'"),
         ("b.csv", ["--text-column", "siad"], "'siad'. Did you mean 'said'"),
         ("a.txt", ["--text-column", "said"], "--text-column is for csv, tsv and jsonl; the input is text"),
-        (None, ["--text-column", "said"], "say how --texts is written; name its file too"),
+        (None, ["--text-column", "said"], "describe the file of --texts; give --texts too"),
         (None, ["--repeats", "0"], "repeats must be an integer of at least 1; received 0"),
     ):
         own = ["--texts", tmp_path / name] if name else []
