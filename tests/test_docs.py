@@ -14,6 +14,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers, registry
 from dense_lstm_zoo.cli.parser import parser
 from tests import pages
+from tuning import command as results
 
 WITH_PYTHON = [path for path in pages.GUIDES if pages.blocks(path, "python")]
 # Caps that keep a quick run quick, whatever a page asks for.
@@ -130,7 +131,8 @@ def subcommands():
 
 
 def test_every_option_that_a_sentence_names_is_one_of_a_command():
-    known = {option for command in subcommands().values() for option in command._option_string_actions}
+    tables = map(results.parser_of, map(results.load, (*results.PAPERS, *results.OTHERS)))
+    known = {option for parser in (*subcommands().values(), *tables) for option in parser._option_string_actions}
     for path in pages.GUIDES:
         spans = [text for text in pages.code_in_sentences(path) if not text.startswith("python -m ")]
         named = {option for text in spans for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)}

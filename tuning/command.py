@@ -79,12 +79,8 @@ def main(table: Table | None = None, argv: Sequence[str] | None = None) -> None:
         )
 
 
-def read(table: Table, words: Sequence[str]) -> Asked:
-    """Return what the words ask of a table.
-
-    Raises:
-        ValueError: A row, corpus or choice that does not exist, with near matches.
-    """
+def parser_of(table: Table) -> argparse.ArgumentParser:
+    """Return the parser of a table's options."""
     points = table.points
     rows = "\n".join(f"  {name:<40} about {table.minutes_of(name):,.0f} min a run" for name in points)
     parser = _parser(f"python -m tuning {table.name}", f"{table.title}\n\nrows, on {table.dataset}:\n{rows}")
@@ -103,7 +99,16 @@ def read(table: Table, words: Sequence[str]) -> Asked:
     parser.add_argument("--hours", type=float, default=HOURS, help=f"refuse what takes longer (default: {HOURS:g})")
     parser.add_argument("--quick", action="store_true", help="a tenth of the widths, 400 texts, one epoch; no results")
     parser.add_argument("--run-dir", help=f"default: runs/{table.name}")
-    options = vars(parser.parse_args(list(words)))
+    return parser
+
+
+def read(table: Table, words: Sequence[str]) -> Asked:
+    """Return what the words ask of a table.
+
+    Raises:
+        ValueError: A row, corpus or choice that does not exist, with near matches.
+    """
+    options = vars(parser_of(table).parse_args(list(words)))
     data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
     dataset = options["dataset"] or table.dataset
     if data.get("train_file") and not options["dataset"]:
