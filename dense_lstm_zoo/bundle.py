@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-import json
 import math
 import warnings
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dense_lstm_zoo import bundle_checks, files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle_checks import BundleError, named
+from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, listed, manifest
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-FORMAT = 2
+__all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
+
 DEV_CURVE = "dev_curve.csv"
-# Written for people, who may edit or delete them: loading a model does not need them.
-FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png"})
 # Metrics that stay true when the weights change.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
 _CHANGED = "the weights have changed since training"
@@ -141,7 +140,7 @@ class Bundle(abc.ABC):
         self.history.to_csv(folder / "history.csv", index=False)
         if self.dev_curve is not None:
             self.dev_curve.to_csv(folder / DEV_CURVE, index=False)
-        (folder / "manifest.json").write_text(_manifest(folder), encoding="utf-8")
+        (folder / "manifest.json").write_text(manifest(folder), encoding="utf-8")
 
     def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
         """Score splits with the current weights; the bundle keeps these scores and drops those of earlier weights.
@@ -198,55 +197,6 @@ class Bundle(abc.ABC):
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
 
-def check(path: str | Path) -> Path:
-    """Check a bundle's folder against its manifest and return the path.
-
-    Raises:
-        FileNotFoundError: No such folder.
-        BundleError: Not a bundle; a file that is missing, changed or a link; a manifest that this package did not
-            write.
-    """
-    path = Path(path)
-    _check(path)
-    return path
-
-
-def _check(path: Path) -> set[str]:
-    """Check as ``check`` does, and return the names of the files in the manifest."""
-    if not path.is_dir():
-        raise FileNotFoundError(f"{path} is not a folder; a bundle is the folder that train(run_dir=...) makes.")
-    manifest_path = path / "manifest.json"
-    if not manifest_path.is_file():
-        raise BundleError(f"{path} is not a bundle: it has no manifest.json (did the training run finish?).")
-    if manifest_path.is_symlink():
-        raise BundleError(f"{manifest_path} is a link; a bundle must hold its own files.")
-    with named(manifest_path):
-        text = manifest_path.read_text(encoding="utf-8")
-        body = text.rstrip("\n").rpartition("\n")[0]
-        manifest = json.loads(body)
-        version, sums = manifest["format"], dict(manifest["sha256"])
-    if version != FORMAT:
-        raise BundleError(f"{manifest_path} has format {version!r}; this version reads only format {FORMAT}.")
-    if text != _sealed(body):
-        raise BundleError(f"{manifest_path} has been changed or damaged since it was written.")
-    for name in {**dict.fromkeys(bundle_checks.REQUIRED), **sums}:
-        if name in FOR_PEOPLE:  # older versions listed these in the manifest
-            continue
-        file = path / name
-        with named(file, "cannot be read"):
-            if Path(name).name != name or file.is_symlink():
-                raise BundleError(f"{file} is a link or lies elsewhere; a bundle must hold its own files.")
-            if name not in sums or not file.is_file():
-                raise BundleError(f"{path} is incomplete: {name} is missing{' in its manifest' * file.is_file()}.")
-            received = files.sha256(file)
-        if received != sums[name]:
-            raise BundleError(
-                f"{file} has been changed or damaged since it was written: its sha256 is {received[:12]}..., "
-                f"the manifest says {str(sums[name])[:12]}..."
-            )
-    return set(sums)
-
-
 def read_dev_curve(folder: Path) -> pd.DataFrame | None:
     """Return the curve in a folder, with columns ``epoch``, ``batch`` and ``dev_accuracy``, or None."""
     import pandas as pd
@@ -270,17 +220,17 @@ def load(path: str | Path) -> Bundle:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
     """
     path = Path(path)
-    listed = _check(path)
+    names = listed(path)
     import pandas as pd
 
     config = bundle_checks.read_config(path / "config.json")
     labels = bundle_checks.read_labels(path / "labels.json")
     metrics = bundle_checks.read_metrics(path / "metrics.json")
-    evaluation = bundle_checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in listed else {}
+    evaluation = bundle_checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in names else {}
     with named(path / "history.csv"):
         history = pd.read_csv(path / "history.csv")
     with named(path / DEV_CURVE):
-        curve = read_dev_curve(path) if DEV_CURVE in listed else None
+        curve = read_dev_curve(path) if DEV_CURVE in names else None
     weights = path / "model.weights.h5"
     shapes = bundle_checks.read_shapes(weights)
     bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
@@ -309,13 +259,6 @@ def load(path: str | Path) -> Bundle:
     return bundle
 
 
-def _manifest(folder: Path) -> str:
-    """Return the sha256 of every file in ``folder`` as JSON, followed by a line with the checksum of that JSON."""
-    sums = {file.name: files.sha256(file) for file in folder.iterdir()}
-    body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
-    return _sealed(body)
-
-
 def _finite(value: Any) -> Any:
     """Return a value with None for each number that JSON cannot hold, such as an infinite perplexity."""
     if isinstance(value, dict):
@@ -323,7 +266,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _sealed(body: str) -> str:
-    return f"{body}\nsha256 of the above: {hashlib.sha256(body.encode()).hexdigest()}\n"

@@ -16,10 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from dense_lstm_zoo import in_place, leftovers, output_files
-
-# Some libraries (HDF5, TensorFlow) report these only as text.
-_DISK = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)}
+from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files
 
 
 def sha256(path: Path) -> str:
@@ -31,8 +28,7 @@ def sha256(path: Path) -> str:
 def to_json(value: Any) -> str:
     """Return canonical JSON as this package writes it: sorted, indented, always valid Unicode."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    # A lone surrogate, as in a file name that is not UTF-8, becomes a JSON escape.
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text.encode("utf-8", "backslashreplace").decode()  # an escape for half a surrogate pair in a file name
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -193,7 +189,7 @@ def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise _named(error, path) from error
     except Exception as error:
-        if code := next((code for words, code in _DISK.items() if words in str(error)), None):
+        if code := next((code for words, code in disk_errors.CODES.items() if words in str(error)), None):
             raise _named(OSError(code, os.strerror(code)), path) from error
         raise
     finally:

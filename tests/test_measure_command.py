@@ -51,7 +51,10 @@ def result(**values):
         ),
         (lambda f: [f / "runs" / "trec", f / "runs" / "trec"], r"trec is given twice; give each folder once"),
         (lambda f: [f / "runs" / "trec", f / "link"], r"link is given twice, also as .*runs/trec"),
-        (lambda f: [f / "runs" / "damaged"], r"damaged/vocabulary\.txt has been changed or damaged since it was written"),
+        (
+            lambda f: [f / "runs" / "damaged"],
+            r"damaged/vocabulary\.txt has been changed or damaged since it was written",
+        ),
         (lambda f: [f / "runs" / "unfinished"], r"unfinished is not a bundle: it has no manifest\.json"),
         (lambda f: [f / "foreign"], r"foreign is a SavedModel that export did not write: it has no assets\.extra"),
         (lambda f: [f / "half"], r"half is a damaged export: variables/variables\.index is missing"),

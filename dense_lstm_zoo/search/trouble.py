@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from errno import EACCES, EDQUOT, EIO, EMFILE, ENFILE, ENOSPC, EPERM, EROFS, ESTALE
 
+from dense_lstm_zoo import disk_errors
 from dense_lstm_zoo.json_files import DamagedFileError
-
-# Some libraries (HDF5, TensorFlow) report these only as text.
-_WORDS = tuple(os.strerror(code) for code in (ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EIO, ESTALE, EMFILE, ENFILE))
 
 
 class SweepPausedError(OSError):
@@ -46,7 +42,7 @@ def is_the_machines(error: BaseException) -> bool:
         (True, False)
     """
     return any(
-        isinstance(found, OSError | DamagedFileError) or any(words in str(found) for words in _WORDS)
+        isinstance(found, OSError | DamagedFileError) or any(words in str(found) for words in disk_errors.CODES)
         for found in _chain(error)
     )
 

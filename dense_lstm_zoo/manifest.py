@@ -1,0 +1,74 @@
+"""The manifest of a bundle: which files belong to it, and their sha256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from dense_lstm_zoo import bundle_checks, files
+from dense_lstm_zoo.bundle_checks import BundleError, named
+
+FORMAT = 2
+# Written for people, who may edit or delete them: loading a model does not need them.
+FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png"})
+
+
+def check(path: str | Path) -> Path:
+    """Check a bundle's folder against its manifest and return the path.
+
+    Raises:
+        FileNotFoundError: No such folder.
+        BundleError: Not a bundle; a file that is missing, changed or a link; a manifest that this package did not
+            write.
+    """
+    path = Path(path)
+    listed(path)
+    return path
+
+
+def listed(path: Path) -> set[str]:
+    """Check as ``check`` does, and return the names of the files in the manifest."""
+    if not path.is_dir():
+        raise FileNotFoundError(f"{path} is not a folder; a bundle is the folder that train(run_dir=...) makes.")
+    manifest_path = path / "manifest.json"
+    if not manifest_path.is_file():
+        raise BundleError(f"{path} is not a bundle: it has no manifest.json (did the training run finish?).")
+    if manifest_path.is_symlink():
+        raise BundleError(f"{manifest_path} is a link; a bundle must hold its own files.")
+    with named(manifest_path):
+        text = manifest_path.read_text(encoding="utf-8")
+        body = text.rstrip("\n").rpartition("\n")[0]
+        manifest = json.loads(body)
+        version, sums = manifest["format"], dict(manifest["sha256"])
+    if version != FORMAT:
+        raise BundleError(f"{manifest_path} has format {version!r}; this version reads only format {FORMAT}.")
+    if text != _sealed(body):
+        raise BundleError(f"{manifest_path} has been changed or damaged since it was written.")
+    for name in {**dict.fromkeys(bundle_checks.REQUIRED), **sums}:
+        if name in FOR_PEOPLE:  # older versions listed these in the manifest
+            continue
+        file = path / name
+        with named(file, "cannot be read"):
+            if Path(name).name != name or file.is_symlink():
+                raise BundleError(f"{file} is a link or lies elsewhere; a bundle must hold its own files.")
+            if name not in sums or not file.is_file():
+                raise BundleError(f"{path} is incomplete: {name} is missing{' in its manifest' * file.is_file()}.")
+            received = files.sha256(file)
+        if received != sums[name]:
+            raise BundleError(
+                f"{file} has been changed or damaged since it was written: its sha256 is {received[:12]}..., "
+                f"the manifest says {str(sums[name])[:12]}..."
+            )
+    return set(sums)
+
+
+def manifest(folder: Path) -> str:
+    """Return the sha256 of every file in ``folder`` as JSON, followed by a line with the checksum of that JSON."""
+    sums = {file.name: files.sha256(file) for file in folder.iterdir()}
+    body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
+    return _sealed(body)
+
+
+def _sealed(body: str) -> str:
+    return f"{body}\nsha256 of the above: {hashlib.sha256(body.encode()).hexdigest()}\n"
