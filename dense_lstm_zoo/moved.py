@@ -40,8 +40,12 @@ _MODULES = {
     "tuning.space": "search.space",
     "tuning.sweep": "search.sweep",
 }
-# Former modules that are now packages, with the current place of their content.
-_INSIDE = {"classification": "classification.bundle", "tagging": "tagging.bundle"}
+
+# What modules held that are packages now, and where it is.
+_INSIDE = {
+    "classification": ("classification.bundle", ("ClassificationBundle", "Prediction")),
+    "tagging": ("tagging.bundle", ("GateActivations", "TaggedSentence", "TaggingBundle")),
+}
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -81,10 +85,10 @@ def install() -> None:
 
 
 def attribute(package: str, name: str) -> Any:
-    """Return a name from a former module that is now a package; called by its ``__getattr__``."""
-    if not name.startswith("__"):
-        module = importlib.import_module(f"{_PACKAGE}.{_INSIDE[package.partition('.')[2]]}")
-        if hasattr(module, name):
-            warnings.warn(f"{package}.{name} is now {module.__name__}.{name}.", DeprecationWarning, stacklevel=3)
-            return getattr(module, name)
-    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    """Return a name of the module that ``package`` used to be; the package's ``__getattr__`` calls this."""
+    module, names = _INSIDE[package.partition(".")[2]]
+    if name not in names:  # Python also asks for modules of the package that are not imported yet
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
+    warnings.warn(f"{package}.{name} is now {_PACKAGE}.{module}.{name}.", DeprecationWarning, stacklevel=3)
+    return found

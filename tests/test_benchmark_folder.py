@@ -23,7 +23,7 @@ def test_the_old_import_works_in_a_checkout_with_a_warning():
 def test_the_old_import_outside_a_checkout_says_where_it_went(monkeypatch):
     for name in ("benchmarks", "benchmarks.speed", "benchmarks.speed.bench"):
         monkeypatch.setitem(sys.modules, name, None)  # as if it could not be found
-    with pytest.raises(ImportError, match=r"is now benchmarks\.speed\.bench\.bench, in a checkout of the project"):
+    with pytest.raises(ImportError, match=r"is now benchmarks\.speed\.bench\.bench, only in a checkout of the project"):
         from dense_lstm_zoo.benchmark import bench  # noqa: F401
 
 

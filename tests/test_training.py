@@ -59,7 +59,7 @@ def test_vectors_fill_the_embedding_and_frozen_words_stay(tmp_path):
     words = sorted(count_words(small_demo().train.texts))
     lines = [f"{w} " + " ".join(f"{x:.3f}" for x in rng.normal(size=6)) for w in [*words, "zebra", "quark"]]
     (tmp_path / "v.txt").write_text("\n".join(lines) + "\n")
-    bundle = train(tmp_path / "run", vectors=tmp_path / "v.txt", epochs=1)
+    bundle = train(tmp_path / "run", vectors=tmp_path / "v.txt", epochs=1, embedding_dim=6)
     vocabulary = bundle.vocabulary
     assert (vocabulary.oov, vocabulary.num_frozen_words, vocabulary.words[-2:]) == ("drop", 2, ("zebra", "quark"))
     embedding = bundle.model.get_layer("embedding")

@@ -35,7 +35,9 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> files.Lock:
         asked = sweep.to_json()
         found = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else asked
         if found != asked and not (grows and _has_grown(found, asked)):
-            raise ValueError(f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Name another run_dir.")
+            raise ValueError(
+                f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Choose another run_dir."
+            )
         for path in _settings(run_dir):
             if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(asked):
                 files.write_json(path, asked)

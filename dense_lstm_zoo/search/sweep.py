@@ -138,7 +138,7 @@ def tune(
     else:
         checks.integer("trials", trials)
         if tuner == "hyperband":
-            raise ValueError("hyperband decides how many trials it needs by itself, from epochs; it takes no trials.")
+            raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
     has_test = _has_test(sweep)  # reads the corpus: a file that is wrong fails here
     say = _print if progress else _silent
     return run(sweep, Path(run_dir), has_test, trials, keep, workers, oracle, silence, say)
