@@ -2,24 +2,16 @@
 
 import contextlib
 import ctypes
-import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo import files, in_place, leftovers
-
-
-def write(path, content, error=None):
-    with files.new_folder(path, overwrite=True) as folder:
-        (folder / "a").write_text(content)
-        if error:
-            raise error
+from dense_lstm_zoo import files
+from tests.files_harness import names, write
 
 
 def write_half_a_file(path):
@@ -77,10 +69,6 @@ def writing(kind, *paths):
             assert process.returncode == -signal.SIGKILL
 
 
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
 USERS_OWN = [".run.backup.new", ".run.mine.old", ".run.20240101.new", ".run.12345678", ".run.0123abcd.part"]
 
 
@@ -125,94 +113,6 @@ def test_a_replacement_that_was_killed_between_two_renames_is_undone(tmp_path):
     assert names(tmp_path) == ["run"]
 
 
-@contextlib.contextmanager
-def mounted(folder, kind):
-    folder.mkdir()
-    source = folder.with_name("source")
-    source.mkdir()
-    options = ["--bind", str(source)] if kind == "bind" else ["-t", "tmpfs", "none"]
-    try:
-        made = subprocess.run(["mount", *options, str(folder)], capture_output=True).returncode == 0
-    except FileNotFoundError:
-        made = False
-    if not made:
-        pytest.skip("needs the right to mount")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-@pytest.mark.parametrize("kind", ["bind", "tmpfs"])
-def test_a_mount_point_is_filled_in_place(tmp_path, kind):
-    with mounted(tmp_path / "run", kind) as path:
-        (path / "lost+found").mkdir()  # what a new volume has
-        assert files.check_new_folder(path, overwrite=False) == path
-        assert files.beside(path, ".unfinished") == path / ".unfinished"
-        for content in ("old", "new"):
-            write(path, content)
-            (path / content).mkdir()
-        assert (path / "a").read_text() == "new"
-        assert names(path) == ["a", "lost+found", "new"]
-        with pytest.raises(ZeroDivisionError):
-            write(path, "newer", ZeroDivisionError())
-        assert (path / "a").read_text() == "new"
-        with pytest.raises(FileExistsError, match="already exists"):
-            files.check_new_folder(path, overwrite=False)
-
-
-def test_a_folder_that_turns_out_not_to_be_renamable_is_filled_in_place(tmp_path, monkeypatch):
-    """As some file systems of containers have it: the mount shows in the error alone."""
-    write(tmp_path / "run", "old")
-    inode = (tmp_path / "run").stat().st_ino
-
-    def busy(*args):
-        raise OSError(errno.EBUSY, "Device or resource busy")
-
-    monkeypatch.setattr(files, "_exchange", busy)
-    write(tmp_path / "run", "new")
-    assert (tmp_path / "run" / "a").read_text() == "new"
-    assert names(tmp_path / "run") == ["a"]
-    assert names(tmp_path) == ["run"]
-    assert (tmp_path / "run").stat().st_ino == inode
-
-
-def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
-    """Every rename is the last one of some process; the next writer then finds the old content or the new, whole."""
-    monkeypatch.setattr(in_place, "is_needed", lambda folder: folder.name == "run")
-    rename, seen = Path.rename, []
-
-    class KillError(BaseException):
-        pass
-
-    for step in range(12):
-        path = tmp_path / str(step) / "run"
-        path.mkdir(parents=True)
-        for name in ("a", "b"):
-            (path / name).write_text("old")
-        left = [step]
-
-        def dying(old, new, left=left):
-            if not left[0]:
-                raise KillError
-            left[0] -= 1
-            return rename(old, new)
-
-        with monkeypatch.context() as patch, contextlib.suppress(KillError):
-            patch.setattr(Path, "rename", dying)
-            patch.setattr(leftovers, "remove", lambda path: None)
-            patch.setattr(in_place, "recover", lambda folder: None)
-            with files.new_folder(path, overwrite=True) as folder:
-                for name in ("b", "c"):
-                    (folder / name).write_text("new")
-        in_place.recover(path)
-        found = {f.name: f.read_text() for f in path.iterdir()}
-        assert found in ({"a": "old", "b": "old"}, {"b": "new", "c": "new"}), step
-        seen.append(found["b"])
-    assert seen == sorted(seen, reverse=True)
-    assert set(seen) == {"old", "new"}
-
-
 def test_a_link_stays_and_its_target_is_written(tmp_path):
     for target in (tmp_path / "there", tmp_path / "not" / "there"):
         link = tmp_path / f"link to {target.parent.name}"
@@ -242,19 +142,6 @@ def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         files.check_new_folder(name, overwrite=True)
-
-
-def test_the_current_folder_is_filled_while_it_is_empty_and_never_overwritten(tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    write(Path(), "new")
-    assert Path("a").read_text() == "new"
-    assert names(tmp_path) == ["here"]
-    for path in (".", "..", str(tmp_path / "here/"), "/"):
-        with pytest.raises(FileExistsError, match="is or contains the current folder and is not empty"):
-            files.check_new_folder(path, overwrite=True)
-    write(Path("../other/"), "a trailing slash")
-    assert names(tmp_path) == ["here", "other"]
 
 
 def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from dense_lstm_zoo import files, leftovers
 from dense_lstm_zoo.bundle import FOR_PEOPLE
 from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.test_files import mounted, names
+from tests.files_harness import mounted, names
 from tests.test_resume import SAVE
 from tests.training_harness import interrupt, train
 

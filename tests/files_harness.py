@@ -1,0 +1,37 @@
+"""Folders to write and to look into, and folders that are mounted."""
+
+import contextlib
+import subprocess
+
+import pytest
+
+from dense_lstm_zoo import files
+
+
+def write(path, content, error=None):
+    with files.new_folder(path, overwrite=True) as folder:
+        (folder / "a").write_text(content)
+        if error:
+            raise error
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@contextlib.contextmanager
+def mounted(folder, kind):
+    folder.mkdir()
+    source = folder.with_name("source")
+    source.mkdir()
+    options = ["--bind", str(source)] if kind == "bind" else ["-t", "tmpfs", "none"]
+    try:
+        made = subprocess.run(["mount", *options, str(folder)], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("needs the right to mount")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
