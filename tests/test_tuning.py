@@ -1,4 +1,4 @@
-"""Sweeps: spaces, budgets, tuners that lose nothing, reports; trials are simulated (real ones: test_real_sweep.py)."""
+"""Sweeps: tuners that lose nothing, refusals, reports; trials are simulated (real ones: test_real_sweep.py)."""
 
 import dataclasses
 import json
@@ -7,19 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import keras_tuner
 import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
 from dense_lstm_zoo.search import process, report
 from dense_lstm_zoo.search import trial as trials
-from dense_lstm_zoo.search.budget import fit_width, parse_count
-from dense_lstm_zoo.search.hypermodel import ZooHyperModel
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.search.published import published
-from dense_lstm_zoo.search.space import default_space, describe_space, parse_space, space_from
 from tests.sweep_harness import FakeProcess, leave_result, leave_test, make_quick
 
 SPACE = {"units": [4, 6, 8], "dropout": [0.1, 0.3]}
@@ -52,59 +47,6 @@ def fake(monkeypatch):
 
 def sweep(folder, **options):
     return zoo.tune("bilstm", "demo", folder, progress=False, **{"space": SPACE, "tuner": "grid", **options})
-
-
-@pytest.mark.parametrize("name", zoo.list_models())
-def test_every_model_has_a_default_space_that_builds(name):
-    entry = registry.entry(name)
-    fixed = {"vocab_size": 9, "num_classes": 2, "num_tags": 3, "num_chars": 9, "top_units": 4}
-    if entry.task != "language_model":  # there it is the units where nothing else is said
-        fixed["embedding_dim"] = 5
-    fixed = {key: value for key, value in fixed.items() if key in entry.arguments}
-    hypermodel, hp = ZooHyperModel(name, **fixed), keras_tuner.HyperParameters()
-    hypermodel.declare_hyperparameters(hp)
-    space = default_space(name)
-    assert set(hp.values) == set(space) >= {"dropout", "learning_rate"}
-    assert all(space[key].low <= value <= space[key].high for key, value in hp.values.items())
-    # Values of a trial, the sizes far smaller than any that are searched: each has to reach the model.
-    chosen = {"units": 4, "dense_units": 2, "num_layers": 2, "num_dense_layers": 2, "learning_rate": 0.0123}
-    chosen |= {"dropout": 0.45, "embedding_dropout": 0.35}
-    hp.values.update({key: value for key, value in chosen.items() if key in space})
-    assert set(chosen) >= set(space)
-    model = hypermodel.build(hp)
-    assert float(model.optimizer.learning_rate) == pytest.approx(0.0123)
-    sizes = {key: value for key, value in {**fixed, **hp.values}.items() if key in entry.arguments}
-    assert registry.count_encoder_parameters(model) == zoo.count_encoder_parameters(name, **sizes)
-    config = model.to_json()
-    for value in {0.45, 0.35} & set(hp.values.values()):
-        assert re.search(rf": {value}[,}}]", config), value
-    assert model.count_params() < 20_000
-
-
-def test_spaces_are_read_from_words_and_survive_json():
-    space = parse_space(["units=50:300:log", "dropout=0.2:0.6:0.1", "pooling=mean,max", "num-layers=1:4", "l2=0"])
-    assert space == {
-        "units": zoo.Range(50, 300, log=True),
-        "dropout": zoo.Range(0.2, 0.6, step=0.1),
-        "pooling": ["mean", "max"],
-        "num_layers": zoo.Range(1, 4),
-        "l2": [0],
-    }
-    assert space_from(json.loads(json.dumps(describe_space(space)))) == space
-
-
-@pytest.mark.parametrize(("dl", "th", "width"), [(5, 100, 40), (10, 100, 20), (15, 100, 13), (20, 100, 10)])
-def test_a_budget_gives_the_widths_of_the_papers_table_3(dl, th, width):
-    assert fit_width("dc_bilstm", {"num_dense_layers": dl, "top_units": th}, 1_440_000) == {"dense_units": width}
-    assert fit_width("dc_bilstm", {"num_dense_layers": 0}, 1_440_000) == {"top_units": 300}
-
-
-def test_a_budget_is_met_just_under_and_numbers_are_read():
-    for model, arguments in (("stacked_bilstm", {"num_layers": 3}), ("gated_skip_tagger", {"num_layers": 5})):
-        width = fit_width(model, arguments, 900_000)["units"]
-        sizes = [zoo.count_encoder_parameters(model, biases=False, units=width + i, **arguments) for i in (0, 1)]
-        assert sizes[0] <= 900_000 < sizes[1]
-    assert [parse_count(x) for x in ("1.44M", "300k", "1,000", 7)] == [1_440_000, 300_000, 1000, 7]
 
 
 def test_a_grid_tries_every_combination_once_and_scores_the_winner_alone(fake, tmp_path):
