@@ -1,67 +1,20 @@
-import hashlib
-import io
+"""Downloads: checksums, parts that are resumed, servers that fail, progress."""
+
 import re
 import socket
-import stat
-import sys
 import threading
-import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from dense_lstm_zoo.data import download as download_module
 from dense_lstm_zoo.data.download import DownloadError, download
-
-CONTENT = bytes(range(256)) * 2000
-SHA256 = hashlib.sha256(CONTENT).hexdigest()
-
-
-class Server(ThreadingHTTPServer):
-    """Serves CONTENT; ``cuts`` holds, for each coming answer, after how many bytes the connection breaks off."""
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/corpus.txt"
-        self.ranges, self.cuts, self.statuses = [], [], []
-        self.honours_ranges = True
-        self.shift = 0
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        server = self.server
-        wanted = self.headers.get("Range")
-        server.ranges.append(wanted)
-        if server.statuses and (status := server.statuses.pop(0)) != 200:
-            self.send_error(status)
-            return
-        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.honours_ranges else 0
-        if start >= len(CONTENT):
-            self.send_error(416)
-            return
-        body = CONTENT[start:]
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start + server.shift}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: server.cuts.pop(0) if server.cuts else None])
-
-    def log_message(self, *args):
-        pass
+from tests.download_harness import CONTENT, SHA256, Handler, serving
 
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serving(monkeypatch) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def part_of(path):
@@ -247,79 +200,8 @@ def test_progress_is_one_plain_line_where_stderr_is_no_terminal_and_none_when_sw
     assert capsys.readouterr().err == ""
 
 
-TEXT = b"a published text\n" * 100
-PUBLISHED = hashlib.sha256(TEXT).hexdigest()
-
-
-def archive(content=TEXT, kind=zipfile.ZIP_DEFLATED, link=False, stated=None):
-    """A zip archive with one file; ``stated`` is the length that it tells, in place of the right one."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", kind) as file:
-        entry = zipfile.ZipInfo("folder/corpus.txt")
-        entry.compress_type = kind
-        entry.external_attr = (stat.S_IFLNK if link else stat.S_IFREG) << 16
-        file.writestr(entry, content)
-    packed = bytearray(made.getvalue())
-    if stated is not None:
-        for signature, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
-            at = packed.index(signature) + offset
-            packed[at : at + 4] = stated.to_bytes(4, "little")
-    return bytes(packed)
-
-
-def member(server, path, content, monkeypatch, size=1700):
-    monkeypatch.setattr(sys.modules[__name__], "CONTENT", content)
-    url = server.url.replace("corpus.txt", "archive.zip")
-    return download_module.download_member(url, "folder/corpus.txt", path, PUBLISHED, size=size, progress=False)
-
-
-def test_a_member_is_unpacked_to_its_path_alone(server, tmp_path, monkeypatch):
-    for size in (len(TEXT), None):
-        path = tmp_path / "corpus.txt"
-        assert member(server, path, archive(), monkeypatch, size).read_bytes() == TEXT
-        assert sorted(file.name for file in tmp_path.iterdir()) == ["archive.zip", "corpus.txt"]
-        path.unlink()
-    assert server.ranges == [None]
-
-
-@pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        ({"content": bytes(10**7)}, "has 10,000,000 bytes, expected 1,700"),
-        ({"content": bytes(10**7), "stated": 1700}, "corpus.txt"),
-        ({"content": TEXT[:-1]}, "has 1,699 bytes, expected 1,700"),
-        ({"content": TEXT[:-1], "stated": 1700}, "corpus.txt has 1,699 bytes|Bad CRC"),
-        ({"content": TEXT[::-1]}, "has sha256"),
-        ({"link": True}, "is a link"),
-        ({"kind": zipfile.ZIP_LZMA}, "compressed with an unexpected method"),
-    ],
-)
-def test_an_archive_cannot_unpack_more_than_its_entry_in_the_index_states(server, tmp_path, monkeypatch, made, message):
-    written = []
-    write = download_module._unpack
-
-    def watch(files, name, size, target):
-        try:
-            write(files, name, size, target)
-        finally:
-            written.append(target.tell())
-
-    monkeypatch.setattr(download_module, "_unpack", watch)
-    with pytest.raises(ValueError, match=rf"archive\.zip is not the published archive: .*({message}).*deleted"):
-        member(server, tmp_path / "corpus.txt", archive(**made), monkeypatch)
-    assert written[0] <= len(TEXT)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_no_more_is_received_than_the_file_can_have(server, tmp_path):
     with pytest.raises(ValueError, match=r"corpus\.txt is not the published file: it is longer than 1,000 bytes"):
         download(server.url, tmp_path / "corpus.txt", SHA256, size=1000, progress=False)
     assert list(tmp_path.iterdir()) == []
     assert download(server.url, tmp_path / "corpus.txt", SHA256, size=len(CONTENT), progress=False).exists()
-
-
-def test_an_archive_that_never_ends_is_cut_off(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download_module, "LARGEST_ARCHIVE", 100_000)
-    with pytest.raises(ValueError, match="longer than 100,000 bytes"):
-        member(server, tmp_path / "corpus.txt", bytes(200_000), monkeypatch)
-    assert list(tmp_path.iterdir()) == []

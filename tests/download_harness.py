@@ -1,0 +1,60 @@
+"""A server on this machine that sends one file, and can break off, stall or ignore what it was asked for."""
+
+import contextlib
+import hashlib
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from dense_lstm_zoo.data import download as download_module
+
+CONTENT = bytes(range(256)) * 2000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves CONTENT; ``cuts`` holds, for each coming answer, after how many bytes the connection breaks off."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/corpus.txt"
+        self.ranges, self.cuts, self.statuses = [], [], []
+        self.honours_ranges = True
+        self.shift = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server = self.server
+        wanted = self.headers.get("Range")
+        server.ranges.append(wanted)
+        if server.statuses and (status := server.statuses.pop(0)) != 200:
+            self.send_error(status)
+            return
+        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.honours_ranges else 0
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        body = CONTENT[start:]
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start + server.shift}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: server.cuts.pop(0) if server.cuts else None])
+
+    def log_message(self, *args):
+        pass
+
+
+@contextlib.contextmanager
+def serving(monkeypatch):
+    """A server that runs while the block does, and is asked again at once."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(download_module, "WAIT_SECONDS", 0)
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()

@@ -1,0 +1,88 @@
+"""A corpus that is one file of a published archive: only that file is unpacked, and only if it is as published."""
+
+import hashlib
+import io
+import stat
+import zipfile
+
+import pytest
+
+from dense_lstm_zoo.data import download as download_module
+from tests import download_harness
+
+
+@pytest.fixture
+def server(monkeypatch):
+    with download_harness.serving(monkeypatch) as server:
+        yield server
+
+
+TEXT = b"a published text\n" * 100
+PUBLISHED = hashlib.sha256(TEXT).hexdigest()
+
+
+def archive(content=TEXT, kind=zipfile.ZIP_DEFLATED, link=False, stated=None):
+    """A zip archive with one file; ``stated`` is the length that it tells, in place of the right one."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", kind) as file:
+        entry = zipfile.ZipInfo("folder/corpus.txt")
+        entry.compress_type = kind
+        entry.external_attr = (stat.S_IFLNK if link else stat.S_IFREG) << 16
+        file.writestr(entry, content)
+    packed = bytearray(made.getvalue())
+    if stated is not None:
+        for signature, offset in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
+            at = packed.index(signature) + offset
+            packed[at : at + 4] = stated.to_bytes(4, "little")
+    return bytes(packed)
+
+
+def member(server, path, content, monkeypatch, size=1700):
+    monkeypatch.setattr(download_harness, "CONTENT", content)
+    url = server.url.replace("corpus.txt", "archive.zip")
+    return download_module.download_member(url, "folder/corpus.txt", path, PUBLISHED, size=size, progress=False)
+
+
+def test_a_member_is_unpacked_to_its_path_alone(server, tmp_path, monkeypatch):
+    for size in (len(TEXT), None):
+        path = tmp_path / "corpus.txt"
+        assert member(server, path, archive(), monkeypatch, size).read_bytes() == TEXT
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["archive.zip", "corpus.txt"]
+        path.unlink()
+    assert server.ranges == [None]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ({"content": bytes(10**7)}, "has 10,000,000 bytes, expected 1,700"),
+        ({"content": bytes(10**7), "stated": 1700}, "corpus.txt"),
+        ({"content": TEXT[:-1]}, "has 1,699 bytes, expected 1,700"),
+        ({"content": TEXT[:-1], "stated": 1700}, "corpus.txt has 1,699 bytes|Bad CRC"),
+        ({"content": TEXT[::-1]}, "has sha256"),
+        ({"link": True}, "is a link"),
+        ({"kind": zipfile.ZIP_LZMA}, "compressed with an unexpected method"),
+    ],
+)
+def test_an_archive_cannot_unpack_more_than_its_entry_in_the_index_states(server, tmp_path, monkeypatch, made, message):
+    written = []
+    write = download_module._unpack
+
+    def watch(files, name, size, target):
+        try:
+            write(files, name, size, target)
+        finally:
+            written.append(target.tell())
+
+    monkeypatch.setattr(download_module, "_unpack", watch)
+    with pytest.raises(ValueError, match=rf"archive\.zip is not the published archive: .*({message}).*deleted"):
+        member(server, tmp_path / "corpus.txt", archive(**made), monkeypatch)
+    assert written[0] <= len(TEXT)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_that_never_ends_is_cut_off(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download_module, "LARGEST_ARCHIVE", 100_000)
+    with pytest.raises(ValueError, match="longer than 100,000 bytes"):
+        member(server, tmp_path / "corpus.txt", bytes(200_000), monkeypatch)
+    assert list(tmp_path.iterdir()) == []
