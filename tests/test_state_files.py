@@ -1,0 +1,137 @@
+"""The files of a run's state: damaged, of the last format, or made by others."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from dense_lstm_zoo import files
+from tests.checkpoint_harness import an_epoch, checkpoint, small_model
+from tests.files_harness import names
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small_model()
+
+
+def test_a_damaged_state_is_begun_anew_where_it_is_asked_to_be_overwritten(tmp_path, model):
+    """As one that was killed while it was deleted."""
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    for name in ("epoch-1.npz", "state.json"):
+        copy = tmp_path / name / "state"
+        shutil.copytree(tmp_path / "state", copy)
+        (copy / name).write_bytes(b"{")
+        with pytest.raises(ValueError, match=r"damaged.*or overwrite it"):
+            checkpoint(copy)
+        with checkpoint(copy, overwrite=True) as anew:
+            assert anew.epochs == 0
+
+
+def test_any_changed_byte_of_a_state_is_found(tmp_path, model):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    rng = np.random.default_rng(0)
+    for name in ("state.json", "epoch-1.npz", "best-1.npz"):
+        file = tmp_path / "state" / name
+        whole = file.read_bytes()
+        for position in (0, len(whole) - 1, *rng.integers(0, len(whole), 25)):
+            changed = bytearray(whole)
+            changed[position] ^= 1
+            file.write_bytes(changed)
+            with pytest.raises(ValueError, match=f"{name} is (missing or )?damaged"):
+                checkpoint(tmp_path / "state")
+        file.write_bytes(whole)
+    checkpoint(tmp_path / "state")._lock.release()
+
+
+def test_a_state_of_the_last_format_is_resumed(tmp_path, model):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    state = json.loads((tmp_path / "state" / "state.json").read_text())
+    del state["seal"]
+    (tmp_path / "state" / "state.json").write_text(json.dumps({**state, "format": 1}))
+    (tmp_path / "state" / ".epoch-2.npz.4711.part").write_bytes(b"what it left")
+    with checkpoint(tmp_path / "state", model) as resumed:
+        assert resumed.epochs == 1
+        resumed.resume(model)
+        assert names(tmp_path / "state") == ["best-1.npz", "epoch-1.npz", "lock", "state.json"]
+
+
+def sealed(folder, change):
+    """Change a state as one who knows the format would."""
+    from dense_lstm_zoo.training import state_files
+
+    state = state_files.read_state(folder / "state.json")
+    state["sha256"] = {name: files.sha256(folder / name) for name in state["sha256"]}
+    change(state)
+    state_files.write_state(folder / "state.json", state)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"history": [{"loss": 1.0}]}, "val_accuracy of an epoch is None"),
+        ({"history": ["x"]}, "history is not a list of epochs"),
+        ({"history": [{"val_accuracy": "0.9"}]}, "'0.9', not a number"),
+        ({"best_epoch": 7}, "best epoch is 7, of 1"),
+        ({"best_epoch": [1]}, "best epoch"),
+        ({"sha256": ["x"]}, "checksums"),
+        ({"settings": []}, "no settings"),
+        ({"format": 99}, "format 99"),
+    ],
+)
+def test_a_state_of_another_form_is_refused_by_name(tmp_path, model, change, message):
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    sealed(tmp_path / "state", lambda state: state.update(change))
+    with pytest.raises(ValueError, match=rf"state\.json is damaged \(.*{message}.*delete .*state to start over"):
+        checkpoint(tmp_path / "state")
+
+
+def huge(shape):
+    """The header of an array of that shape, and nothing behind it."""
+    import io
+
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return header.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["huge", "other", "pickle", "compressed", "short", "no zip"])
+def test_arrays_of_another_shape_are_refused_before_memory_is_taken(tmp_path, model, kind):
+    import io
+    import zipfile
+
+    with checkpoint(tmp_path / "state", model) as running:
+        an_epoch(running)
+    path = tmp_path / "state" / "best-1.npz"
+    with np.load(path) as arrays:
+        values = {name: arrays[name] for name in arrays.files}
+    if kind == "huge":
+        with zipfile.ZipFile(path, "w") as archive:
+            for i in range(len(values)):
+                archive.writestr(f"arr_{i}.npy", huge((10**9, 10**9)))
+    elif kind == "no zip":
+        path.write_bytes(b"PK")
+    else:
+        changed = {
+            "other": {**values, "arr_0": np.zeros((5, 3), np.float32)},
+            "pickle": {**values, "arr_0": np.array([[{}, {}]] * 5, object)},
+            "short": {"arr_0": values["arr_0"]},
+            "compressed": values,
+        }[kind]
+        file = io.BytesIO()
+        (np.savez_compressed if kind == "compressed" else np.savez)(file, **changed)
+        path.write_bytes(file.getvalue())
+    sealed(tmp_path / "state", lambda state: None)
+    before = model.get_weights()
+    with (
+        pytest.raises(ValueError, match=r"best-1\.npz is damaged \("),
+        checkpoint(tmp_path / "state", model) as resumed,
+    ):
+        resumed.resume(model)
+    for ours, theirs in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
