@@ -57,6 +57,11 @@ def tokenised(part: str) -> list[list[str]]:
     return [sentence.split(" ") for sentence in demo_language_splits()[part]]
 
 
+def all_sentences() -> list[list[str]]:
+    """The sentences of its three parts."""
+    return [sentence for part in ("train", "dev", "test") for sentence in tokenised(part)]
+
+
 def train(run_dir: Any, task: str = "classification", **arguments: Any) -> Bundle:
     """Train the task's model as ``SETTINGS`` say, but for what is given."""
     corpus = arguments.pop("dataset", None) or small_demo(task)
