@@ -1,10 +1,14 @@
 """Untrained bundles of every task, which know a few words, and what a SavedModel holds."""
 
+import hashlib
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
@@ -51,3 +55,26 @@ def written_sizes(folder: Path) -> list[int]:
     """How many numbers each variable of a SavedModel has, in order of size."""
     variables = tf.train.list_variables(str(folder / "variables" / "variables"))
     return sorted(int(np.prod(shape)) for name, shape in variables if not name.startswith("_CHECKPOINTABLE"))
+
+
+def seal(folder: Path) -> None:
+    """Write the manifest anew, as one who knows the format would."""
+    files = {file.name: file for file in folder.iterdir() if file.name != "manifest.json" and file.is_file()}
+    sums = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
+    body = json.dumps({"format": 2, "sha256": sums}, indent=2, sort_keys=True)
+    sealed = hashlib.sha256(body.encode()).hexdigest()
+    (folder / "manifest.json").write_text(f"{body}\nsha256 of the above: {sealed}\n")
+
+
+def sealed_copy(source: Path, folder: Path) -> Path:
+    """A copy of a bundle, sealed again."""
+    shutil.copytree(source, folder)
+    seal(folder)
+    return folder
+
+
+def refused(folder: Path, message: str) -> None:
+    """Expect that the folder, sealed again, is refused with that message."""
+    seal(folder)
+    with pytest.raises(zoo.BundleError, match=message):
+        zoo.load(folder)
