@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import layers
-from tests import reference
+from tests import reference, reference_pooling
 
 BATCH, TIME, FEATURES = 4, 6, 5
 LENGTHS = np.array([6, 3, 1, 0], np.int32)
@@ -28,7 +28,7 @@ def _pooling(mode: str, num_directions: int = 1) -> Case:
     return Case(
         f"pooling_{mode}_{num_directions}",
         lambda **kw: layers.MaskedPooling(mode, **features, **kw),
-        lambda x, n, w: reference.pool(x, n, mode, num_directions, w),
+        lambda x, n, w: reference_pooling.pool(x, n, mode, num_directions, w),
     )
 
 
@@ -54,7 +54,7 @@ def _interaction(mode: str, iterations: int, **options: Any) -> Case:
     return Case(
         f"interaction_{mode}_{iterations}{'_constant' if constant else ''}",
         lambda **kw: Sliced(iterations, mode, **options, **kw),
-        lambda x, n, w: reference.dynamic_interaction(
+        lambda x, n, w: reference_pooling.dynamic_interaction(
             [x[..., part] for part in Sliced.LOWER], x, n, w, mode, iterations, constant
         )[0],
     )
@@ -142,14 +142,14 @@ CASES = [
         Case(
             f"convolution_{padding}",
             lambda padding=padding, **kw: layers.ConvolutionPooling(3, (2, 4), padding=padding, **kw),
-            lambda x, n, w, padding=padding: reference.convolution_pooling(x, n, w, padding),
+            lambda x, n, w, padding=padding: reference_pooling.convolution_pooling(x, n, w, padding),
         )
         for padding in ("full", "valid")
     ),
     Case(
         "map_convolution",
         lambda **kw: layers.MapConvolutionPooling(4, 3, **kw),
-        reference.map_convolution_pooling,
+        reference_pooling.map_convolution_pooling,
     ),
     *(
         Case(
@@ -157,14 +157,14 @@ CASES = [
             lambda size=size, length=length, **kw: layers.MapConvolutionPooling(
                 2, 2, pool_size=size, max_length=length, **kw
             ),
-            lambda x, n, w, size=size, length=length: reference.map_block_pooling(x, n, w, size, length),
+            lambda x, n, w, size=size, length=length: reference_pooling.map_block_pooling(x, n, w, size, length),
         )
         for size, length in ((2, 9), (3, 4))
     ),
     Case(
         "dynamic_self_attention",
         lambda **kw: layers.DynamicSelfAttention(3, 2, 3, **kw),
-        lambda x, n, w: reference.dynamic_self_attention(x, n, w, 2, 3),
+        lambda x, n, w: reference_pooling.dynamic_self_attention(x, n, w, 2, 3),
     ),
 ]
 BY_NAME = {case.name: case for case in CASES}

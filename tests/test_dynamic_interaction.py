@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.dynamic_interaction import MODES
-from tests import reference
+from tests import reference_pooling
 
 LENGTHS = np.array([6, 3, 1, 0], np.int32)
 modes = pytest.mark.parametrize("mode", MODES)
@@ -135,7 +135,7 @@ def test_attention_shares_sum_to_one_and_iterating_sharpens_them():
     pooled, shares = sharper(x, lengths=LENGTHS, return_attention=True)
     np.testing.assert_allclose(np.sum(shares, axis=1), np.minimum(LENGTHS, 1)[:, None] * np.ones(2), atol=1e-6)
     assert np.ptp(shares[0], axis=0).min() > 1e-3
-    expected = reference.dynamic_self_attention(x, LENGTHS, sharper.get_weights(), 2, 3)
+    expected = reference_pooling.dynamic_self_attention(x, LENGTHS, sharper.get_weights(), 2, 3)
     np.testing.assert_allclose(pooled, expected, atol=1e-6)
     assert layer.count_params() == 2 * 3 * (6 + 1)
 
