@@ -1,6 +1,5 @@
-"""Saving keeps the model even if figures and reports fail, and never shows scores of other weights."""
+"""Saving keeps the model even if figures and reports fail."""
 
-import dataclasses
 import errno
 import hashlib
 import json
@@ -10,22 +9,13 @@ import sys
 import textwrap
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import plots, report
 from dense_lstm_zoo.classification import report as classification_report
-from dense_lstm_zoo.classification.analysis import analyse
-from dense_lstm_zoo.classification.bundle import ClassificationBundle
-from dense_lstm_zoo.classification.corpus import Split
-from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.training.checkpoint import Checkpoint
-from tests.bundle_harness import WORDS
+from tests.saving_harness import NEEDED, made, names, same_weights
 
-NEEDED = (
-    "config.json evaluation.json history.csv labels.json manifest.json metrics.json model.weights.h5 vocabulary.txt"
-)
 FOR_PEOPLE = ["README.md", "learning_curve.png", "report.md", "report.png"]
 UGLY = [
     *(
@@ -54,43 +44,9 @@ UGLY = [
 ]
 
 
-def made(labels, texts=300):
-    """An untrained classifier with scores of random predictions."""
-    vocabulary = Vocabulary(WORDS)
-    arguments = {"vocab_size": vocabulary.size, "num_classes": len(labels), "embedding_dim": 3, "units": 2}
-    arguments |= {"kernel": "auto"}
-    rng = np.random.default_rng(0)
-    probabilities = rng.dirichlet(np.ones(len(labels)), texts)
-    found = analyse([f"text {i}" for i in range(texts)], rng.integers(0, len(labels), texts), probabilities, labels)
-    return ClassificationBundle(
-        zoo.build("lstm", **arguments),
-        {
-            **{"task": "classification", "model": "lstm", "arguments": arguments, "text": {}},
-            **{"training": {"dataset": "mine", "seed": 1}, "versions": {"dense-lstm-zoo": "0.1.0"}},
-        },
-        vocabulary,
-        list(labels),
-        {
-            **{"test_accuracy": 0.625, "test_loss": 0.5, "test_texts": texts, "best_epoch": 1, "epochs": 2},
-            **{"parameters": 100, "encoder_parameters": 50, "seconds": 1.0},
-        },
-        pd.DataFrame({"epoch": [1, 2], "loss": 0.5, "val_loss": 0.5, "accuracy": 0.5, "val_accuracy": [0.875, 0.5]}),
-        {"split": "test", **found},
-    )
-
-
-def names(folder):
-    return sorted(file.name for file in folder.iterdir())
-
-
 @pytest.fixture(scope="module")
 def plain():
     return made(["no", "yes"])
-
-
-def same_weights(bundle, other):
-    pairs = zip(bundle.model.get_weights(), other.model.get_weights(), strict=True)
-    return all(np.array_equal(a, b) for a, b in pairs)
 
 
 def test_no_label_however_odd_stops_a_save_or_spoils_a_picture(tmp_path):
@@ -206,7 +162,7 @@ def test_a_process_killed_while_it_draws_leaves_a_whole_bundle(tmp_path):
     script = f"""
     import os, signal
     from dense_lstm_zoo import plots
-    from tests.test_saving import made
+    from tests.saving_harness import made
     plots.learning_curve = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     made(["no", "yes"]).save({str(tmp_path / "run")!r})
     """
@@ -236,111 +192,3 @@ def test_what_is_for_people_may_be_edited_and_deleted_but_not_what_the_model_nee
     (folder / "metrics.json").write_text("{}")
     with pytest.raises(zoo.BundleError, match=r"metrics\.json"):
         zoo.load(folder)
-
-
-SCORES = ("0.6250", "0.875", "test_accuracy")
-
-
-def trained_further(bundle, tmp_path):
-    ids = np.ones((4, 3), np.int32)
-    bundle.model.fit(ids, np.zeros(4, np.int32), epochs=1, verbose=0)
-
-
-def given_other_weights(bundle, tmp_path):
-    bundle.model.set_weights([weight + 1 for weight in bundle.model.get_weights()])
-
-
-def one_weight_set(bundle, tmp_path):
-    variable = bundle.model.trainable_variables[-1]
-    variable.assign(variable + 1e-6)
-
-
-def weights_loaded(bundle, tmp_path):
-    other = made(["no", "yes"])
-    given_other_weights(other, tmp_path)
-    other.model.save_weights(tmp_path / "other.weights.h5")
-    bundle.model.load_weights(tmp_path / "other.weights.h5")
-
-
-def another_model(bundle, tmp_path):
-    other = made(["no", "yes"])
-    given_other_weights(other, tmp_path)
-    bundle.model = other.model
-
-
-CHANGES = [(trained_further, True), (given_other_weights, True), (one_weight_set, False)]
-CHANGES += [(weights_loaded, False), (another_model, False)]
-
-
-@pytest.mark.parametrize(("change", "loaded"), CHANGES, ids=[change.__name__ for change, _ in CHANGES])
-def test_weights_that_changed_are_saved_without_the_scores_of_others(tmp_path, change, loaded):
-    bundle = made(["no", "yes"])
-    if loaded:
-        bundle = zoo.load(bundle.save(tmp_path / "first"))
-    change(bundle, tmp_path)
-    with pytest.warns(UserWarning, match=r"saved without scores: its weights have changed .*bundle\.rescore"):
-        bundle.save(tmp_path / "run")
-    again = zoo.load(tmp_path / "run")
-    assert same_weights(again, bundle)
-    assert again.metrics == {"parameters": 100, "encoder_parameters": 50, "changed": again.metrics["changed"]}
-    assert again.evaluation == {}
-    assert names(tmp_path / "run") == sorted([*NEEDED.split(), "README.md"])
-    shown = [repr(again), *((tmp_path / "run" / name).read_text() for name in ("README.md", "metrics.json"))]
-    assert not [score for score in SCORES for text in shown if score in text]
-    again.save(tmp_path / "again")  # there is nothing left to take away, and so no warning
-    assert zoo.load(tmp_path / "again").metrics == again.metrics
-
-
-def test_weights_that_are_scored_or_set_to_what_they_were_keep_their_scores(tmp_path):
-    bundle = zoo.load(made(["no", "yes"]).save(tmp_path / "first"))
-    before = bundle.model.get_weights()
-    given_other_weights(bundle, tmp_path)
-    bundle.model.set_weights(before)
-    bundle.predict(["the film", ""])
-    bundle.save(tmp_path / "run")
-    assert zoo.load(tmp_path / "run").metrics["test_accuracy"] == 0.625
-    assert "0.6250" in (tmp_path / "run" / "README.md").read_text()
-
-
-def test_scored_again_the_bundle_has_the_scores_of_its_weights(tmp_path):
-    bundle = made(["no", "yes"])
-    given_other_weights(bundle, tmp_path)
-    test = Split(["the film was good", "bad", "very long", "it"], [0, 0, 1, 0])
-    predicted = [found.label for found in bundle.predict(test.texts)]
-    right = np.mean([bundle.labels[y] == label for y, label in zip(test.labels, predicted, strict=True)])
-    bundle.rescore(test=test)
-    bundle.save(tmp_path / "run")
-    again = zoo.load(tmp_path / "run")
-    assert (again.metrics["test_accuracy"], again.metrics["test_texts"]) == (right, 4)
-    assert again.metrics == bundle.metrics
-    assert "best_epoch" not in again.metrics
-    assert np.sum(again.evaluation["confusion"]) == 4
-    card = (tmp_path / "run" / "README.md").read_text()
-    assert f"{right:.4f} (4 texts)" in card
-    assert "0.6250" not in card
-
-
-def test_a_score_that_is_no_number_stops_no_save(plain, tmp_path):
-    metrics = {**plain.metrics, "test_loss": float("inf"), "dev_loss": float("nan")}
-    dataclasses.replace(plain, metrics=metrics).save(tmp_path / "run")
-    found = zoo.load(tmp_path / "run").metrics
-    assert np.isnan([found["test_loss"], found["dev_loss"]]).all()
-    assert json.loads((tmp_path / "run" / "metrics.json").read_text(), parse_constant=pytest.fail)["test_loss"] is None
-
-
-def test_an_epoch_of_infinite_perplexity_is_written_and_a_better_one_follows_it(tmp_path):
-    model = made(["no", "yes"]).model
-
-    def checkpoint():
-        found = Checkpoint(tmp_path / "state", {}, 3, monitor="val_perplexity", higher_is_better=False)
-        found.set_model(model)
-        return found
-
-    with checkpoint() as first:
-        first.on_epoch_end(0, {"loss": 120.0, "val_perplexity": float("inf")})
-    json.loads((tmp_path / "state" / "state.json").read_text(), parse_constant=pytest.fail)
-    with checkpoint() as second:
-        assert (second.epochs, second.best_epoch) == (1, 1)
-        second.resume(model)
-        second.on_epoch_end(1, {"loss": 6.0, "val_perplexity": 400.0})
-        assert second.best_epoch == 2
