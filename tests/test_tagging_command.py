@@ -1,0 +1,99 @@
+"""A tagger from the command line: trained on columns, and every format that it reads and writes."""
+
+import dataclasses
+import json
+
+import dense_lstm_zoo as zoo
+from tests.cli_harness import output_of
+from tests.training_harness import small_demo
+
+
+def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(tmp_path, capsys):
+    corpus = small_demo("tagging")
+    for part in ("train", "dev", "test"):
+        split = getattr(corpus, part)
+        sentences = [
+            "\n".join(map(" ".join, zip(*pair, strict=True))) for pair in zip(split.tokens, split.tags, strict=True)
+        ]
+        (tmp_path / f"{part}.txt").write_text("\n\n".join(sentences) + "\n")
+    files = [f"--{part}-file={tmp_path / part}.txt" for part in ("train", "dev", "test")]
+    size = [
+        "--units",
+        "4",
+        "--embedding-dim",
+        "6",
+        "--num-layers",
+        "2",
+        "--optimizer",
+        "adam",
+        "--learning-rate",
+        "0.01",
+    ]
+    run = tmp_path / "run"
+    status, _, err = output_of(capsys, "train", "bilstm_tagger", *files, "--run-dir", run, *size, "--epochs", "1")
+    assert (status, err) == (0, "")
+    bundle = zoo.load(run)
+    (raw, tokens) = bundle.predict(["The old man saw her.", ["her", "watch"]])
+    _, out, _ = output_of(capsys, "predict", run, "The old man saw her.", "")
+    assert out == " ".join(f"{t}/{tag}" for t, tag in zip(raw.tokens, raw.tags, strict=True)) + "\n\n"
+    (tmp_path / "in.conll").write_text("\n\nher\tX\nwatch\tY\n\n\nher\tZ\n\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conll", "--format", "columns")
+    alone = bundle.predict([["her"]])[0]
+    assert out == f"her\tX\t{tokens.tags[0]}\nwatch\tY\t{tokens.tags[1]}\n\nher\tZ\t{alone.tags[0]}\n\n"
+    column = ["--token-column", "1"]
+    (tmp_path / "numbered.conll").write_text("1 her\n2 watch\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "numbered.conll", "--format", "columns", *column)
+    assert out == f"1 her {tokens.tags[0]}\n2 watch {tokens.tags[1]}\n\n"
+    assert "--token-column is for columns; the input is text" in output_of(capsys, "predict", run, "her", *column)[2]
+    (tmp_path / "numbered").write_text("1 her\n2 watch\n")
+    for form in ("columns", "jsonl"):  # neither the name nor --format tells what is read
+        _, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "numbered", "--format", form)
+        assert err.endswith(
+            f"could hold sentences or {form}: choose --input-format text (one sentence per line) or "
+            f"--input-format {form}.\n"
+        )
+    told = ["--file", tmp_path / "numbered", "--input-format", "columns"]
+    assert output_of(capsys, "predict", run, *told, *column)[1] == out  # written as it is read
+    _, out, _ = output_of(capsys, "predict", run, "The old man saw her.", "--format", "columns")
+    assert out == "".join(f"{t}\t{tag}\n" for t, tag in zip(raw.tokens, raw.tags, strict=True)) + "\n"
+    (tmp_path / "in.csv").write_text("id,text\n7,The old man saw her.\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.csv")
+    assert json.loads(out) == {"id": "7", "text": "The old man saw her.", **dataclasses.asdict(raw)}
+    (tmp_path / "in.conllu").write_text("# text = her\n1\ther" + "\t_" * 8 + "\n")
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conllu", "--format", "columns")
+    assert out == "# text = her\n1\ther" + "\t_" * 8 + f"\t{alone.tags[0]}\n\n"
+    (tmp_path / "in.jsonl").write_text('{"id": 7, "tokens": ["her", "watch"]}\n{"text": "The old man saw her."}\n')
+    _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (first["id"], first["tags"]) == (7, tokens.tags)
+    assert (second["tokens"], second["tags"]) == (raw.tokens, raw.tags)
+    _, out, _ = output_of(capsys, "evaluate", run, *files)
+    assert out.startswith(
+        f"test accuracy {bundle.metrics['test_accuracy']:.4f}, {corpus.test.num_tokens:,} tokens, 70 "
+    )
+    (tmp_path / "foreign.txt").write_text("her NEW\n")
+    _, out, _ = output_of(capsys, "evaluate", run, "--test-file", tmp_path / "foreign.txt")
+    assert out.startswith("test accuracy 0.0000, 1 tokens, 1 sentences")
+    (tmp_path / "in.jsonl").write_text('{"words": []}\n')
+    status, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "in.jsonl", "--format", "jsonl")
+    assert (status, err.splitlines()) == (
+        2,
+        [
+            f"error: Unknown key for {tmp_path}/in.jsonl, line 1: 'text'. Accepted: words. Give the texts' key with "
+            "--text-column."
+        ],
+    )
+    assert (
+        "--format csv is not for tagging. Accepted: text, columns, jsonl."
+        in output_of(capsys, "predict", run, "a", "--format", "csv")[2]
+    )
+    (tmp_path / "bad.txt").write_text("a X\nb\n")
+    status, out, err = output_of(capsys, "predict", run, "--file", tmp_path / "bad.txt", "--input-format", "columns")
+    assert (status, out, err) == (
+        2,
+        "",
+        f"error: {tmp_path}/bad.txt, line 2: found 1 column (b), expected 2 as in line 1.\n",
+    )
+    status, _, err = output_of(capsys, "train", "bilstm_tagger", f"--train-file={tmp_path}/bad.txt", "--run-dir", "x")
+    assert status == 2
+    assert "bad.txt, line 2: found 1 column" in err
