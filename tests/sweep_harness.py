@@ -2,6 +2,7 @@
 
 import json
 
+import dense_lstm_zoo as zoo
 from dense_lstm_zoo.search import trial as trials
 
 
@@ -74,3 +75,26 @@ def leave_runs(folder, score=0.5):
     lists = {"epochs": [3] * len(names), "best_epochs": [2] * len(names), "runs": names}
     (folder / trials.RESULT).write_text(json.dumps({**result, **lists}))
     return FakeProcess()
+
+
+def leave_trials(monkeypatch):
+    """Made-up trials; a test puts into ``ends`` how a trial's next ones end: None, and all others, go well."""
+    make_quick(monkeypatch)
+
+    def start(folder, *, test=False):
+        start.seen.append((folder.name, test))
+        ends = start.ends.get((folder.name, test), [])
+        if ends and (end := ends.pop(0)) is not None:
+            return end
+        return leave_test(folder) if test else leave_result(folder)
+
+    start.ends, start.seen = {}, []
+    monkeypatch.setattr(trials, "start", start)
+    return start
+
+
+def sweep_rows(folder, **options):
+    """A sweep's rows, and the winner's scores on the test texts."""
+    searched = {"space": {"units": [4, 6, 8], "dropout": [0.1]}, "tuner": "grid"}
+    found = zoo.tune("bilstm", "demo", folder, progress=False, **{**searched, **options})
+    return found.trials[["trial", "status", "score", "units", "reason"]].to_dict("records"), found.test
