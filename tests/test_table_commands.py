@@ -1,0 +1,133 @@
+"""The commands of the results tables: those that results and docs name ask for their rows, wrong ones are refused."""
+
+import re
+import shlex
+
+import pandas as pd
+import pytest
+
+from benchmarks import protocols, recipe_search, tables
+from tuning import command
+
+
+def test_the_papers_own_sizes_are_refused_without_their_hours():
+    wu, lines = command.load("wu2016_table2"), 12_544
+    asked = command.read(wu, [])
+    with pytest.raises(ValueError, match=r"about 113\.3 hours; --hours is 8\..*wu2016_rhn 680 min.*--hours 114\."):
+        command.engine.refuse_long(asked, lines)
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "message"),
+    [
+        ("ding2018_table3", ["--dataset", "ss2"], "Unknown corpus 'ss2'. Did you mean 'sst2'"),
+        ("ding2018_table3", ["--dataset", "ptb"], "Unknown corpus 'ptb'"),
+        ("ding2018_table3", ["--rows", "ding2018_table3_0x11"], "Did you mean 'ding2018_table3_0x10'"),
+        ("ding2018_table3", ["--dataset", "demo", "--only-folds", "1"], "--only-folds 1 needs --folds"),
+        ("ding2018_table3", ["--dataset", "demo", "--folds", "3", "--only-folds", "4"], "from 1 to 3; received 4"),
+        ("ding2018_table3", ["--dataset", "demo", "--set", "droput"], "is written NAME=VALUE"),
+        ("ding2018_table3", ["--dataset", "demo", "--seeds", "0"], "seeds must be an integer of at least 1"),
+        ("ding2018_table3", ["--dataset", "demo", "--workers", "0"], "workers must be an integer of at least 1"),
+        ("ding2018_table3", ["--dataset", "demo", "--set", "num_dense_layers=3"], "both fixed and searched"),
+        ("tagging", ["--dataset", "demo", "--folds", "2"], "--folds divides texts with labels"),
+        ("dynamic_interaction", ["--encoders", "stack", "--rows", "dense_mean"], "No row of dynamic_interaction"),
+    ],
+)
+def test_what_is_wrong_is_one_line_before_any_work(table, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        command.main(command.load(table), words)
+    assert str(stopped.value).startswith("error: ")
+    assert message in str(stopped.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(capsys):
+    with pytest.raises(SystemExit, match=r"Unknown table 'ding2018_table'\. Did you mean 'ding2018_table"):
+        command.main(None, ["ding2018_table"])
+    command.main(None, ["--list"])
+    listed = capsys.readouterr().out.splitlines()
+    assert len(listed) == len(command.PAPERS) + len(command.OTHERS)
+    assert "5 rows, sst2, about 1.7 h" in listed[0]  # 5 rows x 5 seeds x 4 minutes
+    command.main(None, [])
+    assert "python -m tuning ding2018_table3 --dataset demo --quick" in capsys.readouterr().out
+
+
+def recorded():
+    """Every command that the rows of results name and that this engine has to understand, with its row."""
+    for path in sorted((tables.README.parent).glob("*.csv")):
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+        for row in rows:
+            found = re.match(r"python -m (?:tuning|benchmarks)[. ](\w+) ", row.get("command", ""))
+            if found and found[1] in (*command.PAPERS, *command.OTHERS):
+                yield command.load(found[1]), shlex.split(row["command"])[3:], row
+
+
+def test_every_command_that_results_name_still_asks_for_their_row():
+    seen = set()
+    for table, words, row in recorded():
+        asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
+        (name,) = asked.rows
+        point = table.points[name]
+        assert (asked.dataset, point.model) == (row["dataset"], row["model"])
+        assert row["recipe" if "recipe" in row else "pooling"] in (name, point.recipe, point.labels.get("pooling"))
+        own = protocols.as_words(point.arguments) if table.name == "recipe_search" else ""
+        assert " ".join(filter(None, [own, *asked.settings])) == row["settings"]
+        assert asked.protocol == row.get("protocol", "seed 1")
+        assert (asked.vectors or "") == row.get("vectors", "")
+        command.engine.refuse_long(asked, table.texts)  # none is refused
+        seen.add(table.name)
+    assert seen == {
+        *("ding2018_table3", "ding2018_table4", "classification", "tagging"),
+        *("dynamic_interaction", "language_model", "recipe_search"),
+    }
+
+
+def test_settings_are_those_of_the_rows_that_are_chosen():
+    tagging, settings = command.load("tagging"), {"depth": 3, "units": 4}
+    sweep = tagging.sweep("demo", chosen=["rhn_tagger_batched"], **settings)
+    assert settings.items() <= sweep.spec({"row": "rhn_tagger_batched"})["arguments"].items()
+    with pytest.raises(ValueError, match="Unknown argument of bilstm_tagger: 'depth'"):
+        tagging.sweep("demo", chosen=["bilstm_tagger_batched"], **settings)
+
+
+@pytest.mark.slow
+def test_every_command_that_results_name_can_be_planned():
+    planned = set()
+    for table, words, row in recorded():
+        asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
+        (name,) = asked.rows
+        if (table.name, name, row["settings"]) in planned:
+            continue
+        planned.add((table.name, name, row["settings"]))
+        settings = protocols.parse_settings(asked.settings)
+        sweep = table.sweep(asked.dataset, chosen=asked.rows, seeds=asked.seeds, folds=asked.folds, **settings)
+        (point,) = [
+            value
+            for values in sweep.space.values()
+            for value in values
+            if table.name_of(sweep.spec(dict.fromkeys(sweep.space, value))["values"]) == name
+        ]
+        spec = sweep.spec(dict.fromkeys(sweep.space, point))
+        assert spec["model"] == row["model"]
+        assert settings.items() <= spec["arguments"].items()
+        assert spec["seeds"] == list(range(1, asked.seeds + 1))
+    assert len(planned) > 50
+
+
+def test_every_command_of_the_docs_asks_for_rows():
+    text = (tables.README.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    found = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)
+    assert len(found) >= 4
+    for table, words in found:
+        assert command.read(command.load(table), shlex.split(words)).rows
+
+
+def test_the_format_of_ones_own_files_follows_from_their_names():
+    tagging, words = command.load("tagging"), ["--train-file", "mine.conll", "--tag-column", "2"]
+    asked = command.read(tagging, words)
+    assert (asked.dataset, asked.data) == ("columns", {"train_file": "mine.conll", "tag_column": 2})
+    assert asked.results == asked.folder / "rows.csv"
+    with pytest.raises(ValueError, match=r"mine\.csv is csv by its name.*Accepted: columns"):
+        command.read(tagging, ["--train-file", "mine.csv"])
+    assert command.read(command.load("language_model"), ["--train-file", "mine.txt"]).dataset == "text"
