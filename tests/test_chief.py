@@ -1,0 +1,196 @@
+"""What a chief answers: nothing to strangers, no request that no worker makes, and its errors to its workers."""
+
+import errno
+import os
+import stat
+import threading
+
+import grpc
+import pytest
+from keras_tuner.src import protos
+
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.search import access, chief, fleet
+from dense_lstm_zoo.search import trial as trials
+from dense_lstm_zoo.search.oracles import UnknownTrialError
+from tests.fleet_harness import TOKEN, Serving, make_oracle, without_token
+from tests.sweep_harness import leave_result
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    without_token(monkeypatch)
+
+
+def every_call(trial_id="0000"):
+    """Requests of each of the service's calls; those that change something would change the first trial."""
+    service, messages = protos.get_service(), protos.get_proto()
+    space = messages.HyperParameters()
+    space.space.int_space.add(name="layers", min_value=1, max_value=9)
+    trial = messages.Trial(trial_id=trial_id, status=messages.TrialStatus.COMPLETED)
+    return {
+        "GetSpace": service.GetSpaceRequest(),
+        "UpdateSpace": service.UpdateSpaceRequest(hyperparameters=space),
+        "CreateTrial": service.CreateTrialRequest(tuner_id="stranger"),
+        "UpdateTrial": service.UpdateTrialRequest(trial_id=trial_id, metrics={"dev_accuracy": 1.0}),
+        "EndTrial": service.EndTrialRequest(trial=trial),
+        "GetTrial": service.GetTrialRequest(trial_id=trial_id),
+        "GetBestTrials": service.GetBestTrialsRequest(num_trials=1),
+    }
+
+
+def refusal(stub, call, request):
+    with pytest.raises(grpc.RpcError) as error:
+        getattr(stub, call)(request, timeout=20)
+    return error.value.code().name
+
+
+def shown(token):
+    return access.TokenShown(token, 20)
+
+
+def test_a_stranger_on_the_chiefs_port_is_refused_whatever_it_asks_for(tmp_path):
+    oracle = make_oracle(tmp_path / "s")
+    oracle.create_trial("worker1")
+    state = oracle.get_state()
+    serving = Serving(oracle)
+    serving.start()
+    requests = every_call()
+    assert len(requests) == len(protos.get_service().DESCRIPTOR.services_by_name["Oracle"].methods)
+    for interceptors in ([], [shown("x" * len(TOKEN))], [shown("")], [shown(TOKEN), shown("other")]):
+        stub = serving.stub(*interceptors)
+        assert {refusal(stub, *call) for call in requests.items()} == {"UNAUTHENTICATED"}
+    assert oracle.get_state() == state
+    assert oracle.trials["0000"].metrics.get_config() == {"metrics": {}}
+    assert serving.is_alive()
+
+
+def test_requests_that_no_worker_makes_are_refused_and_the_chief_goes_on_to_its_end(tmp_path, monkeypatch):
+    folder = tmp_path / "s"
+    oracle = make_oracle(folder)
+    serving = Serving(oracle)
+    serving.start()
+    stub, service, messages = serving.stub(shown(TOKEN)), protos.get_service(), protos.get_proto()
+    space = oracle.get_space().get_config()
+    unknown = every_call("0099")
+    for call in ("UpdateTrial", "EndTrial", "GetTrial"):
+        assert refusal(stub, call, unknown[call]) == "NOT_FOUND"
+    assert refusal(stub, "UpdateSpace", unknown["UpdateSpace"]) == "INVALID_ARGUMENT"
+    assert refusal(stub, "CreateTrial", service.CreateTrialRequest()) == "INVALID_ARGUMENT"
+    assert stub.CreateTrial(service.CreateTrialRequest(tuner_id="workerme")).trial.trial_id == "0000"
+    for metrics in ({"dev_accuracy": float("nan")}, {"accuracy": 0.5}, {}, {"dev_accuracy": 0.5, "other": 1.0}):
+        request = service.UpdateTrialRequest(trial_id="0000", metrics=metrics)
+        assert refusal(stub, "UpdateTrial", request) == "INVALID_ARGUMENT"
+    assert refusal(stub, "EndTrial", every_call("0000")["EndTrial"]) == "INVALID_ARGUMENT"  # it has no score
+    for status in ("RUNNING", "STOPPED", "UNKNOWN"):
+        ended = messages.Trial(trial_id="0000", status=messages.TrialStatus.Value(status))
+        assert refusal(stub, "EndTrial", service.EndTrialRequest(trial=ended)) == "INVALID_ARGUMENT"
+    # What a worker says of a trial's values does not count.
+    stub.UpdateTrial(every_call("0000")["UpdateTrial"])
+    ended = messages.Trial(trial_id="0000", status=messages.TrialStatus.COMPLETED)
+    ended.hyperparameters.CopyFrom(unknown["UpdateSpace"].hyperparameters)
+    stub.EndTrial(service.EndTrialRequest(trial=ended))
+    assert oracle.get_space().get_config() == space
+    assert oracle.trials["0000"].hyperparameters.values == {"units": 4}
+    # And a worker comes, does the rest, and the chief ends.
+    monkeypatch.setattr(trials, "start", lambda folder: leave_result(folder))
+    sweep = fleet.read_sweep(folder)
+    fleet.work(folder, sweep, serving.address, "me", TOKEN, heartbeat=1, patience=20)
+    serving.join(timeout=60)
+    assert not serving.is_alive()
+    assert serving.error is None
+    assert [trial.status for trial in oracle.trials.values()] == ["COMPLETED"] * 3
+    assert oracle.trials["0000"].score == 1.0
+
+
+def test_an_error_within_a_call_leaves_the_oracle_unlocked(tmp_path, monkeypatch):
+    oracle = make_oracle(tmp_path / "s")
+    trial = oracle.create_trial("worker1")
+    unknown = type(trial)(trial.hyperparameters, "0099", "COMPLETED")
+    with pytest.raises(UnknownTrialError, match="There is no trial '0099'"):
+        oracle.end_trial(unknown)
+    with pytest.raises(ValueError, match="Objective value missing"):
+        oracle.update_trial(trial.trial_id, {})
+    with monkeypatch.context() as patch:
+        patch.setattr(oracle, "save", no_room)
+        for call in (lambda: oracle.create_trial("worker2"), lambda: oracle.requeue_silent(0)):
+            with pytest.raises(OSError, match="No space left"):
+                call()
+    answers = []
+    other = threading.Thread(target=lambda: answers.append(oracle.create_trial("worker3")), daemon=True)
+    other.start()
+    other.join(timeout=20)
+    assert len(answers) == 1
+
+
+def no_room(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_chief_without_room_tells_its_worker_and_ends_with_the_error(tmp_path, monkeypatch):
+    oracle = make_oracle(tmp_path / "s")
+    serving = Serving(oracle)
+    serving.start()
+    monkeypatch.setattr(oracle, "save", no_room)
+    client = fleet.Client(oracle, serving.address, TOKEN, 20)
+    with pytest.raises(ConnectionError, match=r"answered with an error: OSError: \[Errno 28\] No space left on device"):
+        client.create_trial("worker1")
+    client.close()
+    serving.join(timeout=60)
+    assert serving.error.errno == errno.ENOSPC
+
+
+def test_a_worker_with_another_token_ends_with_one_line(tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "s"
+    command = ["tune", "bilstm", "--dataset", "demo", "--run-dir", str(folder), "--tuner", "grid", "--epochs", "2"]
+    command += ["--search", "units=4,5,6", "--role", "worker", "--oracle"]
+    oracle = make_oracle(folder)
+    serving = Serving(oracle, access.own_token(folder))
+    serving.start()
+    monkeypatch.setenv(access.TOKEN_VARIABLE, "another token than the chief's")
+    assert main([*command, serving.address]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(
+        f"error: The chief at {serving.address} refused this worker: this sweep's token is missing or"
+    )
+    assert error.count("\n") == 1
+    assert "another token" not in error
+    monkeypatch.setenv(access.TOKEN_VARIABLE, "short")
+    assert main([*command, serving.address]) == 2
+    assert "does not hold a token: it has 5 characters" in capsys.readouterr().err
+    # With the folder's own token it is let in.
+    monkeypatch.delenv(access.TOKEN_VARIABLE)
+    monkeypatch.setattr(trials, "start", lambda folder: leave_result(folder))
+    assert main([*command, serving.address]) == 0
+    assert oracle.is_idle()
+
+
+def test_a_token_is_made_once_for_its_owners_eyes_and_may_be_given(tmp_path, monkeypatch):
+    mask = os.umask(0)
+    try:
+        token = access.own_token(tmp_path)
+    finally:
+        os.umask(mask)
+    path = tmp_path / access.TOKEN_FILE
+    assert len(token) >= 43  # 256 bits
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [child.name for child in tmp_path.iterdir()] == [access.TOKEN_FILE]
+    path.chmod(0o644)
+    assert access.own_token(tmp_path) == access.workers_token(tmp_path, 0) == token
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.write_text("")  # a kill while it was written
+    assert access.own_token(tmp_path) not in ("", token)
+    monkeypatch.setenv(access.TOKEN_VARIABLE, TOKEN)
+    assert access.own_token(tmp_path / "other") == access.workers_token(tmp_path / "other", 0) == TOKEN
+    assert not (tmp_path / "other").exists()
+    monkeypatch.delenv(access.TOKEN_VARIABLE)
+    with pytest.raises(FileNotFoundError, match=r"token does not exist: the chief writes it"):
+        access.workers_token(tmp_path / "other", 0.1)
+
+
+def test_two_chiefs_do_not_share_a_port(tmp_path):
+    serving = Serving(make_oracle(tmp_path / "s"))
+    serving.start()
+    serving.stub()
+    with pytest.raises(ValueError, match=r"The oracle cannot listen on .*: the port is taken"):
+        chief.serve(make_oracle(tmp_path / "t"), serving.address, 60, TOKEN)
