@@ -8,6 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
+from tests.cli_harness import output_of
 
 TINY = ["--embedding-dim", "6", "--num-dense-layers", "2", "--dense-units", "3", "--top-units", "4"]
 
@@ -31,12 +32,6 @@ def run_dir(tmp_path_factory):
     ]
     assert main([*arguments, *TINY]) == 0
     return folder / "run"
-
-
-def output_of(capsys, *arguments):
-    status = main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def test_train_passes_its_options_on(run_dir):

@@ -13,6 +13,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from tests.cli_harness import output_of
 from tests.training_harness import interrupt, sizes, small_demo
 from tests.training_harness import train_language_model as train
 
@@ -162,12 +163,6 @@ def test_several_seeds_have_a_mean_perplexity(tmp_path):
     assert result.measure == "test_perplexity"
     assert result.mean == pytest.approx(np.mean(perplexities))
     assert f"test perplexity {np.mean(perplexities):.2f} ± {np.std(perplexities, ddof=1):.2f} (stand" in str(result)
-
-
-def output_of(capsys, *arguments):
-    status = main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def test_the_command_line_scores_continues_and_evaluates(run_dir, text_files, capsys, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
+from tests.cli_harness import output_of
 
 TINY = ["--embedding-dim", "6", "--units", "4", "--epochs", "2", "--seed", "3", "--quiet"]
 
@@ -26,12 +27,6 @@ def run_dir(tmp_path_factory):
     named = ["--train-file", str(folder / "mine.csv"), "--text-column", "said", "--label-column", "mood"]
     assert main(["train", "lstm", *named, "--run-dir", str(folder / "run"), *TINY]) == 0
     return folder / "run"
-
-
-def output_of(capsys, *arguments):
-    status = main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def table(text):
