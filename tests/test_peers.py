@@ -48,6 +48,7 @@ def ours() -> dict[str, list[np.ndarray]]:
     return {"before": before, "logits": [logits], "after": side.weights()}
 
 
+@pytest.mark.slow
 def test_stock_keras_computes_our_logits_and_our_training_step(ours):
     side = peers.StockSide(SMALL)
     side.set_weights(ours["before"])
@@ -142,6 +143,7 @@ def test_both_keras_language_models_drop_out_in_training_alone():
         np.testing.assert_array_equal(side.logits(BATCH, TIME), side.logits(BATCH, TIME))
 
 
+@pytest.mark.slow
 def test_the_cell_in_a_keras_rnn_computes_our_tagger_and_its_training_step():
     ours, stock = (make(SMALL_TAGGER) for make in (tagger_sides.OurTagger, tagger_sides.StockTagger))
     before = random_weights(ours, scale=1.0)

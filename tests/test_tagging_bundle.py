@@ -117,6 +117,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_a_fresh_process_without_the_package_tags_as_python_does(trained, tmp_path):
     bundle, _ = trained
     folder = bundle.export(tmp_path / "export" / "1")
