@@ -40,7 +40,7 @@ def main() -> None:
     """Run the demo."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.demo", description=__doc__)
     parser.add_argument("--run-dir", default="runs/demo", help="default: runs/demo")
-    parser.add_argument("--epochs", type=int, default=20, help="most epochs (default: 20)")
+    parser.add_argument("--epochs", type=int, default=20, help="maximum number of epochs (default: 20)")
     options = parser.parse_args()
     run_dir = Path(options.run_dir)
     corpus = zoo.load_corpus("demo")

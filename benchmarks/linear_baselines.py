@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--dataset", nargs="+", default=["trec"], help="corpora (default: trec)")
-    parser.add_argument("--folds", type=int, help="cross-validate with so many folds")
+    parser.add_argument("--folds", type=int, help="cross-validate with this many folds")
     parser.add_argument("--seed", type=int, default=1, help="of the dev texts where a corpus has none (default: 1)")
     options = parser.parse_args(argv)
     corpora = [zoo.load_corpus(name) for name in options.dataset]  # an unknown name fails before any work

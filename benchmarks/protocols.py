@@ -30,7 +30,7 @@ def vector_file(name: str | None) -> Path | None:
     """Return the vectors that an argument names: a path, or a name in the data's vectors folder."""
     found = name and (find_file("vectors", name) or Path(name))
     if found and not found.is_file():
-        raise FileNotFoundError(f"there are no vectors {name}")
+        raise FileNotFoundError(f"no vectors named {name}")
     return found or None
 
 

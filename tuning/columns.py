@@ -6,7 +6,7 @@ import json
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols
@@ -16,21 +16,18 @@ from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.budget import DEPTHS, width_argument
 from dense_lstm_zoo.search.rows import Row
 
-if TYPE_CHECKING:
-    from tuning.table import Table
-
 PAPER_KEY = ("dataset", "recipe", "settings", "vectors", "protocol")
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What came of a row.
+    """The outcome of a row.
 
     Args:
-        table: Whose.
+        table: The ``Table`` that the row belongs to.
         name: The row's name.
-        row: What it is.
-        dataset: The corpus, as tables name it.
+        row: Its model, recipe and arguments.
+        dataset: The corpus's name in tables.
         settings: What was set for all rows, as words.
         vectors: The file of word vectors, without its folder.
         protocol: Its seeds and folds, as words.
@@ -39,7 +36,7 @@ class Found:
         config: The config of its first run's bundle.
     """
 
-    table: Table
+    table: Any  # a Table, which takes its columns from here
     name: str
     row: Row
     dataset: str

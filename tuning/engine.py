@@ -35,7 +35,7 @@ class Asked:
         data: Options of ``load_corpus``: files of one's own and what is where in them.
         rows: The rows to run, by name.
         seeds: How many seeds.
-        folds: Cross-validate with so many folds.
+        folds: Cross-validate with this many folds.
         only_folds: Run these of the folds only.
         settings: Arguments of ``train`` for all rows, as words.
         vectors: A file of word vectors: a path, or a name in the data's vectors folder.

@@ -40,7 +40,7 @@ def draw(path: Path, picture: Path) -> None:
 
 
 def _draw_ratios(axes: Any, rows: pd.DataFrame) -> None:
-    """Draw a bar a row with the quartiles of its ratio, and ticks at the floor and the aim."""
+    """Draw one bar per row, with the quartiles of its ratio and ticks at the floor and the aim."""
     colours = {"keras": "tab:blue", "torch": "tab:orange"}
     for place, row in enumerate(rows.itertuples()):
         ratio, low, high = (float(value) for value in (row.ratio, row.ratio_low, row.ratio_high))

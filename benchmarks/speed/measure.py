@@ -20,7 +20,7 @@ TORCH_FOLDER = "DENSE_LSTM_ZOO_TORCH"
 
 
 def seconds_a_step(step: Callable[[], Any], steps: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Run ``step`` so many times and return the mean seconds of one."""
+    """Run ``step`` this many times and return the mean seconds of one run."""
     started = clock()
     for _ in range(steps):
         step()
