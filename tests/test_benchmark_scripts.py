@@ -9,10 +9,10 @@ import pytest
 BAD = [
     ("classification", ["--models", "dc_bilstn"], "Did you mean 'dc_bilstm'"),
     ("classification", ["--dataset", "demo", "--recipe", "ding2019"], "Did you mean 'ding2018'"),
-    ("classification", ["--vectors", "none.txt"], "there are no vectors none.txt"),
+    ("classification", ["--vectors", "none.txt"], "no vectors named none.txt"),
     ("dynamic_interaction", ["--encoders", "stakc"], "Did you mean 'stack'"),
     ("dynamic_interaction", ["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
-    ("dynamic_interaction", ["--vectors", "none.txt"], "there are no vectors none.txt"),
+    ("dynamic_interaction", ["--vectors", "none.txt"], "no vectors named none.txt"),
     ("language_model", ["--recipes", "godin2017_dens_200x2"], "Did you mean 'godin2017_dense_200x2'"),
     ("linear_baselines", ["--dataset", "demmo"], "Did you mean 'demo'"),
     ("recipe_search", ["--dataset", "demo", "--set", "droput=0.5"], "Did you mean 'dropout'"),
