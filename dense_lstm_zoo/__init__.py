@@ -9,6 +9,7 @@ from dense_lstm_zoo import moved
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
+from dense_lstm_zoo.data.word_table import WordTable, load_vectors
 from dense_lstm_zoo.measuring.measure import measure
 from dense_lstm_zoo.recipes import get_recipe, list_recipes
 from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
@@ -28,6 +29,7 @@ __all__ = [
     "Range",
     "Split",
     "TuneResult",
+    "WordTable",
     "build",
     "count_encoder_parameters",
     "describe",
@@ -38,6 +40,7 @@ __all__ = [
     "list_recipes",
     "load",
     "load_corpus",
+    "load_vectors",
     "measure",
     "run_protocol",
     "train",
