@@ -5,15 +5,15 @@ BIN := .venv/bin
 # TensorFlow's C++ start-up messages would bury what the commands print.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: install demo test test-slow lint types docs bench tables notebooks clean
+.PHONY: install demo test test-slow lint types docs bench tables notebooks presets-wheel clean
 
 install: .venv/.installed
 
-.venv/.installed: setup.py
+.venv/.installed: setup.py presets/pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make install PYTHON=/path/to/python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
 	@echo "Installing TensorFlow and the rest into .venv: a few minutes and 2.5 GB the first time."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable presets
 	@touch $@
 
 demo: install
@@ -41,6 +41,9 @@ bench: install
 
 tables: install
 	$(BIN)/python -m benchmarks.tables
+
+presets-wheel: install
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./presets
 
 notebooks: install
 	$(BIN)/python notebooks/execute.py

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo.cli import FAILURES, PLAIN_ERRORS
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.sources import find_file
 
 
@@ -26,12 +27,14 @@ def plain_errors() -> Iterator[None]:
         raise SystemExit(f"error: {error}") from error
 
 
-def vector_file(name: str | None) -> Path | None:
-    """Return the vectors that an argument names: a path, or a name in the data's vectors folder."""
-    found = name and (find_file("vectors", name) or Path(name))
-    if found and not found.is_file():
+def vector_file(name: str | None) -> str | None:
+    """Return the vectors that an argument names: a word table, a path, or a name in the data's vectors folder."""
+    if name is None or name == word_source.NONE or word_source.table(name) is not None:
+        return name
+    found = find_file("vectors", name) or Path(name)
+    if not found.is_file():
         raise FileNotFoundError(f"no vectors named {name}")
-    return found or None
+    return str(found)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

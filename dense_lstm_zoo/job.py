@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.task import Options
 
 if TYPE_CHECKING:
@@ -140,8 +141,10 @@ class WordVectorJob(Job):
     def vector_config(self) -> dict[str, Any]:
         """Return the source and coverage of the vectors, for the config's ``training``."""
         words, vectors = self.words, self.options.vectors
+        table = word_source.table(vectors)
         return {
             "vectors": Path(vectors).name if vectors else None,
+            **({"vectors_sha256": table.sha256} if table else {}),
             "vector_report": str(words.report) if words.report else None,
             "vector_coverage": str(words.coverage) if words.coverage else None,
         }

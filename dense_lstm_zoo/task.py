@@ -101,7 +101,10 @@ COMMON = (
 # For tasks whose word embeddings may start from a file of vectors.
 WORD_VECTORS = (
     Option(
-        "vectors", str, "a file of word vectors: GloVe's or word2vec's text format, plain, .gz or .zip", None, "none"
+        "vectors",
+        str,
+        "word vectors: a table's name, a file (GloVe's or word2vec's text format, plain, .gz or .zip) or none",
+        otherwise="zoo_600d if dense-lstm-zoo-presets is installed",
     ),
     Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
 )

@@ -6,6 +6,8 @@ import pytest
 
 # Start-up messages of TensorFlow's C++ code would be mixed with what the tests look at.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Tests train tiny models: without the zoo's vectors, whether or not they are installed. Tests of vectors name a folder.
+os.environ["DENSE_LSTM_ZOO_PRESETS"] = os.devnull
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers, registry
 from dense_lstm_zoo.cli.parser import parser
+from dense_lstm_zoo.data.word_table import quantised
 from tests import pages
 from tuning import command as results
 
@@ -45,6 +47,10 @@ def workplace(run, tmp_path, monkeypatch):
     sentences = zip(tagged.tokens[:100], tagged.tags[:100], strict=True)
     columns = ("\n".join(map(" ".join, zip(*sentence, strict=True))) for sentence in sentences)
     (tmp_path / "mine.conll").write_text("\n\n".join(columns) + "\n", encoding="utf-8")
+    words = ["movie", "film", "good", "bad", "fine", "dull"]
+    matrix = np.random.default_rng(0).normal(size=(len(words), 6))
+    quantised("zoo_600d", words, matrix).write(tmp_path / "presets" / "vectors" / "zoo_600d")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
     return tmp_path
 
 

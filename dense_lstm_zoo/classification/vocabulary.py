@@ -14,9 +14,10 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.text_ids import TextToIds
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.text import Tokenizer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
-from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
+from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, alphabet
 
 _CHUNK = 4096  # texts tokenised in one call
@@ -115,7 +116,7 @@ def build_vocabulary(
 
     Args:
         texts: The training texts, nothing else.
-        vectors: A file that ``read_vectors`` takes.
+        vectors: A word table's name, or a file that ``read_vectors`` takes.
         vector_words: How many of the file's first words to add to the vocabulary.
         oov: ``"drop"`` (default with vectors) or ``"unk"`` (default without).
 
@@ -134,7 +135,8 @@ def build_vocabulary(
     chars = alphabet(counts)
     if vectors is None:
         return BuiltVocabulary(Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov), chars)
-    read = read_vectors(vectors, wanted=counts.keys(), most_frequent=checks.integer("vector_words", vector_words, 0))
+    most_frequent = checks.integer("vector_words", vector_words, 0)
+    read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
     row = read.index()
     trained = [word for word, _ in counts.most_common() if word in row]
     if not trained:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind
 from dense_lstm_zoo.search import TUNERS
 from dense_lstm_zoo.search.budget import check_budget, parse_count
@@ -179,7 +180,7 @@ def plan(
         epochs = get_recipe(recipe).epochs if recipe else 30
     checks.integer("epochs", epochs)
     if "vectors" in fixed:
-        fixed["vectors"] = str(files.existing_file(fixed["vectors"]).resolve())
+        fixed["vectors"] = word_source.checked(fixed["vectors"])
     # Last, as it loads TensorFlow.
     from dense_lstm_zoo.search.hypermodel import check_values
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import checks, registry
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments
 
 
@@ -71,7 +72,7 @@ def plan_rows(
     if folds is not None:
         checks.integer("folds", folds, minimum=2)
     if arguments.get("vectors") is not None:
-        arguments["vectors"] = str(files.existing_file(arguments["vectors"]).resolve())
+        arguments["vectors"] = word_source.checked(arguments["vectors"])
     found: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
         given = {**row.settings, **arguments}

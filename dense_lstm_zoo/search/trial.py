@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
 from dense_lstm_zoo.search import process, trouble
 from dense_lstm_zoo.search.parts import parts
@@ -126,6 +127,12 @@ def wait(folder: Path, child: process.Child) -> None:
     raise trouble.TrialDiedError(f"ended with status {status}: {last}")
 
 
+def _without_vectors(model: str) -> dict[str, str]:
+    """The option for a sweep that names no vectors: its budget counts the weights of the model's own width."""
+    options = tasks.find(registry.entry(model).task).all_options
+    return {"vectors": word_source.NONE} if any(option.name == "vectors" for option in options) else {}
+
+
 def run(folder: Path) -> dict[str, Any]:
     """Train what ``spec.json`` asks for and return the result; finished runs are kept.
 
@@ -135,6 +142,7 @@ def run(folder: Path) -> dict[str, Any]:
     from dense_lstm_zoo.training.loop import Paused, train
 
     spec = read_spec(folder)
+    arguments = {**_without_vectors(spec["model"]), **spec["arguments"]}
     rows = []
     for name, _, corpus, seed in parts(spec):
         run_dir = folder / "runs" / name
@@ -146,7 +154,7 @@ def run(folder: Path) -> dict[str, Any]:
                     run_dir,
                     seed=seed,
                     pause_after=spec["pause_after"],
-                    **spec["arguments"],
+                    **arguments,
                 )
             except Paused as paused:
                 rows.append({"run": name, **paused.metrics})

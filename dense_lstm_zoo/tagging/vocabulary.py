@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
-from dense_lstm_zoo.data.vectors import VectorReport, read_vectors
+from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, alphabet
 
 
@@ -85,7 +86,7 @@ def build_tagging_vocabulary(
 
     Args:
         sentences: The tokens of the training sentences, nothing else.
-        vectors: A file that ``read_vectors`` takes.
+        vectors: A word table's name, or a file that ``read_vectors`` takes.
         vector_words: How many of the file's first words to add to the vocabulary.
         case: Kinds of capitalisation.
         seed: Seed for the random vectors.
@@ -111,7 +112,8 @@ def build_tagging_vocabulary(
     if vectors is None:
         known = tuple(word for word in ranked if counts[word] > 1)
         return BuiltTaggingVocabulary(TaggingVocabulary(known, characters, case=case))
-    read = read_vectors(vectors, wanted=counts.keys(), most_frequent=checks.integer("vector_words", vector_words, 0))
+    most_frequent = checks.integer("vector_words", vector_words, 0)
+    read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
     row = read.index()
     covered = [word for word in ranked if word in row]
     if not covered:

@@ -17,7 +17,7 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.recipes import get_recipe
 from dense_lstm_zoo.task import Task, every_option, with_options
-from dense_lstm_zoo.training import run_folder
+from dense_lstm_zoo.training import defaults, run_folder
 
 if TYPE_CHECKING:
     import keras
@@ -162,6 +162,10 @@ def _prepare(
 ) -> Run:
     """Check the arguments of ``train``, read the data and build the model."""
     arguments = {argument: value for argument, value in given.items() if argument not in every_option()}
+    task = tasks.find(registry.entry(name).task)
+    chosen, recipe, told = defaults.choose(
+        task, name, {option: value for option, value in given.items() if option in every_option()}, arguments, recipe
+    )
     resolved = registry.resolve(name, arguments, recipe, complete=False)
     for argument in registry.FROM_DATA:
         if argument in arguments:
@@ -171,12 +175,7 @@ def _prepare(
     run_dir = files.check_new_folder(run_dir, overwrite)
     if tensorboard and not _installed("tensorboard"):
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
-    task = tasks.find(registry.entry(name).task)
-    options = task.resolve(
-        {option: value for option, value in given.items() if option in every_option()},
-        seed=seed,
-        recipe=get_recipe(recipe) if recipe else None,
-    )
+    options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
 
     from dense_lstm_zoo.data.corpora import load_corpus
     from dense_lstm_zoo.training.allocator import keep_freed_memory
@@ -192,6 +191,8 @@ def _prepare(
     keep_freed_memory()
     job = task.job_class(corpus, options)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
+    if told:
+        say(told)
     say(job.found())
     resolved |= job.model_arguments(arguments)
     weights = job.weights()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import check
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import read_object
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_folder
@@ -137,7 +138,7 @@ def run_protocol(
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     if training.get("vectors") is not None:
-        shared["vectors"] = files.existing_file(training["vectors"]).resolve()  # however its path is written
+        shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []

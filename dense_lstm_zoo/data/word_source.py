@@ -1,0 +1,74 @@
+"""Where a training run's word vectors come from: a word table by name, a file, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.data import word_table
+from dense_lstm_zoo.data.vectors import VectorReport, WordVectors, read_vectors
+from dense_lstm_zoo.data.word_table import DEFAULT, WordTable
+
+NONE = "none"
+COST = (
+    "no word vectors: pip install dense-lstm-zoo-presets (make install in a checkout) gives the zoo's own, "
+    "which are worth several points of accuracy on a few thousand texts"
+)
+
+
+def table(source: str | Path | None) -> WordTable | None:
+    """Return the word table of that name, or None for a file; an existing file wins over a table of its name.
+
+    Raises:
+        ValueError: The zoo's own table, which is not installed.
+    """
+    if source is None or Path(source).exists():
+        return None
+    if str(source) in word_table.installed_tables() or str(source) == DEFAULT:
+        return word_table.load_vectors(str(source))
+    return None
+
+
+def read(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> WordVectors:
+    """Read the vectors of ``wanted`` words and of the most frequent ones, from a table or as `read_vectors` does.
+
+    Raises:
+        FileNotFoundError: Neither a table nor a file; the message names the installed tables.
+        ValueError: As for `read_vectors`, or a damaged table.
+    """
+    found = table(source)
+    if found is None:
+        try:
+            return read_vectors(source, wanted=wanted, most_frequent=most_frequent)
+        except FileNotFoundError as error:
+            tables = ", ".join(word_table.installed_tables()) or "none"
+            raise FileNotFoundError(f"{error} Installed word tables: {tables}.") from None
+    rows = [row for row, word in enumerate(found.words) if row < most_frequent or word in wanted]
+    words, matrix = [found.words[row] for row in rows], found.rows(np.array(rows, np.int64))
+    return WordVectors(words, matrix, VectorReport(lines=len(found), words=len(rows), dim=found.dim))
+
+
+def checked(source: str | Path | None) -> str | None:
+    """Return a table's name or "none" as given, or a file's absolute path.
+
+    Raises:
+        FileNotFoundError: Neither a table nor a file.
+    """
+    if source is None or source == NONE or table(source) is not None:
+        return None if source is None else str(source)
+    return str(files.existing_file(source).resolve())
+
+
+def default(embedding_dim: int | None) -> str | None:
+    """Return the name of the table for a run that names no vectors: the zoo's, if installed and of that width.
+
+    Args:
+        embedding_dim: The width that the user asked for, or None.
+    """
+    tables = word_table.installed_tables()
+    if DEFAULT not in tables or (embedding_dim is not None and embedding_dim != word_table.load_vectors(DEFAULT).dim):
+        return None
+    return DEFAULT

@@ -1,0 +1,119 @@
+"""The zoo's vectors are what a training run uses when it names none."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.word_table import quantised
+from tests.cli_harness import output_of
+
+TINY = {"num_dense_layers": 1, "dense_units": 3, "top_units": 4, "epochs": 1, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    texts = [f"{word} film" for word in ("good", "bad", "fine", "poor") * 10]
+    split = zoo.Split(texts, [1, 0] * 20)
+    return zoo.Corpus("tiny", ("neg", "pos"), split, split, split)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """A table named zoo_600d with eight numbers per word, installed."""
+    words = ["the", "good", "bad", "fine", "film", "unseen"]
+    matrix = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
+    made = quantised("zoo_600d", words, matrix, {"terms": "none"})
+    made.write(tmp_path / "presets" / "vectors" / "zoo_600d")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    return made
+
+
+def _vectors(bundle):
+    """The vectors of a bundle's words, padding and unknown left out."""
+    embedding = next(layer for layer in bundle.model.layers if type(layer).__name__ == "WordEmbedding")
+    tables = [embedding.table, *([embedding.frozen_table] if embedding.frozen_table is not None else [])]
+    return np.concatenate([np.asarray(one) for one in tables])[2:]
+
+
+def test_installed_vectors_and_their_recipe_are_the_default(corpus, table, tmp_path, capsys):
+    bundle = zoo.train("dc_bilstm", corpus, tmp_path / "run", **{**TINY, "progress": True})
+    training = bundle.config["training"]
+    assert (training["vectors"], training["recipe"]) == ("zoo_600d", "fixed_vectors")
+    assert training["vectors_sha256"] == table.sha256
+    assert "word vectors: zoo_600d with the recipe fixed_vectors" in capsys.readouterr().out
+    words = list(bundle.vocabulary.words)
+    assert words[-2:] == ["the", "unseen"]  # of the table alone, in its order
+    assert "poor" not in words  # the table has no vector for it
+    np.testing.assert_array_equal(_vectors(bundle), table.vectors(words))  # fixed: training has not moved them
+
+
+@pytest.mark.parametrize(
+    ("options", "recipe", "vectors"),
+    [
+        ({"vectors": "none"}, None, None),
+        ({"embedding_dim": 5}, None, None),
+        ({"recipe": "ding2018"}, "ding2018", "zoo_600d"),
+        ({"vectors": "zoo_600d"}, None, "zoo_600d"),
+    ],
+)
+def test_what_is_given_takes_precedence(corpus, table, tmp_path, options, recipe, vectors):
+    training = zoo.train("dc_bilstm", corpus, tmp_path / "run", **TINY, **options).config["training"]
+    assert (training["recipe"], training["vectors"]) == (recipe, vectors)
+    assert ("vectors_sha256" in training) == (vectors is not None)
+
+
+def test_a_file_of_the_table_s_name_wins(corpus, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zoo_600d").write_text("good 1 2\nbad 2 1\nfilm 0 1\n")
+    bundle = zoo.train("bilstm", corpus, "run", vectors="zoo_600d", units=3, epochs=1, progress=False)
+    assert bundle.config["arguments"]["embedding_dim"] == 2
+    assert "vectors_sha256" not in bundle.config["training"]
+
+
+def test_without_the_presets_a_line_says_what_that_costs(corpus, tmp_path, capsys):
+    bundle = zoo.train("bilstm", corpus, tmp_path / "run", units=3, epochs=1)
+    assert bundle.config["training"]["vectors"] is None
+    assert "no word vectors: pip install dense-lstm-zoo-presets" in capsys.readouterr().out
+
+
+def test_a_table_that_is_not_installed_is_said(corpus, tmp_path):
+    with pytest.raises(ValueError, match="'zoo_600d' is not installed: pip install dense-lstm-zoo-presets"):
+        zoo.train("bilstm", corpus, tmp_path / "run", vectors="zoo_600d")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_name_lists_the_installed_tables(corpus, table, tmp_path):
+    with pytest.raises(FileNotFoundError, match="Installed word tables: zoo_600d"):
+        zoo.train("bilstm", corpus, tmp_path / "run", vectors="zoo_60d")
+
+
+def test_reading_a_table_gives_what_reading_its_vectors_from_a_file_gives(table, tmp_path):
+    file = tmp_path / "same.txt"
+    rows = zip(table.words, table.vectors(table.words), strict=True)
+    file.write_text("".join(f"{word} {' '.join(map(repr, row.tolist()))}\n" for word, row in rows))
+    for wanted, most in [({"bad", "film", "absent"}, 2), (set(), 3), ({"unseen"}, 0)]:
+        ours, theirs = (word_source.read(s, wanted=wanted, most_frequent=most) for s in ("zoo_600d", file))
+        assert ours.words == theirs.words
+        np.testing.assert_array_equal(ours.matrix, theirs.matrix)
+
+
+def test_a_sweep_that_names_no_vectors_uses_none(table, tmp_path):
+    from dense_lstm_zoo.search import trial
+
+    spec = {"model": "bilstm", "dataset": "demo", "data": {}, "values": {}, "seeds": [1], "folds": None}
+    arguments = {"units": 2, "epochs": 1, "progress": False, "embedding_dim": 3}
+    (tmp_path / "spec.json").write_text(json.dumps({**spec, "arguments": arguments, "pause_after": None}))
+    trial.run(tmp_path)
+    config = json.loads((tmp_path / "runs" / "seed1" / "config.json").read_text())
+    assert config["training"]["vectors"] is None
+
+
+def test_the_command_line_names_the_tables(table, tmp_path, capsys):
+    code, _, err = output_of(
+        capsys, "train", "bilstm", "--dataset", "demo", "--vectors", "zoo_70d", "--run-dir", tmp_path / "r"
+    )
+    assert code == 2
+    assert "Installed word tables: zoo_600d" in err
