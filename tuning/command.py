@@ -28,7 +28,15 @@ PAPERS = (
     "wu2016_table3",
     "xie2019_table3",
 )
-OTHERS = ("classification", "dynamic_interaction", "language_model", "recipe_search", "tagging", "tagging_depth")
+OTHERS = (
+    "classification",
+    "dynamic_interaction",
+    "language_model",
+    "recipe_search",
+    "tagging",
+    "tagging_depth",
+    "word_vectors",
+)
 
 _TEACHES = """
 Every row is a trial in a process of its own; the epoch is chosen on dev. An interrupted command goes on where it was

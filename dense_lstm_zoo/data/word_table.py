@@ -34,7 +34,7 @@ class WordTable:
     Attributes:
         name: Its name, such as ``"zoo_600d"``.
         words: Most frequent first.
-        values: int8, ``(len(words), dim)``.
+        values: int8, ``(len(words), dim)``; float32 with scales of 1 in a table that was not rounded.
         scales: float32, one per word: ``values * scales[:, None]`` are the vectors.
         sha256: The checksum of words, values and scales.
         about: Sources, terms and the command that made it.
@@ -122,8 +122,17 @@ class WordTable:
         return path
 
 
-def quantised(name: str, words: Sequence[str], matrix: np.ndarray, about: Mapping[str, Any] | None = None) -> WordTable:
+def quantised(
+    name: str,
+    words: Sequence[str],
+    matrix: np.ndarray,
+    about: Mapping[str, Any] | None = None,
+    *,
+    rounded: bool = True,
+) -> WordTable:
     """Return a table of ``matrix`` (words, dim) rounded to one byte per number, with a scale per row.
+
+    With ``rounded=False`` the numbers stay float32, to measure what rounding costs.
 
     Raises:
         ValueError: Repeated words, words with white space, or a matrix that is not finite or has another length.
@@ -141,9 +150,9 @@ def quantised(name: str, words: Sequence[str], matrix: np.ndarray, about: Mappin
         )
     if len(set(words)) < len(words) or any(not word or any(map(str.isspace, word)) for word in words):
         raise ValueError("The words of a table must be distinct and hold no white space.")
-    scales = np.abs(matrix).max(axis=1) / 127
+    scales = np.abs(matrix).max(axis=1) / 127 if rounded else np.ones(len(matrix))
     scales[scales == 0] = 1
-    values = np.rint(matrix / scales[:, None]).astype(np.int8)
+    values = np.rint(matrix / scales[:, None]).astype(np.int8) if rounded else matrix
     scales = scales.astype(np.float32)
     return WordTable(name, tuple(words), values, scales, _checksum(words, values, scales), dict(about or {}))
 
@@ -169,8 +178,8 @@ def read_table(folder: str | os.PathLike[str]) -> WordTable:
         scales = np.load(folder / "scales.npy", mmap_mode="r", allow_pickle=False)
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ValueError(f"{folder} is not a word table, or is damaged: {error}.") from error
-    if values.dtype != np.int8 or scales.dtype != np.float32 or values.ndim != 2:
-        raise ValueError(f"{folder} is damaged: its vectors must be int8 and its scales float32.")
+    if values.dtype not in (np.int8, np.float32) or scales.dtype != np.float32 or values.ndim != 2:
+        raise ValueError(f"{folder} is damaged: its vectors must be int8 (or float32) and its scales float32.")
     if not len(words) == len(values) == len(scales) <= _MOST_WORDS:
         raise ValueError(f"{folder} is damaged: {len(words)} words, {len(values)} vectors, {len(scales)} scales.")
     found = _checksum(words, values, scales)
