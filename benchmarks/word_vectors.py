@@ -12,7 +12,7 @@ from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table
 
-KEY = ("dataset", "model", "vectors")
+KEY = ("dataset", "model", "settings", "vectors", "protocol")
 VECTORS = ("none", "reviews_300d", "distilled_300d", "regression_600d", "zeros_600d", "unrounded_600d")
 
 
@@ -23,7 +23,8 @@ def columns(found: Found) -> dict[str, Any]:
         "dataset": found.dataset,
         "model": found.row.model,
         "recipe": found.row.recipe,
-        "vectors": found.row.settings["vectors"],
+        "settings": found.all_settings,
+        "vectors": found.vectors,
         "protocol": found.protocol,
         "dev_accuracy_mean": found.mean("dev_accuracy"),
         "dev_accuracy_std": found.std("dev_accuracy"),

@@ -171,7 +171,7 @@ class Bundle(abc.ABC):
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of a split and the analysis for its report."""
 
-    def export(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def export(self, path: str | Path, *, overwrite: bool = False, max_words: int | None = None) -> Path:
         """Write a SavedModel that takes raw strings and needs no Python, whole or not at all; return its path.
 
         The ``export`` module in the task's folder describes its signatures.
@@ -179,11 +179,18 @@ class Bundle(abc.ABC):
         Args:
             path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
             overwrite: Whether to replace an existing folder.
+            max_words: Keep this number of words: those of the training texts first, then the most frequent ones.
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
+            ValueError: ``max_words`` with a language model, or below 1.
         """
-        found: Path = self.task.module("export").export(self, path, overwrite=overwrite)
+        bundle = self
+        if max_words is not None:
+            from dense_lstm_zoo.fewer_words import with_words
+
+            bundle = with_words(self, max_words)
+        found: Path = self.task.module("export").export(bundle, path, overwrite=overwrite)
         return found
 
     def summary(self) -> str:

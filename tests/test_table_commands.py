@@ -71,7 +71,7 @@ def test_every_command_that_results_name_still_asks_for_their_row():
         point = table.points[name]
         assert (asked.dataset, point.model) == (row["dataset"], row["model"])
         assert row["recipe" if "recipe" in row else "pooling"] in (name, point.recipe, point.labels.get("pooling"))
-        own = protocols.as_words(point.arguments) if table.name == "recipe_search" else ""
+        own = protocols.as_words(point.arguments) if table.test == "none" else ""
         assert " ".join(filter(None, [own, *asked.settings])) == row["settings"]
         assert asked.protocol == row.get("protocol", "seed 1")
         assert (asked.vectors or "") == row.get("vectors", "")

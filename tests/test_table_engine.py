@@ -149,7 +149,7 @@ def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path):
     assert set(found) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
     assert set(table.key) <= set(found)
     assert len(done) == len(fake.seen) == 1
-    assert (fake.seen[0]["model"], fake.seen[0]["test"]) == (table.points[row].model, name != "recipe_search")
+    assert (fake.seen[0]["model"], fake.seen[0]["test"]) == (table.points[row].model, table.test == "all")
     assert found["model"] == table.points[row].model
     assert found["command"].startswith(f"python -m tuning {name} --dataset demo --rows {row} --seeds 1")
 
@@ -238,7 +238,7 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
     before = {path: path.read_bytes() for path in project}
     rows = [next(iter(table.points)), list(table.points)[-1]]
     command.main(table, ["--dataset", "demo", "--quick", "--seeds", "1", "--rows", *rows, "--run-dir", str(tmp_path)])
-    assert f"{rows[0]}: {'dev' if name == 'recipe_search' else 'test'} " in capsys.readouterr().out
+    assert f"{rows[0]}: {'dev' if table.test == 'none' else 'test'} " in capsys.readouterr().out
     folder = tmp_path / "demo_quick"
     found = pd.read_csv(folder / "rows.csv")
     assert len(found) == 2

@@ -115,10 +115,10 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
             write_evaluation(loaded.task, {"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
 
 
-def export(bundle: str, path: str, overwrite: bool) -> None:
+def export(bundle: str, path: str, overwrite: bool, max_words: int | None) -> None:
     """Write a SavedModel and print its folder."""
     files.check_new_folder(path, overwrite)
-    print(load(bundle).export(path, overwrite=overwrite))
+    print(load(bundle).export(path, overwrite=overwrite, max_words=max_words))
 
 
 def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:

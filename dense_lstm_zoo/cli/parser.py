@@ -178,6 +178,9 @@ def parser() -> argparse.ArgumentParser:
     sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
     sub.add_argument("bundle", help="the folder that train wrote")
     sub.add_argument("path", help="the folder to write; for TF Serving, its name must be a version number")
+    sub.add_argument(
+        "--max-words", type=int, metavar="N", help="keep N words: those of the training texts, then the most frequent"
+    )
     sub.add_argument("--overwrite", action="store_true", help="replace an existing folder")
 
     sub = command(

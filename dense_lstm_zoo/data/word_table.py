@@ -2,7 +2,8 @@
 
 A table is a folder: ``config.json`` (name, sources, terms, sha256), ``words.txt`` (one per line, most frequent first),
 ``vectors.npy`` (int8, (words, dim)) and ``scales.npy`` (float32, one per row). A row's vector is its bytes times its
-scale. The tables of the zoo are in the distribution ``dense-lstm-zoo-presets``.
+scale. A table that is some columns of another one is ``config.json`` alone: ``of`` names the other, ``columns`` the
+first column and the one after the last. The tables of the zoo are in the distribution ``dense-lstm-zoo-presets``.
 """
 
 from __future__ import annotations
@@ -167,12 +168,13 @@ def read_table(folder: str | os.PathLike[str]) -> WordTable:
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder; a word table is a folder.")
-    for name in ("config.json", *_FILES):
-        if not (folder / name).is_file() or (folder / name).is_symlink():
-            raise ValueError(f"{folder} is not a word table: {name} is missing or a link.")
+    _check_files(folder, "config.json")
     try:
         about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         name, expected = str(about.pop("name")), str(about.pop("sha256"))
+        if "of" in about:
+            return _columns(name, expected, about, folder)
+        _check_files(folder, *_FILES)
         words = (folder / "words.txt").read_text(encoding="utf-8").split("\n")[:-1]
         values = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
         scales = np.load(folder / "scales.npy", mmap_mode="r", allow_pickle=False)
@@ -182,12 +184,41 @@ def read_table(folder: str | os.PathLike[str]) -> WordTable:
         raise ValueError(f"{folder} is damaged: its vectors must be int8 (or float32) and its scales float32.")
     if not len(words) == len(values) == len(scales) <= _MOST_WORDS:
         raise ValueError(f"{folder} is damaged: {len(words)} words, {len(values)} vectors, {len(scales)} scales.")
-    found = _checksum(words, values, scales)
-    if found != expected:
+    return _checked(WordTable(name, tuple(words), values, scales, expected, about), folder)
+
+
+def _check_files(folder: Path, *names: str) -> None:
+    for name in names:
+        if not (folder / name).is_file() or (folder / name).is_symlink():
+            raise ValueError(f"{folder} is not a word table: {name} is missing or a link.")
+
+
+def _checked(table: WordTable, folder: Path) -> WordTable:
+    found = _checksum(table.words, table.values, table.scales)
+    if found != table.sha256:
         raise ValueError(
-            f"{folder} has been changed or damaged: its sha256 is {found[:12]}..., config.json says {expected[:12]}..."
+            f"{folder} has been changed or damaged: its sha256 is {found[:12]}..., "
+            f"config.json says {table.sha256[:12]}..."
         )
-    return WordTable(name, tuple(words), values, scales, found, about)
+    return table
+
+
+def _columns(name: str, expected: str, about: dict[str, Any], folder: Path) -> WordTable:
+    """Return the table that ``about`` describes as some columns of a table beside it."""
+    other, (first, last) = str(about["of"]), about["columns"]
+    if Path(other).name != other or not (folder.parent / other / _FILES[0]).is_file():
+        raise ValueError(f"it is part of {other!r:.80}, which is not a table beside it")
+    whole = read_table(folder.parent / other)
+    if not (isinstance(first, int) and isinstance(last, int) and 0 <= first < last <= whole.dim):
+        raise ValueError(f"columns {first!r:.80} to {last!r:.80} are not in {other}, which has {whole.dim}")
+    part = WordTable(name, whole.words, whole.values[:, first:last], whole.scales, expected, about)
+    return _checked(part, folder)
+
+
+def part_of(whole: WordTable, name: str, first: int, last: int) -> dict[str, Any]:
+    """Return the ``config.json`` of a table that is columns ``first`` to ``last - 1`` of another one."""
+    sha256 = _checksum(whole.words, whole.values[:, first:last], whole.scales)
+    return {"name": name, "sha256": sha256, "of": whole.name, "columns": [first, last]}
 
 
 def presets_folder() -> Path | None:
