@@ -41,10 +41,15 @@ _MODULES = {
     "tuning.sweep": "search.sweep",
 }
 
-# What modules held that are packages now, and where it is.
+# What modules held that are packages now, or that lost a part, and where it is.
 _INSIDE = {
-    "classification": ("classification.bundle", ("ClassificationBundle", "Prediction")),
-    "tagging": ("tagging.bundle", ("GateActivations", "TaggedSentence", "TaggingBundle")),
+    "classification": dict.fromkeys(("ClassificationBundle", "Prediction"), "classification.bundle"),
+    "plots": {
+        "evaluation": "classification.pictures",
+        "explanation": "classification.pictures",
+        "gates": "tagging.pictures",
+    },
+    "tagging": dict.fromkeys(("GateActivations", "TaggedSentence", "TaggingBundle"), "tagging.bundle"),
 }
 
 
@@ -85,9 +90,9 @@ def install() -> None:
 
 
 def attribute(package: str, name: str) -> Any:
-    """Return a name of the module that ``package`` used to be; the package's ``__getattr__`` calls this."""
-    module, names = _INSIDE[package.partition(".")[2]]
-    if name not in names:  # Python also asks for modules of the package that are not imported yet
+    """Return a name that a module used to hold; its ``__getattr__`` calls this."""
+    module = _INSIDE[package.partition(".")[2]].get(name)
+    if module is None:  # Python also asks for modules of a package that are not imported yet
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     found = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)
     warnings.warn(f"{package}.{name} is now {_PACKAGE}.{module}.{name}.", DeprecationWarning, stacklevel=3)

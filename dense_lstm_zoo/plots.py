@@ -24,6 +24,12 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
+def __getattr__(name: str) -> Any:
+    from dense_lstm_zoo.moved import attribute
+
+    return attribute(__name__, name)
+
+
 def learning_curve(
     history: pd.DataFrame, path: Path, title: str, measure: str = "accuracy", *, higher_is_better: bool = True
 ) -> None:

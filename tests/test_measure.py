@@ -220,7 +220,7 @@ def test_the_worker_ends_with_the_command(how):
     child = _wait_for(lambda: children.read_text().split())[0]
     time.sleep(3)  # into its imports
     command.send_signal(how)  # to the command alone; a terminal's Ctrl-C reaches both
-    _, err = command.communicate(timeout=30)
+    _, err = command.communicate(timeout=120)
     _wait_for(lambda: not Path(f"/proc/{child}").exists())
     if how == signal.SIGINT:
         assert (command.returncode, err) == (130, "\ninterrupted\n")

@@ -41,6 +41,15 @@ def test_modules_that_are_packages_now_still_give_what_they_held(package, name):
         package.nothing  # noqa: B018 - the error is what is wanted
 
 
+@pytest.mark.parametrize(("name", "task"), [("explanation", "classification"), ("gates", "tagging")])
+def test_a_task_s_pictures_are_still_found_among_the_plots(name, task):
+    from dense_lstm_zoo import plots
+
+    with pytest.warns(DeprecationWarning, match=f"plots.{name} is now dense_lstm_zoo.{task}.pictures.{name}"):
+        found = getattr(plots, name)
+    assert found.__module__ == f"dense_lstm_zoo.{task}.pictures"
+
+
 def test_a_script_of_version_0_1_runs_and_sees_one_warning_an_import():
     code = (
         "from dense_lstm_zoo.tuning.budget import fit_width\n"

@@ -141,7 +141,7 @@ def test_a_full_disk_pauses_the_sweep_and_with_room_again_the_same_command_ends_
     command = f"{sys.executable} -m dense_lstm_zoo tune bilstm --dataset demo --run-dir {disk}/s --workers {workers}"
     command = f"{command} {' '.join(GRID)} --keep 2"
     script = f"""
-        mount -t tmpfs -o size=500k none {disk}
+        mount -t tmpfs -o size=300k none {disk}
         {command} 2> {tmp_path}/first.err; echo $? > {tmp_path}/first
         ls {disk}/s/trials > {tmp_path}/begun
         grep -l reason {disk}/s/trials/*/result.json > {tmp_path}/failed
