@@ -6,16 +6,18 @@ import abc
 import dataclasses
 import hashlib
 import math
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import bundle_checks, files, registry
-from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.bundle_checks import BundleError, named
-from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, listed, manifest
+from dense_lstm_zoo import checks, files, registry, weights_file
+from dense_lstm_zoo import shared_words as sharing
+from dense_lstm_zoo.bundle_checks import BundleError
+from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
+from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
 
-DEV_CURVE = "dev_curve.csv"
 # Metrics that stay true when the weights change.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
 _CHANGED = "the weights have changed since training"
+_ROUNDED = "rounded to float16 after training"
 
 
 @dataclass(eq=False)
@@ -103,19 +105,26 @@ class Bundle(abc.ABC):
         """Whether the weights have changed since the bundle was scored."""
         return self.scored_weights is not None and self.scored_weights != self.fingerprint()
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def save(self, path: str | Path, *, overwrite: bool = False, shared_words: bool = False) -> Path:
         """Write the bundle to the folder ``path``, whole or not at all; return the path.
 
         The card, the report and the pictures are written last, once the bundle is in place; a failure there is only a
         warning. Weights that have changed since they were scored are saved without scores, with a warning.
 
+        Args:
+            path: The folder to write.
+            overwrite: Whether to replace an existing folder.
+            shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name
+                and sha256: a few MB instead of a hundred. Such a bundle loads only where that table is installed.
+
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
+            ValueError: ``shared_words`` with word vectors that are not those of an installed table.
         """
         path = Path(path)
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with files.new_folder(path, overwrite) as folder:
-            shown._write(folder)
+            shown._write(folder, shared_words)
         self.task.module("report").write(shown, path)
         if shown is not self:
             warnings.warn(
@@ -125,15 +134,73 @@ class Bundle(abc.ABC):
             )
         return path
 
+    def save_to_preset(
+        self,
+        folder: str | Path,
+        *,
+        dtype: str = "float32",
+        shared_words: bool | None = None,
+        dev: Any = None,
+        test: Any = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the bundle as a preset, small enough to hand on; return the folder. The bundle itself does not change.
+
+        Rounding changes the weights, and so a float16 preset keeps no scores but those of ``dev`` and ``test``.
+
+        Args:
+            folder: The folder to write; a preset is a bundle, which ``from_preset`` and ``load`` read.
+            dtype: How weights are stored, ``"float32"`` or ``"float16"``; they are loaded as float32.
+            shared_words: As for ``save``; None shares word vectors with an installed word table if it has any of them.
+            dev: Dev data as ``evaluate`` takes it, to score the preset as it is stored.
+            test: Test data, likewise.
+            overwrite: Whether to replace an existing folder.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False.
+            ValueError: Another ``dtype``, weights that float16 cannot hold, or as for ``save``.
+
+        Example:
+            ``bundle.save_to_preset("presets/mine", dtype="float16", test=corpus.test)``
+        """
+        checks.one_of("dtype", dtype, weights_file.DTYPES)
+        folder = files.check_new_folder(folder, overwrite)
+        shown = self._without_foreign_scores() if self.has_other_weights else self
+        with tempfile.TemporaryDirectory() as work:
+            shown._write(Path(work), shared_words, dtype)
+            stored = load(work)
+        if stored.fingerprint() != shown.fingerprint():
+            scores = ("dev_", "test_")
+            kept = {name: value for name, value in stored.metrics.items() if not name.startswith(scores)}
+            stored.metrics, stored.evaluation = {**kept, "rounded": _ROUNDED}, {}
+        if dev is not None or test is not None:
+            stored.rescore(dev=dev, test=test)
+        elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - stored.metrics.keys()):
+            warnings.warn(f"{folder} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
+        with files.new_folder(folder, overwrite) as new:
+            stored._write(new, shared_words, dtype)
+        self.task.module("report").write(stored, folder)
+        return folder
+
     def _without_foreign_scores(self) -> Bundle:
         facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
         return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
 
-    def _write(self, folder: Path) -> None:
+    def _write(self, folder: Path, shared_words: bool | None = False, dtype: str = "float32") -> None:
         """Write everything but the files for people, and the manifest."""
-        self._weights.save_weights(folder / "model.weights.h5")
+        weights = folder / "model.weights.h5"
+        self._weights.save_weights(weights)
+        shared = None
+        if shared_words is not False:
+            used = self.config["training"].get("vectors")
+            shared = sharing.find(weights, self.network, self.vocabulary.words, used, required=shared_words)
+        if shared is not None or dtype != "float32":
+            weights_file.reduce(weights, shared.reduced if shared else None, dtype)
         self.vocabulary.write(folder / "vocabulary.txt")
-        contents = {"config": self.config, "labels": self.labels}
+        config = self.config if shared is None else {**self.config, sharing.KEY: shared.config}
+        if shared is not None:
+            shared.write_rows(folder / sharing.ROWS)
+        contents = {"config": config, "labels": self.labels}
         contents |= {"metrics": _finite(self.metrics), "evaluation": _finite(self.evaluation)}
         for name, content in contents.items():
             (folder / f"{name}.json").write_text(files.to_json(content), encoding="utf-8")
@@ -204,13 +271,6 @@ class Bundle(abc.ABC):
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
 
-def read_dev_curve(folder: Path) -> pd.DataFrame | None:
-    """Return the curve in a folder, with columns ``epoch``, ``batch`` and ``dev_accuracy``, or None."""
-    import pandas as pd
-
-    return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
-
-
 def load(path: str | Path) -> Bundle:
     """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
 
@@ -226,43 +286,7 @@ def load(path: str | Path) -> Bundle:
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
     """
-    path = Path(path)
-    names = listed(path)
-    import pandas as pd
-
-    config = bundle_checks.read_config(path / "config.json")
-    labels = bundle_checks.read_labels(path / "labels.json")
-    metrics = bundle_checks.read_metrics(path / "metrics.json")
-    evaluation = bundle_checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in names else {}
-    with named(path / "history.csv"):
-        history = pd.read_csv(path / "history.csv")
-    with named(path / DEV_CURVE):
-        curve = read_dev_curve(path) if DEV_CURVE in names else None
-    weights = path / "model.weights.h5"
-    shapes = bundle_checks.read_shapes(weights)
-    bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
-    from dense_lstm_zoo.layers.recurrence import kernels
-
-    made_with = f" (made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')})"
-    with named(path / "config.json", "is not readable by this version", made_with):
-        bundle_class: Any = tasks.find(config["task"]).bundle_class
-        if registry.entry(config["model"]).task != config["task"]:
-            raise ValueError(f"{config['model']} is not a model for {config['task']}")
-        kernel = kernels.check_saved(config["arguments"]["kernel"])
-        config["arguments"] = registry.saved_arguments(config["model"], config["arguments"])
-        with bundle_checks.bounded_by(path / "config.json", shapes):
-            model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
-    bundle_checks.check_text(path / "config.json", config)
-    with named(path / "vocabulary.txt"):
-        vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
-    bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve)
-    bundle_checks.check_words(path, bundle)
-    bundle_checks.check_shapes(weights, bundle._weights, shapes)
-    with named(weights):
-        bundle._weights.load_weights(weights)
-    bundle_checks.check_finite(weights, bundle._weights)
-    bundle.metrics = metrics  # set after the weights, which they describe
-    bundle.scored_weights = bundle.fingerprint()
+    bundle: Bundle = read(Path(path))
     return bundle
 
 

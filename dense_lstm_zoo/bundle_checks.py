@@ -96,15 +96,15 @@ def read_metrics(path: Path) -> dict[str, Any]:
     return {name: math.nan if value is None else value for name, value in metrics.items()}
 
 
-def read_shapes(path: Path) -> list[Shape]:
-    """Return the shapes of the arrays in a weights file, after checking that every byte of them is in that file.
+def read_shapes(path: Path) -> dict[str, Shape]:
+    """Return the shapes of the arrays in a weights file by name, after checking that their bytes are in that file.
 
     Raises:
         BundleError: Not a weights file; or one that links to others, is compressed, or claims more than it holds.
     """
     import h5py
 
-    shapes: list[Shape] = []
+    shapes: dict[str, Shape] = {}
     with named(path), h5py.File(path, "r") as file:
         total, seen = 0, set()
         for name, item in _items(file, path):
@@ -117,7 +117,7 @@ def read_shapes(path: Path) -> list[Shape]:
             if not isinstance(item, h5py.Dataset) or not _is_plain(item):
                 raise BundleError(f"{path}: {name} is not a plain array of numbers stored in this file.")
             total += item.nbytes
-            shapes.append(tuple(item.shape))
+            shapes[name] = tuple(item.shape)
     if total > path.stat().st_size:
         raise BundleError(f"{path} claims {total:,} bytes of weights but has {path.stat().st_size:,}.")
     return shapes

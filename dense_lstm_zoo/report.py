@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.task import Task
 
 _MOST_LABELS = 50  # on a card; labels.json holds all labels
-_NOTES = {"diverged": "stopped", "changed": "changed"}  # metrics that are text, with their names in a summary
+_NOTES = {
+    "diverged": "stopped",
+    "changed": "changed",
+    "rounded": "weights",
+}  # metrics that are text, with their names in a summary
 
 
 _Writer = Callable[[Path], None]

@@ -1,0 +1,67 @@
+"""Reading a bundle's folder: everything is checked before memory is taken for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import bundle_checks, registry, weights_file
+from dense_lstm_zoo import shared_words as sharing
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.bundle_checks import named
+from dense_lstm_zoo.manifest import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEV_CURVE = "dev_curve.csv"
+
+
+def read_dev_curve(folder: Path) -> pd.DataFrame | None:
+    """Return the curve in a folder, with columns ``epoch``, ``batch`` and ``dev_accuracy``, or None."""
+    import pandas as pd
+
+    return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
+
+
+def read(path: Path) -> Any:
+    """Return the bundle in a folder; see ``bundle.load``."""
+    names = listed(path)
+    import pandas as pd
+
+    config = bundle_checks.read_config(path / "config.json")
+    labels = bundle_checks.read_labels(path / "labels.json")
+    metrics = bundle_checks.read_metrics(path / "metrics.json")
+    evaluation = bundle_checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in names else {}
+    with named(path / "history.csv"):
+        history = pd.read_csv(path / "history.csv")
+    with named(path / DEV_CURVE):
+        curve = read_dev_curve(path) if DEV_CURVE in names else None
+    weights = path / "model.weights.h5"
+    arrays = bundle_checks.read_shapes(weights)
+    shared = sharing.read(path, config.pop(sharing.KEY), names, arrays) if sharing.KEY in config else None
+    shapes = list((shared.shapes(arrays) if shared else arrays).values())
+    bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
+    from dense_lstm_zoo.layers.recurrence import kernels
+
+    made_with = f" (made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')})"
+    with named(path / "config.json", "is not readable by this version", made_with):
+        bundle_class: Any = tasks.find(config["task"]).bundle_class
+        if registry.entry(config["model"]).task != config["task"]:
+            raise ValueError(f"{config['model']} is not a model for {config['task']}")
+        kernel = kernels.check_saved(config["arguments"]["kernel"])
+        config["arguments"] = registry.saved_arguments(config["model"], config["arguments"])
+        with bundle_checks.bounded_by(path / "config.json", shapes):
+            model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
+    bundle_checks.check_text(path / "config.json", config)
+    with named(path / "vocabulary.txt"):
+        vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
+    bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve)
+    bundle_checks.check_words(path, bundle)
+    bundle_checks.check_shapes(weights, bundle._weights, shapes)
+    with weights_file.changed_copy(weights, shared.complete if shared else None) as whole, named(weights):
+        bundle._weights.load_weights(whole)
+    bundle_checks.check_finite(weights, bundle._weights)
+    bundle.metrics = metrics  # set after the weights, which they describe
+    bundle.scored_weights = bundle.fingerprint()
+    return bundle

@@ -1,0 +1,238 @@
+"""Bundles that refer to a word table for their word vectors, instead of holding them.
+
+Such a bundle's config names the table and its sha256, and ``shared_words.rows`` holds, for each row of each array of
+word vectors, the row of the table that is the same word's (-1 for a row that the bundle holds): int32, little-endian.
+The arrays in the file of weights hold the other rows, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
+from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
+
+if TYPE_CHECKING:
+    import keras
+
+KEY = "shared_words"  # in config.json
+ROWS = "shared_words.rows"
+_GET = "pip install dense-lstm-zoo-presets (or make install)"
+_FIRST_WORD = 2  # the id of the first word, after padding and unknown
+_MOST_ARRAYS = 4
+_HERE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An array of word vectors in a file of weights.
+
+    Args:
+        array: Its name in the file.
+        first: The id of its first row.
+        scale: By what the table's vectors are divided; see ``WordEmbedding``.
+        rows: For each of its rows, the table's row, or -1.
+    """
+
+    array: str
+    first: int
+    scale: float
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SharedWords:
+    """A word table by its installed name, and the rows of a bundle's weights that are its rows."""
+
+    name: str
+    table: WordTable
+    parts: tuple[Part, ...]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What config.json says about it."""
+        arrays = [{"array": p.array, "first": p.first, "rows": len(p.rows), "scale": p.scale} for p in self.parts]
+        return {"table": self.name, "sha256": self.table.sha256, "arrays": arrays}
+
+    def write_rows(self, path: Path) -> None:
+        """Write the numbers of the rows."""
+        path.write_bytes(np.concatenate([part.rows for part in self.parts]).astype("<i4").tobytes())
+
+    def reduced(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Return an array without the rows that the table has."""
+        part = next((part for part in self.parts if part.array == name), None)
+        return values if part is None else values[part.rows == _HERE]
+
+    def complete(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Return the array with the table's rows in it, as float32."""
+        part = next((part for part in self.parts if part.array == name), None)
+        if part is None:
+            return values
+        found = np.empty((len(part.rows), self.table.dim), np.float32)
+        shared = part.rows != _HERE
+        found[~shared] = values
+        found[shared] = _vectors(self.table, part.rows[shared], part.scale)
+        return found
+
+    def shapes(self, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+        """Return the shapes of the complete arrays."""
+        return {**shapes, **{part.array: (len(part.rows), self.table.dim) for part in self.parts}}
+
+
+def find(
+    weights: Path, model: keras.Model, words: Sequence[str], used: object = None, *, required: bool | None = True
+) -> SharedWords | None:
+    """Return the installed table that has rows of a model's word vectors, and which rows.
+
+    Args:
+        weights: The file of the model's weights, as Keras wrote it.
+        model: The model.
+        words: Its words, in the order of their ids.
+        used: The name of the table it was trained with: tried first. Of the others, the one with the most rows wins.
+        required: Whether to raise an error if there is none, rather than to return None.
+
+    Raises:
+        ValueError: No table is installed, or none has any of the rows.
+    """
+    arrays = list(_arrays(weights, model))
+    names = sorted(installed_tables(), key=lambda name: name != used)
+    if not names and required:
+        raise ValueError(f"shared_words=True needs an installed word table; there is none: {_GET}.")
+    best, most = None, 0
+    for name in names if arrays else ():
+        table = load_vectors(name)
+        parts = tuple(_part(table, words, *array) for array in arrays)
+        count = sum(int((part.rows != _HERE).sum()) for part in parts)
+        if count > most:
+            best, most = SharedWords(name, table, parts), count
+            if name == used:
+                break
+    if best is None and required:
+        raise ValueError(
+            f"shared_words=True: none of the model's word vectors is one of an installed table ({', '.join(names)}), "
+            "so there is nothing to share. Save without it."
+        )
+    return best
+
+
+def _arrays(weights: Path, model: keras.Model) -> Iterator[tuple[str, int, float, np.ndarray]]:
+    """Yield name, first id, scale and values of each array of word vectors in a file."""
+    import h5py
+
+    from dense_lstm_zoo.layers import WordEmbedding
+
+    layers = {layer.name: layer for layer in model.layers if isinstance(layer, WordEmbedding)}
+    with h5py.File(weights, "r") as file:
+        groups = {group.attrs.get("name"): group for group in (item.get("vars") for item in file["layers"].values())}
+        for name, layer in layers.items():
+            first = 0
+            for number, variable in enumerate((layer.table, layer.frozen_table)):
+                if variable is None:
+                    continue
+                array = groups[name][str(number)]
+                yield array.name, first, float(1 if number else layer.update_scale), array[()]
+                first += array.shape[0]
+
+
+def _part(table: WordTable, words: Sequence[str], array: str, first: int, scale: float, values: np.ndarray) -> Part:
+    rows = np.full(len(values), _HERE, np.int32)
+    if values.dtype == np.float32 and values.shape[1] == table.dim:
+        ids = range(max(first, _FIRST_WORD), first + len(values))
+        known = [(i - first, table.index[words[i - _FIRST_WORD]]) for i in ids if words[i - _FIRST_WORD] in table]
+        at, theirs = np.array(known, np.int64).reshape(-1, 2).T
+        # the numbers' bits, as 0.0 equals -0.0
+        same = (_vectors(table, theirs, scale).view(np.int32) == values[at].view(np.int32)).all(axis=1)
+        rows[at[same]] = theirs[same]
+    return Part(array, first, scale, rows)
+
+
+def _vectors(table: WordTable, rows: np.ndarray, scale: float) -> np.ndarray:
+    vectors = table.rows(rows)
+    if scale == 1:
+        return vectors
+    with np.errstate(all="ignore"):  # weights that are not finite are refused by name
+        return (vectors / np.float32(scale)).astype(np.float32)
+
+
+def read(folder: Path, claims: object, files: Collection[str], shapes: Mapping[str, Shape]) -> SharedWords:
+    """Return what a bundle shares with a word table, after checking every claim of its files.
+
+    Args:
+        folder: The bundle's.
+        claims: What its config says.
+        files: The files in its manifest.
+        shapes: The shapes of the arrays in its file of weights, by name.
+
+    Raises:
+        BundleError: The table is not installed or another version, or the files do not match it or each other.
+    """
+    path = folder / "config.json"
+    with named(path):
+        name, sha256, arrays = _claims(claims)
+    if ROWS not in files:
+        raise BundleError(f"{folder} is incomplete: {ROWS} is missing in its manifest.")
+    table = _table(folder, name, sha256)
+    with named(folder / "vocabulary.txt"):
+        words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
+    with named(folder / ROWS):
+        rows = np.frombuffer((folder / ROWS).read_bytes(), "<i4").astype(np.int32)
+        if len(rows) != sum(array["rows"] for array in arrays):
+            raise ValueError(f"it has {len(rows):,} rows, config.json says {sum(a['rows'] for a in arrays):,}")
+        parts = []
+        for array in arrays:
+            of_array, rows = np.split(rows, [array["rows"]])
+            _check_rows(of_array, array["first"], words, table)
+            parts.append(Part(array["array"], array["first"], array["scale"], of_array))
+    for part in parts:
+        expected = (int((part.rows == _HERE).sum()), table.dim)
+        if shapes.get(part.array) != expected:
+            raise BundleError(
+                f"{folder / 'model.weights.h5'} does not match {ROWS}: {part.array:.80} has shape "
+                f"{shapes.get(part.array)}, not {expected}."
+            )
+    return SharedWords(name, table, tuple(parts))
+
+
+def _claims(claims: Any) -> tuple[str, str, list[dict[str, Any]]]:
+    arrays = claims["arrays"]
+    kinds = {"array": str, "first": int, "rows": int, "scale": float}
+    if not isinstance(arrays, list) or not 0 < len(arrays) <= _MOST_ARRAYS:
+        raise ValueError(f"{KEY} must have 1 to {_MOST_ARRAYS} arrays")
+    for array in arrays:
+        wrong = [key for key, kind in kinds.items() if type(array[key]) is not kind]
+        if wrong or array["first"] < 0 or array["rows"] < 0 or not 0 < array["scale"] < float("inf"):
+            raise ValueError(f"{KEY} has an array that is not one of word vectors: {array!s:.80}")
+    if len({array["array"] for array in arrays}) < len(arrays):
+        raise ValueError(f"{KEY} names an array twice")
+    if not isinstance(claims["table"], str) or not isinstance(claims["sha256"], str):
+        raise ValueError(f"{KEY} must name a table and its sha256")
+    return claims["table"], claims["sha256"], arrays
+
+
+def _table(folder: Path, name: str, sha256: str) -> WordTable:
+    needs = f"{folder} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
+    if name not in installed_tables():
+        raise BundleError(f"{needs}, which is not installed: {_GET}.")
+    try:
+        table = load_vectors(name)
+    except (ValueError, OSError) as error:
+        raise BundleError(f"{needs}, which cannot be read: {error}") from error
+    if table.sha256 != sha256:
+        raise BundleError(
+            f"{needs}; the installed one has {table.sha256[:12]!r}..., another version. The version of "
+            "dense-lstm-zoo-presets that the bundle was saved with has it."
+        )
+    return table
+
+
+def _check_rows(rows: np.ndarray, first: int, words: Sequence[str], table: WordTable) -> None:
+    """Raise ``ValueError`` for a row that is not the same word's in the table; so no more rows are made than it has."""
+    at = np.flatnonzero(rows != _HERE)
+    for i, row in zip((at + first - _FIRST_WORD).tolist(), rows[at].tolist(), strict=True):
+        if not (0 <= i < len(words) and 0 <= row < len(table) and table.words[row] == words[i]):
+            raise ValueError(f"it gives row {row:,} of {table.name} to the word id {i + _FIRST_WORD:,}, another word's")

@@ -1,0 +1,77 @@
+"""A bundle's file of weights: writing a smaller one, and reading it back as Keras wrote it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
+
+DTYPES = ("float32", "float16")
+Change = Callable[[str, np.ndarray], np.ndarray]
+
+
+def rewrite(source: Path, target: Path, change: Change) -> None:
+    """Copy a file of weights to ``target``; ``change`` gets each array's name and values and returns the new values.
+
+    HDF5 never gives the space of a deleted array back, so that changing a file in place would not make it smaller.
+    """
+    import h5py
+
+    with h5py.File(source, "r") as old, h5py.File(target, "w") as new:
+        _copy(old, new, change)
+
+
+def _copy(old: h5py.Group, new: h5py.Group, change: Change) -> None:
+    import h5py
+
+    for name, value in old.attrs.items():
+        new.attrs[name] = value
+    for name, item in old.items():
+        if isinstance(item, h5py.Group):
+            _copy(item, new.create_group(name), change)
+        else:
+            array = new.create_dataset(name, data=change(item.name, item[()]))
+            for key, value in item.attrs.items():
+                array.attrs[key] = value
+
+
+def reduce(path: Path, change: Change | None, dtype: str) -> None:
+    """Replace a file of weights by one with changed arrays, stored as ``dtype``."""
+
+    def smaller(name: str, values: np.ndarray) -> np.ndarray:
+        values = change(name, values) if change else values
+        return _rounded(name, values) if dtype == "float16" else values
+
+    target = path.with_name("reduced.h5")
+    rewrite(path, target, smaller)
+    target.replace(path)
+
+
+def _rounded(name: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype != np.float32:
+        return values
+    with np.errstate(over="ignore"):
+        found = values.astype(np.float16)
+    if not np.isfinite(found).all():
+        largest = np.abs(values).max()
+        raise ValueError(f"float16 holds numbers up to 65,504; {name} has {largest:,.0f}. Use dtype='float32'.")
+    return found
+
+
+@contextlib.contextmanager
+def changed_copy(source: Path, change: Change | None) -> Iterator[Path]:
+    """Yield a copy of a file of weights with changed arrays, which is deleted at the end; the file itself for None."""
+    if change is None:
+        yield source
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / source.name
+        rewrite(source, target, change)
+        yield target

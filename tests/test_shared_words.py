@@ -1,0 +1,295 @@
+"""Bundles that refer to a word table load as they were saved, and no claim of theirs is trusted."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification.corpus import Split
+from tests.bundle_harness import LABELS, WORDS, bundle, refused, seal, sealed_copy
+from tests.preset_harness import TABLE, with_vectors, write_table
+from tests.saving_harness import same_weights
+
+TEXTS = ["the film was good", "", "zebra caf\u00e9 !", "very bad and very long"]
+MODELS = {
+    "frozen words": ("bilstm", {}),
+    "vectors at a rate of their own": ("bilstm", {"embedding_learning_rate": 0.003}),
+    "a static channel": ("cnn_mc", {}),
+    "a tagger": ("gated_skip_tagger", {}),
+    "a tagger with a CRF": ("bilstm_tagger", {"crf": True}),
+}
+
+
+@pytest.fixture
+def presets(tmp_path, monkeypatch):
+    folder = tmp_path / "presets"
+    folder.mkdir()
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def table(presets):
+    return write_table(presets)
+
+
+@pytest.fixture
+def folder(table, tmp_path):
+    """A saved bundle that shares its words."""
+    return with_vectors(table).save(tmp_path / "shared", shared_words=True)
+
+
+def stored(folder):
+    with h5py.File(folder / "model.weights.h5") as file:
+        found = []
+        file.visititems(lambda name, item: found.append(item[()]) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def written(folder):
+    return json.loads((folder / "config.json").read_text())
+
+
+def outputs(bundle):
+    return [found.tags if bundle.task.name == "tagging" else found.probabilities for found in bundle.predict(TEXTS)]
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_a_bundle_that_shares_words_loads_bit_for_bit(table, tmp_path, case):
+    model, arguments = MODELS[case]
+    made = with_vectors(table, model, **arguments)
+    folder = made.save(tmp_path / "shared", shared_words=True)
+    again = zoo.load(folder)
+    assert same_weights(again, made)
+    assert outputs(again) == outputs(made)
+    assert again.fingerprint() == made.fingerprint()
+    assert "shared_words" not in again.config
+    claims = written(folder)["shared_words"]
+    assert (claims["table"], claims["sha256"]) == (TABLE, table.sha256)
+    assert zoo.load(again.save(tmp_path / "whole")).fingerprint() == made.fingerprint()
+    assert not (tmp_path / "whole" / "shared_words.rows").exists()
+
+
+def test_only_rows_that_the_table_lacks_are_written(table, folder):
+    # padding, unknown, and the word that was trained on
+    words = [array for array in stored(folder) if array.ndim == 2 and array.shape[1] == table.dim]
+    assert sorted(len(array) for array in words if len(array) < 4) == [0, 3]
+    rows = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
+    assert rows.tolist() == [-1, -1, *(-1 if word == "film" else table.words.index(word) for word in WORDS)]
+
+
+def test_a_vector_that_differs_in_its_last_bit_is_written(table, tmp_path):
+    made = with_vectors(table)
+    embedding = made.network.get_layer("embedding")
+    values = embedding.table.numpy()
+    values[2, 0] = np.nextafter(values[2, 0], np.float32(9))
+    embedding.table.assign(values)
+    folder = made.save(tmp_path / "shared", shared_words=True)
+    assert same_weights(zoo.load(folder), made)
+    rows = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
+    assert (rows[2:5] >= 0).tolist() == [False, False, True]
+
+
+def test_any_installed_table_whose_rows_match_is_found(table, presets, tmp_path):
+    other = write_table(presets, "another_7d", seed=2)
+    made = with_vectors(other)
+    made.config["training"].pop("vectors")
+    folder = made.save(tmp_path / "shared", shared_words=True)
+    assert written(folder)["shared_words"]["table"] == "another_7d"
+    assert same_weights(zoo.load(folder), made)
+
+
+@pytest.mark.parametrize("name", ["bilstm", "dense_lstm_lm"])
+def test_words_of_no_table_are_not_shared(table, tmp_path, name):
+    with pytest.raises(ValueError, match=r"none of the model's word vectors is one of an installed table \(tiny_7d\)"):
+        bundle(name).save(tmp_path / "new" / "shared", shared_words=True)
+    assert not (tmp_path / "new" / "shared").exists()
+
+
+def test_without_a_table_the_error_says_how_to_get_one(presets, tmp_path):
+    with pytest.raises(ValueError, match="installed word table; there is none: pip install dense-lstm-zoo-presets"):
+        bundle("bilstm").save(tmp_path / "shared", shared_words=True)
+
+
+def test_a_missing_table_is_named_with_its_sha256(table, folder, presets):
+    (presets / "vectors" / TABLE).rename(presets / "vectors" / "renamed")
+    with pytest.raises(zoo.BundleError, match=rf"'{TABLE}' with sha256 '{table.sha256[:12]}'.* not installed: pip"):
+        zoo.load(folder)
+
+
+def test_another_version_of_the_table_is_refused(table, folder, presets):
+    newer = write_table(presets, seed=9)
+    expected = rf"sha256 '{table.sha256[:12]}'.*installed one has '{newer.sha256[:12]}'.*another version"
+    with pytest.raises(zoo.BundleError, match=expected):
+        zoo.load(folder)
+
+
+def test_a_damaged_table_is_refused(folder, presets):
+    path = presets / "vectors" / TABLE / "vectors.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x55")
+    config = path.with_name("config.json")
+    config.write_text(config.read_text() + " ")  # read anew
+    with pytest.raises(zoo.BundleError, match=r"cannot be read: .*changed or damaged"):
+        zoo.load(folder)
+
+
+@pytest.mark.parametrize("name", ["shared_words.rows", "config.json"])
+def test_a_changed_byte_is_found(folder, name):
+    path = folder / name
+    path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
+    with pytest.raises(zoo.BundleError, match=rf"{name} has been changed or damaged"):
+        zoo.load(folder)
+
+
+def claim(**changes):
+    def change(folder):
+        config = written(folder)
+        config["shared_words"]["arrays"][0] |= changes
+        (folder / "config.json").write_text(json.dumps(config))
+
+    return change
+
+
+def claims(value):
+    def change(folder):
+        (folder / "config.json").write_text(json.dumps({**written(folder), "shared_words": value}))
+
+    return change
+
+
+def rows(make):
+    def change(folder):
+        path = folder / "shared_words.rows"
+        path.write_bytes(make(np.frombuffer(path.read_bytes(), "<i4").copy()).astype("<i4").tobytes())
+
+    return change
+
+
+def put(at, value):
+    def change(found):
+        found[at] = value
+        return found
+
+    return rows(change)
+
+
+def gone(folder):
+    (folder / "shared_words.rows").unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (rows(lambda found: found[:-1]), "rows, config.json says"),
+        (rows(lambda found: np.append(found, [1] * 1000)), "rows, config.json says"),
+        (put(4, 10**9), "another word's"),
+        (put(4, 0), "another word's"),
+        (put(4, -5), "another word's"),
+        (put(4, -1), r"does not match shared_words\.rows"),
+        (put(0, 2), "another word's"),
+        (gone, r"shared_words\.rows is missing"),
+        (claim(rows=10**12), "config.json says"),
+        (claim(first=10**12), "another word's"),
+        (claim(first=1), "another word's"),
+        (claim(scale=0.0), "not one of word vectors"),
+        (claim(scale=1e-300), "not finite"),
+        (claim(scale="1"), "not one of word vectors"),
+        (claim(rows=True), "not one of word vectors"),
+        (claim(array="/layers/none"), r"has shape None"),
+        (claim(array="/layers/bi_lstm/vars/0"), r"does not match shared_words\.rows"),
+        (claims(None), "config.json is damaged"),
+        (claims({}), "arrays is missing"),
+        (claims({"table": "x", "sha256": "y", "arrays": []}), "1 to 4 arrays"),
+        (claims({"table": ["x"], "sha256": "y", "arrays": [{}]}), "array is missing"),
+        (claims({"table": "../x", "sha256": "y", "arrays": [{"array": "a", "first": 0, "rows": 0, "scale": 1.0}]}),
+         "not installed"),
+    ],
+)  # fmt: skip
+def test_no_claim_about_shared_words_is_trusted(folder, tmp_path, change, message):
+    copy = sealed_copy(folder, tmp_path / "copy")
+    change(copy)
+    refused(copy, message)
+
+
+def test_a_bundle_that_leaves_out_words_without_saying_so_is_refused(folder, tmp_path):
+    copy = sealed_copy(folder, tmp_path / "copy")
+    config = written(copy)
+    config.pop("shared_words")
+    (copy / "config.json").write_text(json.dumps(config))
+    refused(copy, r"model\.weights\.h5")
+
+
+def test_rows_that_the_manifest_does_not_list_are_not_read(folder):
+    rows = folder / "shared_words.rows"
+    content = rows.read_bytes()
+    rows.unlink()
+    seal(folder)
+    rows.write_bytes(content)
+    with pytest.raises(zoo.BundleError, match="missing in its manifest"):
+        zoo.load(folder)
+
+
+SPLIT = Split(["the film was good", "very bad", "it was long !"], [0, 1, 2])
+
+
+def scored(table):
+    made = with_vectors(table)
+    made.rescore(dev=SPLIT, test=SPLIT)
+    made.metrics |= {"best_epoch": 2, "epochs": 3, "train_texts": 9}
+    return made
+
+
+def test_a_float16_preset_is_scored_as_it_is_stored_and_the_bundle_stays_as_it_was(table, tmp_path):
+    made = scored(table)
+    before, metrics = made.model.get_weights(), dict(made.metrics)
+    folder = made.save_to_preset(tmp_path / "preset", dtype="float16", test=SPLIT)
+    assert all(np.array_equal(a, b) for a, b in zip(before, made.model.get_weights(), strict=True))
+    assert made.metrics == metrics
+    assert {array.dtype for array in stored(folder)} == {np.dtype("float16")}
+    again = zoo.load(folder)
+    for old, new in zip(made.network.weights, again.network.weights, strict=True):
+        assert new.dtype == "float32"
+        shared = np.all(old.numpy() == new.numpy(), axis=-1) if old.shape[-1] == table.dim else False
+        assert np.array_equal(np.where(np.asarray(shared)[..., None], old, np.float32(np.float16(old))), new.numpy())
+    embedding = made.network.get_layer("embedding")
+    assert np.array_equal(again.network.get_layer("embedding").frozen_table, embedding.frozen_table)
+    assert "dev_accuracy" not in again.metrics
+    assert again.metrics["test_loss"] == pytest.approx(again.evaluate(SPLIT)["loss"])
+    assert again.metrics["test_loss"] != metrics["test_loss"]
+    assert again.metrics["train_texts"] == 9
+    assert "rounded to float16" in again.summary()
+    assert again.labels == LABELS
+
+
+def test_a_float16_preset_without_data_has_no_scores(table, tmp_path):
+    made = scored(table)
+    with pytest.warns(UserWarning, match="without scores: give dev="):
+        folder = made.save_to_preset(tmp_path / "preset", dtype="float16")
+    again = zoo.load(folder)
+    assert not [name for name in again.metrics if name.startswith(("dev", "test"))]
+    assert again.evaluation == {}
+
+
+def test_a_float32_preset_keeps_scores_and_shares_words_only_where_a_table_has_them(table, presets, tmp_path):
+    made = scored(table)
+    again = zoo.load(made.save_to_preset(tmp_path / "preset"))
+    assert again.metrics == made.metrics
+    assert (tmp_path / "preset" / "shared_words.rows").exists()
+    bundle("bilstm").save_to_preset(tmp_path / "whole")
+    assert not (tmp_path / "whole" / "shared_words.rows").exists()
+    (presets / "vectors" / TABLE).rename(presets / "gone")
+    assert zoo.load(tmp_path / "whole").config["model"] == "bilstm"
+    made.save_to_preset(tmp_path / "complete")
+    assert same_weights(zoo.load(tmp_path / "complete"), made)
+
+
+def test_weights_that_float16_cannot_hold_are_refused(table, tmp_path):
+    made = with_vectors(table)
+    made.network.get_layer("logits").bias.assign([0, 7e4, 0])
+    with pytest.raises(ValueError, match=r"float16 holds numbers up to 65,504; .* has 70,000"):
+        made.save_to_preset(tmp_path / "preset", dtype="float16")
+    with pytest.raises(ValueError, match="float16"):
+        made.save_to_preset(tmp_path / "preset", dtype="int8")
+    assert not (tmp_path / "preset").exists()
