@@ -11,6 +11,7 @@ VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dense_lstm_zoo/__init__.p
 PLOTS = ["matplotlib>=3.9"]
 NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
 TENSORBOARD = ["tensorboard>=2.20"]
+HUB = ["huggingface_hub>=1.0"]
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
 
 setup(
@@ -23,7 +24,7 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["dense_lstm_zoo", "dense_lstm_zoo.*"]),
-    package_data={"dense_lstm_zoo": ["py.typed"]},
+    package_data={"dense_lstm_zoo": ["py.typed", "presets_index.json"]},
     # tensorflow-text and tensorflow are built against each other: their minor versions must agree.
     install_requires=[
         "tensorflow>=2.21,<2.22",
@@ -38,6 +39,7 @@ setup(
         "plots": PLOTS,
         "notebooks": NOTEBOOKS,
         "docs": DOCS,
+        "hub": HUB,
         "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
         "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
@@ -45,6 +47,7 @@ setup(
             *TENSORBOARD,
             *NOTEBOOKS,
             *DOCS,
+            *HUB,
             "ruff>=0.12",
             "mypy>=1.15",
             "pytest>=8.3",

@@ -11,6 +11,7 @@ from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
 from dense_lstm_zoo.measuring.measure import measure
+from dense_lstm_zoo.presets import Preset, from_preset, list_presets
 from dense_lstm_zoo.recipes import get_recipe, list_recipes
 from dense_lstm_zoo.registry import build, count_encoder_parameters, describe, list_models
 from dense_lstm_zoo.search import Range
@@ -25,6 +26,7 @@ __all__ = [
     "Bundle",
     "BundleError",
     "Corpus",
+    "Preset",
     "ProtocolResult",
     "Range",
     "Split",
@@ -34,9 +36,11 @@ __all__ = [
     "count_encoder_parameters",
     "describe",
     "fetch",
+    "from_preset",
     "get_recipe",
     "list_corpora",
     "list_models",
+    "list_presets",
     "list_recipes",
     "load",
     "load_corpus",

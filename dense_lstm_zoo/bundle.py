@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-import math
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -13,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import checks, files, registry, weights_file
+from dense_lstm_zoo import checks, files, hub, registry, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo.bundle_checks import BundleError
 from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
+from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
 from dense_lstm_zoo.task import Task
 
@@ -182,6 +182,28 @@ class Bundle(abc.ABC):
         self.task.module("report").write(stored, folder)
         return folder
 
+    def push_to_hub(
+        self, name: str, *, private: bool = False, token: str | None = None, revision: str | None = None
+    ) -> str:
+        """Upload the bundle to the Hugging Face Hub and return the address of the commit.
+
+        It needs ``pip install dense-lstm-zoo[hub]``; ``from_preset("hf://owner/name")`` loads it again.
+
+        Args:
+            name: The repository, ``"owner/name"``; it is created if it does not exist.
+            private: Whether a new repository is private.
+            token: A token with write access; None takes that of ``hf auth login`` or ``$HF_TOKEN``.
+            revision: The branch; None means the main one.
+
+        Raises:
+            ValueError: ``name`` is not a repository's.
+            DownloadError: The hub refuses, or cannot be reached.
+        """
+        hub.check_name(name)
+        with tempfile.TemporaryDirectory() as work:
+            folder = self.save(Path(work) / "bundle")
+            return hub.push(folder, name, private=private, token=token, revision=revision)
+
     def _without_foreign_scores(self) -> Bundle:
         facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
         return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
@@ -201,7 +223,7 @@ class Bundle(abc.ABC):
         if shared is not None:
             shared.write_rows(folder / sharing.ROWS)
         contents = {"config": config, "labels": self.labels}
-        contents |= {"metrics": _finite(self.metrics), "evaluation": _finite(self.evaluation)}
+        contents |= {"metrics": finite(self.metrics), "evaluation": finite(self.evaluation)}
         for name, content in contents.items():
             (folder / f"{name}.json").write_text(files.to_json(content), encoding="utf-8")
         self.history.to_csv(folder / "history.csv", index=False)
@@ -288,12 +310,3 @@ def load(path: str | Path) -> Bundle:
     """
     bundle: Bundle = read(Path(path))
     return bundle
-
-
-def _finite(value: Any) -> Any:
-    """Return a value with None for each number that JSON cannot hold, such as an infinite perplexity."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

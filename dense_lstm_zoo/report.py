@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import files, plots
+from dense_lstm_zoo import files, plots, registry, terms
 from dense_lstm_zoo.display import code, escape, fenced, one_line, table
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def model_card(bundle: Bundle) -> str:
 {fenced(summary(bundle))}
 
 {"Error analysis: `report.md`." if bundle.evaluation else "It has no scores; `bundle.rescore(test=...)` computes them."}
-
+{_by_class(bundle.evaluation)}{_purpose(training["dataset"])}
 ## Use
 
 ```python
@@ -136,6 +136,10 @@ bundle = zoo.load("this folder")
 {bundle.task.module("report").USE}
 ```
 
+## Data and terms
+
+{_data(training)}
+
 ## Training
 
 {_settings(training)}
@@ -143,7 +147,42 @@ bundle = zoo.load("this folder")
 ## Model arguments
 
 {_settings(config["arguments"])}
+
+## Source
+
+{escape(registry.entry(config["model"]).paper)}
+
+{_settings(config.get("versions", {}))}
 """
+
+
+def _by_class(evaluation: Mapping[str, Any]) -> str:
+    """Return a section with the scores by class, for a bundle with an error analysis that has them."""
+    rows, unit = (
+        evaluation.get("classes") or evaluation.get("tags") or (),
+        "texts" if "classes" in evaluation else "tokens",
+    )
+    if not rows or len(rows) > _MOST_LABELS:
+        return ""
+    return f"\n## Scores by class, on the {escape(evaluation['split'])} set\n\n{by_class(rows, unit)}\n"
+
+
+def _purpose(corpus: object) -> str:
+    """Return a section on what a model trained on a corpus is for, where that is known."""
+    known = terms.about(corpus)
+    return f"\n## Purpose\n\n- For: {known.good_for}.\n- Not for: {known.not_for}.\n" if known else ""
+
+
+def _data(training: Mapping[str, Any]) -> str:
+    corpus, vectors = training["dataset"], training.get("vectors")
+    lines = [f"- {escape(corpus, 80)}: {escape(terms.terms_of(corpus) or 'terms not recorded; ask who trained it')}"]
+    if isinstance(vectors, str):
+        lines.append(
+            f"- word vectors, {escape(vectors, 80)}: {escape(terms.terms_of_vectors(vectors) or 'terms not recorded')}"
+        )
+    else:
+        lines.append("- no word vectors from elsewhere")
+    return "\n".join(lines)
 
 
 def _knows(bundle: Bundle) -> str:

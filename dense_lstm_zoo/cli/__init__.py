@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dense_lstm_zoo.cli.parser import parser
+from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
 
 # Errors in a request or its result: reported on one line, without a traceback.
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = vars(parser().parse_args(argv))
     run = arguments.pop("run")
     try:
-        return run(**arguments) or 0
+        return run(**with_folders(arguments)) or 0
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:

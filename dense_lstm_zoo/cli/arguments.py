@@ -14,6 +14,8 @@ from dense_lstm_zoo.data import records
 from dense_lstm_zoo.measuring.measure import REPEATS, TIMEOUT
 from dense_lstm_zoo.search import TUNERS
 
+BUNDLE = "the folder that train wrote, a preset's name, hf://owner/name or https://...#sha256=..."
+
 
 def _literal(text: str) -> Any:
     """Parse 13, 0.5, true and null as JSON; return anything else as a string."""
@@ -25,7 +27,7 @@ def _literal(text: str) -> Any:
 
 def add_texts(sub: argparse.ArgumentParser, readable: Sequence[str], writable: Sequence[str]) -> None:
     """Add the options of a command that reads texts and writes what a model makes of them."""
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("texts", nargs="*", default=[], help="texts (default: --file, else standard input)")
     sub.add_argument("--file", help="a file of texts: one per line, or a table, depending on its name")
     sub.add_argument(
@@ -57,7 +59,9 @@ def add_texts(sub: argparse.ArgumentParser, readable: Sequence[str], writable: S
 
 def add_measuring(sub: argparse.ArgumentParser) -> None:
     """Add the options of ``measure``."""
-    sub.add_argument("runs", nargs="+", metavar="run", help="folders that train or export wrote, for any task")
+    sub.add_argument(
+        "runs", nargs="+", metavar="run", help="folders that train or export wrote, for any task, or presets"
+    )
     sub.add_argument(
         "--texts",
         metavar="FILE",

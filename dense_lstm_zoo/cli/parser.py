@@ -7,8 +7,16 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli import commands, measuring, texts, writing
-from dense_lstm_zoo.cli.arguments import add_corpus, add_measuring, add_output, add_sweep, add_texts, add_training
+from dense_lstm_zoo.cli import commands, measuring, presets, texts, writing
+from dense_lstm_zoo.cli.arguments import (
+    BUNDLE,
+    add_corpus,
+    add_measuring,
+    add_output,
+    add_sweep,
+    add_texts,
+    add_training,
+)
 from dense_lstm_zoo.data import records
 
 BENCH = (
@@ -71,6 +79,10 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)")
     sub.add_argument("--task", help="only this task's models, such as classification")
 
+    sub = command("presets", presets.list_presets, "List the trained models.", "presets --task tagging")
+    sub.add_argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)")
+    sub.add_argument("--task", help="only this task's presets, such as tagging")
+
     sub = command("describe", commands.describe, "Show a model's paper, arguments and recipes.", "describe dc_bilstm")
     sub.add_argument("model", help="a model's name; see dense-lstm-zoo list")
 
@@ -99,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
         "Score a bundle on the texts of a corpus or of your own file.",
         "evaluate runs/trec --split test",
     )
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
     sub.add_argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png")
     add_corpus(sub, trains=False)
@@ -125,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "generate", texts.generate, "Continue a prompt.", 'generate runs/ptb "the market" --temperature 0.8 --seed 1'
     )
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("prompt", nargs="?", default="", help="the start of the text (default: none)")
     sub.add_argument("--count", type=int, default=1, metavar="N", help="N texts, with the seeds SEED, SEED + 1, ...")
     sub.add_argument("--max-tokens", type=int, default=50, help="maximum number of words to add (default: 50)")
@@ -142,7 +154,7 @@ def parser() -> argparse.ArgumentParser:
     sub = command(
         "next-words", texts.next_words, "Show the likeliest next words.", 'next-words runs/ptb "the stock" -k 5'
     )
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("prefix", help="the text before the words")
     sub.add_argument("-k", type=int, default=10, help="how many (default: 10)")
 
@@ -152,7 +164,7 @@ def parser() -> argparse.ArgumentParser:
         "Show how far a tagger's skip gates are open, by layer and token.",
         'gates runs/upos "I saw it."',
     )
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("sentence", help="a raw sentence")
     add_output(sub, "also draw it, as .png, .svg or .pdf")
 
@@ -162,7 +174,7 @@ def parser() -> argparse.ArgumentParser:
         "Show which words influenced a classifier, and which its layers looked at.",
         'explain runs/sst2 "a smart , sweet and playful romantic comedy ."',
     )
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("text", help="a raw text")
     add_output(sub, "also draw it, as .png, .svg or .pdf")
 
@@ -172,16 +184,24 @@ def parser() -> argparse.ArgumentParser:
         "Compare the dev accuracy of runs by batch; train them with --dev-every.",
         "curves runs/di runs/dc --output curves.png",
     )
-    sub.add_argument("bundles", nargs="+", metavar="bundle", help="folders that train --dev-every wrote")
+    sub.add_argument("bundles", nargs="+", metavar="bundle", help="folders that train --dev-every wrote, or presets")
     add_output(sub, "also draw them, as .png, .svg or .pdf")
 
     sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
-    sub.add_argument("bundle", help="the folder that train wrote")
+    sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("path", help="the folder to write; for TF Serving, its name must be a version number")
     sub.add_argument(
         "--max-words", type=int, metavar="N", help="keep N words: those of the training texts, then the most frequent"
     )
     sub.add_argument("--overwrite", action="store_true", help="replace an existing folder")
+
+    sub = command(
+        "push", presets.push, "Upload a bundle to the Hugging Face Hub.", "push runs/trec my-name/trec --private"
+    )
+    sub.add_argument("bundle", help=BUNDLE)
+    sub.add_argument("name", metavar="owner/name", help="the repository; it is created if it does not exist")
+    sub.add_argument("--private", action="store_true", help="make a new repository private")
+    sub.add_argument("--revision", metavar="BRANCH", help="the branch (default: the main one)")
 
     sub = command(
         "measure",

@@ -1,0 +1,119 @@
+"""Archives of a bundle's folder: downloaded, checked and unpacked without trust in what they hold."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import stat
+import tarfile
+import urllib.parse
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from dense_lstm_zoo import files, manifest
+from dense_lstm_zoo.data.download import download
+from dense_lstm_zoo.data.sources import cache_folder
+
+LARGEST = 1 << 31  # bytes, packed or unpacked
+MOST_FILES = 100
+_CHUNK = 1 << 16
+
+
+def fetch(source: str, sha256: str | None = None) -> Path:
+    """Return the folder of the bundle in the archive at an address, downloaded if it is not in the cache.
+
+    Args:
+        source: An https address of a .zip or .tar.gz file; ``#sha256=...`` at its end gives the checksum. http is
+            accepted only for this machine itself.
+        sha256: The archive's checksum.
+
+    Raises:
+        ValueError: No checksum, or two, another scheme, an archive with another checksum, or one that holds anything
+            but the plain files of one folder.
+        DownloadError: The server cannot be reached, refuses or breaks off.
+    """
+    url, _, given = source.partition("#")
+    if given and not given.startswith("sha256="):
+        raise ValueError(f"After # the address may have sha256=...; received {given!r:.100}.")
+    sums = {found.lower() for found in (given.removeprefix("sha256="), sha256) if found}
+    if len(sums) != 1 or not re.fullmatch("[0-9a-f]{64}", min(sums)):
+        received = f"received {' and '.join(sorted(sums))[:200]}" if sums else "there is none"
+        raise ValueError(f"{url} needs its sha256, 64 hexadecimal digits, as in {url}#sha256=...; {received}.")
+    (checksum,) = sums
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme != "https" and not _is_here(parts.hostname or ""):
+        raise ValueError(f"An archive is fetched over https; received {url}.")
+    folder = cache_folder() / "presets" / "archives" / checksum
+    if folder.is_dir():
+        return manifest.check(folder)
+    archive = folder.with_name(f"{checksum}.archive")
+    download(url, archive, checksum, size=LARGEST)
+    try:
+        with files.new_folder(folder) as work:
+            unpack(archive, work, url)
+            manifest.check(work)
+    finally:
+        archive.unlink(missing_ok=True)
+    return folder
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def unpack(archive: Path, folder: Path, name: str) -> None:
+    """Write the files of an archive to ``folder``; they may lie in one folder of the archive.
+
+    Raises:
+        ValueError: Not an archive, or one that holds links, devices, other folders, absolute names or names with
+            ``..``, too many files or too many bytes.
+    """
+    try:
+        left, seen, tops = LARGEST, set[str](), set[str]()
+        for path, source in _files(archive):
+            top, _, file = path.removeprefix("./").rpartition("/")
+            tops.add(top)
+            if not _is_plain(file) or (top and not _is_plain(top)) or len(tops) > 1 or file in seen:
+                raise ValueError(f"it holds {path!r:.100}; a bundle's archive holds plain files of one folder")
+            seen.add(file)
+            if len(seen) > MOST_FILES:
+                raise ValueError(f"it holds more than {MOST_FILES} files")
+            with source, (folder / file).open("wb") as target:
+                while chunk := source.read(_CHUNK):
+                    left -= len(chunk)
+                    if left < 0:
+                        raise ValueError(f"it holds more than {LARGEST:,} bytes")
+                    target.write(chunk)
+    except (ValueError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise ValueError(f"{name} is not an archive of a bundle: {error}.") from error
+
+
+def _is_plain(name: str) -> bool:
+    return name not in ("", ".", "..") and not re.search(r"[/\\\0:]", name)
+
+
+def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as packed:
+            for entry in packed.infolist():
+                mode = entry.external_attr >> 16
+                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise ValueError(f"{entry.filename!r:.100} is compressed with an unexpected method")
+                if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise ValueError(f"{entry.filename!r:.100} is a link or a device")
+                if not entry.is_dir():
+                    yield entry.filename, packed.open(entry)
+        return
+    with tarfile.open(archive, "r|gz") as stream:
+        for member in stream:
+            if not member.isfile() and not member.isdir():
+                raise ValueError(f"{member.name!r:.100} is a link or a device")
+            content = stream.extractfile(member) if member.isfile() else None
+            if content is not None:
+                yield member.name, content

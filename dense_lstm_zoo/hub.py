@@ -1,0 +1,147 @@
+"""Bundles on the Hugging Face Hub, through ``huggingface_hub`` (``pip install dense-lstm-zoo[hub]``)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo import bundle_checks, files, manifest, shared_words
+from dense_lstm_zoo.data.download import DownloadError
+from dense_lstm_zoo.data.sources import cache_folder
+
+SCHEME = "hf://"
+LARGEST = 1 << 31  # bytes of a bundle
+# The files of a bundle; a repository may hold others, which are not fetched.
+NAMES = frozenset(
+    {*bundle_checks.REQUIRED, *manifest.FOR_PEOPLE, "manifest.json", "evaluation.json", "dev_curve.csv"}
+    | {shared_words.ROWS}
+)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")
+
+
+def fetch(source: str) -> Path:
+    """Return the folder of the bundle at ``hf://owner/name[@revision]``, downloaded if it is not in the cache.
+
+    Raises:
+        ValueError: Not such an address, a repository that holds no bundle or one of more than 2 GiB, or
+            ``huggingface_hub`` is not installed.
+        DownloadError: No such repository or revision, no network, or a connection that broke off.
+    """
+    found = _REPOSITORY.fullmatch(source.removeprefix(SCHEME))
+    if found is None or ".." in source:
+        raise ValueError(
+            f"A preset on the hub is hf://owner/name or hf://owner/name@revision; received {source!r:.200}."
+        )
+    name, revision = found.groups()
+    cache = cache_folder() / "presets" / "hub" / name.replace("/", "--")
+    if revision and _COMMIT.fullmatch(revision) and (cache / revision).is_dir():
+        return manifest.check(cache / revision)
+    api = _api()
+    with _told(source, cache):
+        info = api.repo_info(name, revision=revision, files_metadata=True)
+    folder = cache / _commit(source, info.sha)
+    if folder.is_dir():
+        return manifest.check(folder)
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or () if file.rfilename in NAMES}
+    if "manifest.json" not in sizes:
+        raise ValueError(f"{source} is not a bundle: it has no manifest.json.")
+    if sum(sizes.values()) > LARGEST:
+        raise ValueError(f"{source} has {sum(sizes.values()):,} bytes; at most {LARGEST:,} are accepted.")
+    with files.new_folder(folder) as work, _told(source, cache):
+        for file in sorted(sizes):
+            api.hf_hub_download(name, file, revision=info.sha, local_dir=work)
+        shutil.rmtree(work / ".cache", ignore_errors=True)  # the client's own notes
+        manifest.check(work)
+    return folder
+
+
+def push(folder: Path, name: str, *, private: bool, token: str | None, revision: str | None) -> str:
+    """Upload the files of a bundle's folder in one commit, and return its address.
+
+    Args:
+        folder: The bundle's folder.
+        name: ``owner/name``; the repository is created if it does not exist.
+        private: Whether a new repository is private.
+        token: A token with write access; None takes that of ``hf auth login`` or ``$HF_TOKEN``.
+        revision: The branch; None means the main one.
+
+    Raises:
+        ValueError: Not such a name, or ``huggingface_hub`` is not installed.
+        DownloadError: The hub refuses, or cannot be reached.
+    """
+    check_name(name)
+    api = _api(token)
+    with _told(f"{SCHEME}{name}"):
+        api.create_repo(name, private=private, exist_ok=True)
+        if revision is not None:
+            api.create_branch(name, branch=revision, exist_ok=True)
+        done = api.upload_folder(
+            repo_id=name,
+            folder_path=folder,
+            revision=revision,
+            allow_patterns=sorted(NAMES),
+            commit_message="Upload a dense-lstm-zoo bundle",
+        )
+    return str(done.commit_url)
+
+
+def check_name(name: str) -> None:
+    """Raise ``ValueError`` for anything but ``owner/name``, and without ``huggingface_hub``."""
+    found = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None
+    if found is None or found[2] or ".." in name:
+        raise ValueError(f"The repository must be owner/name; received {name!r:.200}.")
+    _api()
+
+
+def _api(token: str | None = None) -> Any:
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError as error:
+        raise ValueError("The hub needs huggingface_hub: pip install dense-lstm-zoo[hub].") from error
+    return huggingface_hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token, library_name="dense-lstm-zoo")
+
+
+def _commit(source: str, sha: object) -> str:
+    if not isinstance(sha, str) or not _COMMIT.fullmatch(sha):
+        raise DownloadError(f"{source}: the hub answered with the commit {sha!r:.80}, which is not one.")
+    return sha
+
+
+@contextlib.contextmanager
+def _told(source: str, cache: Path | None = None) -> Iterator[None]:
+    """Turn the hub's errors into one line."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except (bundle_checks.BundleError, DownloadError):
+        raise
+    except errors.RevisionNotFoundError as error:
+        raise DownloadError(f"{source} does not exist on the hub: it has no such revision.") from error
+    except errors.GatedRepoError as error:
+        raise DownloadError(f"{source} is gated: ask for access on its page, then hf auth login.") from error
+    except errors.RepositoryNotFoundError as error:
+        raise DownloadError(
+            f"{source} does not exist on the hub, or is private: hf auth login, or a token in $HF_TOKEN, opens it."
+        ) from error
+    except errors.HfHubHTTPError as error:
+        status = getattr(error.response, "status_code", None)
+        raise DownloadError(f"{source}: the hub answered {status}. {_line(error)}") from error
+    except Exception as error:  # the errors of the client's HTTP library are not part of its interface
+        if isinstance(error, (ValueError, MemoryError, TypeError, KeyError, AttributeError)):
+            raise
+        names = sorted(path.name for path in cache.iterdir()) if cache is not None and cache.is_dir() else []
+        kept = [name for name in names if _COMMIT.fullmatch(name)]
+        here = f" On this machine is {source.partition('@')[0]}@{kept[0]}." if kept else ""
+        raise DownloadError(f"{source} could not be reached, or broke off: {_line(error)}{here}") from error
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).strip().split("\n")
+    return lines[0][:300] if lines[0] else type(error).__name__

@@ -1,0 +1,164 @@
+"""Bundles pushed to and loaded from a hub on this machine."""
+
+import sys
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.data.download import DownloadError
+from tests.bundle_harness import bundle
+from tests.cli_harness import output_of
+from tests.hub_harness import COMMIT, serving
+from tests.saving_harness import NEEDED, made, same_weights
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A bundle and its folder."""
+    original = made(["no", "yes"])
+    return original, original.save(tmp_path_factory.mktemp("runs") / "mine")
+
+
+@pytest.fixture
+def hub(saved, tmp_path, monkeypatch):
+    """A hub with that bundle as owner/tiny."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with serving(monkeypatch) as found:
+        found.put("owner/tiny", saved[1])
+        yield found
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return tmp_path / "cache" / "dense_lstm_zoo" / "presets" / "hub"
+
+
+def kept(cache):
+    return [path for path in cache.rglob("*") if path.is_file() or path.name.startswith(".")]
+
+
+def test_what_is_pushed_is_what_is_loaded(hub, saved):
+    told = saved[0].push_to_hub("owner/new", private=True, token="secret")
+    assert told == f"{hub.url}/owner/new/commit/{COMMIT}"
+    assert hub.private == [True]
+    assert {"manifest.json", "README.md", *NEEDED.split()} <= set(hub.repositories["owner/new"])
+    posts = [(path, token) for method, path, token in hub.asked if method == "POST"]
+    assert posts
+    assert {token for _, token in posts} == {"Bearer secret"}
+    again = zoo.from_preset("hf://owner/new")
+    assert same_weights(again, saved[0])
+    assert again.metrics == saved[0].metrics
+
+
+def test_a_branch_is_created_for_a_revision(hub, saved):
+    saved[0].push_to_hub("owner/new", token="secret", revision="small")
+    assert hub.branches == ["small"]
+    assert [path for _, path, _ in hub.asked if path.endswith("/commit/small")]
+
+
+def test_a_bundle_is_downloaded_once_and_without_a_network_by_its_commit(hub, saved, cache, monkeypatch):
+    hub.repositories["owner/tiny"] |= {"big.bin": bytes(10), "../x": b"", "more/config.json": b"{}"}
+    assert same_weights(zoo.from_preset("hf://owner/tiny@main"), saved[0])
+    fetched = [path for method, path, _ in hub.asked if method == "GET" and "/resolve/" in path]
+    assert len(fetched) == len(set(fetched)) == len(hub.repositories["owner/tiny"]) - 3
+    assert {path.name for path in (cache / "owner--tiny" / COMMIT).iterdir()} == {p.rpartition("/")[2] for p in fetched}
+    assert same_weights(zoo.from_preset("hf://owner/tiny"), saved[0])
+    assert len([path for method, path, _ in hub.asked if method == "GET" and "/resolve/" in path]) == len(fetched)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert same_weights(zoo.from_preset(f"hf://owner/tiny@{COMMIT}"), saved[0])
+    with pytest.raises(DownloadError, match=rf"could not be reached.* On this machine is hf://owner/tiny@{COMMIT}"):
+        zoo.from_preset("hf://owner/tiny")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("hf://owner/none", "does not exist on the hub, or is private"),
+        ("hf://owner/tiny@v9", "it has no such revision"),
+    ],
+)
+def test_what_the_hub_does_not_have_is_told_in_a_line(hub, cache, source, message):
+    with pytest.raises(DownloadError, match=f"{source} .*{message}") as told:
+        zoo.from_preset(source)
+    assert "\n" not in str(told.value)
+    assert kept(cache) == []
+
+
+def test_a_connection_that_breaks_off_in_mid_file_leaves_nothing(hub, cache, saved, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda seconds: None)
+    hub.cut = "model.weights.h5"
+    with pytest.raises(DownloadError, match="hf://owner/tiny could not be reached, or broke off") as told:
+        zoo.from_preset("hf://owner/tiny")
+    assert "\n" not in str(told.value)
+    assert kept(cache) == []
+    hub.cut = ""
+    assert same_weights(zoo.from_preset("hf://owner/tiny"), saved[0])
+
+
+def test_a_file_that_the_hub_lacks_or_changed_leaves_nothing(hub, cache):
+    files = hub.repositories["owner/tiny"]
+    labels = files.pop("labels.json")
+    with pytest.raises(zoo.BundleError, match=r"labels\.json is missing"):
+        zoo.from_preset("hf://owner/tiny")
+    files["labels.json"] = labels.replace(b"yes", b"yet")
+    with pytest.raises(zoo.BundleError, match=r"labels\.json has been changed or damaged"):
+        zoo.from_preset("hf://owner/tiny")
+    del files["manifest.json"]
+    with pytest.raises(ValueError, match=r"not a bundle: it has no manifest\.json"):
+        zoo.from_preset("hf://owner/tiny")
+    assert kept(cache) == []
+
+
+@pytest.mark.parametrize("status", [500, 403])
+def test_a_hub_that_refuses_is_told_in_a_line(hub, cache, saved, status, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
+    hub.status = status
+    for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: saved[0].push_to_hub("owner/tiny", token="x")):
+        with pytest.raises(DownloadError, match=f"the hub answered {status}") as told:
+            ask()
+        assert "\n" not in str(told.value)
+    assert kept(cache) == []
+
+
+@pytest.mark.parametrize(
+    "source", ["hf://", "hf://tiny", "hf://a/b/c", "hf://../b", "hf://a/b@", "hf://a/b@../c", "hf://a/b?x"]
+)
+def test_an_address_that_is_none_is_refused(hub, source):
+    with pytest.raises(ValueError, match=r"hf://owner/name or hf://owner/name@revision; received"):
+        zoo.from_preset(source)
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize("name", ["tiny", "a/b/c", "a/b@main", "", None, "../b"])
+def test_a_repository_that_is_none_is_refused_before_any_work(hub, saved, name):
+    with pytest.raises(ValueError, match="must be owner/name"):
+        saved[0].push_to_hub(name)
+    assert hub.asked == []
+
+
+def test_without_the_client_the_error_says_what_to_install(hub, saved, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: saved[0].push_to_hub("owner/tiny")):
+        with pytest.raises(ValueError, match=r"pip install dense-lstm-zoo\[hub\]"):
+            ask()
+
+
+def test_commands_push_and_take_addresses(hub, saved, capsys, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    status, out, _ = output_of(capsys, "push", saved[1], "owner/new", "--private")
+    assert (status, out) == (0, f"{hub.url}/owner/new/commit/{COMMIT}\n")
+    status, out, _ = output_of(capsys, "predict", "hf://owner/new", "good")
+    assert (status, out.split("\t")[0]) == (0, saved[0].predict(["good"])[0].label)
+    status, _, err = output_of(capsys, "predict", "hf://owner/none", "good")
+    assert status == 2
+    assert err.splitlines()[-1].startswith("error: hf://owner/none does not exist on the hub")
+
+
+def test_a_tagger_goes_to_the_hub_and_back(hub):
+    tagger = bundle("gated_skip_tagger")
+    tagger.push_to_hub("owner/tagger", token="secret")
+    assert zoo.from_preset("hf://owner/tagger", task="tagging").fingerprint() == tagger.fingerprint()
+    with pytest.raises(ValueError, match="is for tagging, not for classification"):
+        zoo.from_preset("hf://owner/tagger", task="classification")

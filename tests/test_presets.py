@@ -1,0 +1,357 @@
+"""Presets by name, folder and archive: found, checked and loaded, and refused in one line."""
+
+import dataclasses
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import archives, presets, terms
+from dense_lstm_zoo.data import download, own_files
+from tests.bundle_harness import bundle
+from tests.cli_harness import output_of
+from tests.preset_harness import TABLE, write_table
+from tests.saving_harness import made, same_weights
+
+TEXTS = ["the film was good", ""]
+
+
+@pytest.fixture(scope="module")
+def original():
+    found = made(["no", "yes"])
+    found.config["training"]["dataset"] = "trec"
+    return found
+
+
+@pytest.fixture(scope="module")
+def saved(original, tmp_path_factory):
+    """A folder with two presets."""
+    folder = tmp_path_factory.mktemp("presets")
+    original.save(folder / "models" / "lstm_trec")
+    bundle("gated_skip_tagger").save(folder / "models" / "tagger_none")
+    return folder
+
+
+@pytest.fixture
+def installed(saved, tmp_path, monkeypatch):
+    """The distribution with two presets, which the package's index does not know."""
+    folder = tmp_path / "presets"
+    shutil.copytree(saved, folder)
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return folder / "models"
+
+
+@pytest.fixture
+def official(installed, tmp_path, monkeypatch):
+    """An index that names them."""
+    monkeypatch.setattr(presets, "INDEX", tmp_path / "index.json")
+    presets.write_index(installed, presets.INDEX)
+    return installed
+
+
+def test_a_preset_is_loaded_by_name_and_by_folder(official, original):
+    for source in ("lstm_trec", official / "lstm_trec", str(official / "lstm_trec")):
+        assert same_weights(zoo.from_preset(source), original)
+    assert zoo.from_preset("lstm_trec", task="classification").metrics == original.metrics
+
+
+def test_a_folder_wins_over_a_preset_of_its_name(official, tmp_path):
+    bundle("dense_lstm_lm").save(tmp_path / "lstm_trec")
+    assert zoo.from_preset("lstm_trec").config["model"] == "dense_lstm_lm"
+
+
+def test_presets_are_listed_with_what_is_known_of_them(official, installed):
+    one, other = zoo.list_presets()
+    assert (one.name, one.task, one.model, one.corpus) == ("lstm_trec", "classification", "lstm", "trec")
+    assert (one.measure, one.score, one.protocol) == ("test accuracy", 0.625, "300 texts, seed 1")
+    assert one.size == sum(file.stat().st_size for file in (installed / "lstm_trec").iterdir())
+    assert one.sha256 == hashlib.sha256((installed / "lstm_trec" / "manifest.json").read_bytes()).hexdigest()
+    assert "Li and Roth" in one.terms
+    assert (other.name, other.score) == ("tagger_none", None)
+    for told in ("test accuracy 0.6250 (300 texts, seed 1)", "MB", "Li and Roth", "classification"):
+        assert told in str(one)
+    assert "not scored" in str(other)
+    assert "not installed" not in str(one)
+    with pytest.raises(AttributeError):
+        one.score = 1.0
+
+
+def test_presets_are_listed_by_pattern_and_task(official):
+    assert [one.name for one in zoo.list_presets("*_trec")] == ["lstm_trec"]
+    assert [one.name for one in zoo.list_presets(task="tagging")] == ["tagger_none"]
+    with pytest.raises(ValueError, match=r"Unknown value of task: 'tags'\. Accepted: .*tagging"):
+        zoo.list_presets(task="tags")
+
+
+def test_installed_presets_are_listed_without_an_index(installed):
+    assert [one.name for one in zoo.list_presets()] == ["lstm_trec", "tagger_none"]
+
+
+def test_the_packages_own_index_is_readable():
+    assert all(one.task and one.sha256 for one in presets._official().values())
+
+
+def test_an_unknown_preset_has_near_matches(official):
+    with pytest.raises(ValueError, match=r"Unknown preset 'lstm_trek'\. Did you mean 'lstm_trec'\?.* not a folder"):
+        zoo.from_preset("lstm_trek")
+
+
+@pytest.mark.parametrize("source", ["runs/none", "../lstm_trec", ".", "", "ftp://host/x.zip", "s3://x", "file:///etc"])
+def test_what_is_no_preset_is_refused(installed, source):
+    with pytest.raises((ValueError, FileNotFoundError), match=r"not a folder|not a bundle|begins with hf://"):
+        zoo.from_preset(source)
+
+
+def test_a_preset_for_another_task_is_refused_before_it_is_loaded(official, monkeypatch):
+    monkeypatch.setattr(presets, "load", None)
+    with pytest.raises(ValueError, match="lstm_trec is for classification, not for tagging"):
+        zoo.from_preset("lstm_trec", task="tagging")
+
+
+def test_a_preset_that_is_not_installed_says_how_to_get_it(official, tmp_path, monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError, match=r"'lstm_trec' is not installed: pip install dense-lstm-zoo-presets"):
+        zoo.from_preset("lstm_trec")
+    assert "not installed" in str(zoo.list_presets()[0])
+
+
+def test_a_changed_byte_is_found(official):
+    file = official / "lstm_trec" / "labels.json"
+    file.write_bytes(file.read_bytes().replace(b"yes", b"yet"))
+    with pytest.raises(zoo.BundleError, match=r"labels\.json has been changed or damaged"):
+        zoo.from_preset("lstm_trec")
+
+
+def test_another_version_than_the_indexs_is_refused(official, tmp_path):
+    made(["no", "yes"]).save(official / "lstm_trec", overwrite=True)
+    with pytest.raises(zoo.BundleError, match=r"manifest\.json has sha256 .*, the zoo's index says"):
+        zoo.from_preset("lstm_trec")
+    with pytest.raises(zoo.BundleError, match=r"sha256 says 00000"):
+        zoo.from_preset(official / "lstm_trec", sha256="0" * 64)
+
+
+def card(bundle, folder, **training):
+    bundle = dataclasses.replace(bundle, config={**bundle.config, "training": {"dataset": "x", "seed": 1, **training}})
+    return (bundle.save(folder) / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_card_says_what_a_model_is_for_and_the_terms_of_its_data(original, tmp_path, monkeypatch):
+    table = write_table(tmp_path / "presets")
+    config = tmp_path / "presets" / "vectors" / TABLE / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "terms": "CC0 <b>"}))
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    told = card(original, tmp_path / "one", dataset="trec", vectors=table.name)
+    assert "- For: the kind of answer that a short English question asks for." in told
+    assert "- Not for: texts that are not questions" in told
+    assert "- trec: questions for research (Li and Roth)" in told
+    assert "- word vectors, tiny_7d: `CC0 <b>`" in told
+    assert "## Scores by class, on the test set" in told
+    assert "dense-lstm-zoo: 0.1.0" in told
+    told = card(original, tmp_path / "other", dataset="mine")
+    assert "## Purpose" not in told
+    assert "- mine: terms not recorded; ask who trained it\n- no word vectors from elsewhere" in told
+    assert "Apache-2.0" in card(original, tmp_path / "third", dataset="sst2", vectors="zoo_600d")
+
+
+def test_every_published_corpus_has_terms():
+    assert {name for name in zoo.list_corpora() if name not in own_files.formats()} == set(terms.CORPORA)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content, self.cut, self.status, self.asked = b"", None, 200, 0
+
+    def url(self, name):
+        return f"http://127.0.0.1:{self.server_port}/{name}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server = self.server
+        server.asked += 1
+        if server.status != 200:
+            return self.send_error(server.status)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(server.content)))
+        self.end_headers()
+        return self.wfile.write(server.content[: server.cut])
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch, installed):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(download, "WAIT_SECONDS", 0)
+    with Server() as found:
+        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield found
+        found.shutdown()
+        thread.join()
+
+
+def zipped(folder, within=""):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, within + file.name)
+    return packed.getvalue()
+
+
+def tarred(folder, within="lstm_trec"):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(folder, within)
+    return packed.getvalue()
+
+
+def checksum(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def nothing_but(cache, *names):
+    found = [path for path in cache.rglob("*") if path.is_file() or path.name.endswith("dense-lstm-zoo")]
+    assert {path.name for path in found} <= set(names), found
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred, lambda folder: zipped(folder, "deep/")])
+def test_an_archive_is_downloaded_once(server, installed, original, pack, tmp_path):
+    server.content = pack(installed / "lstm_trec")
+    sha256 = checksum(server.content)
+    assert same_weights(zoo.from_preset(f"{server.url('lstm.bin')}#sha256={sha256}"), original)
+    assert same_weights(zoo.from_preset(server.url("lstm.bin"), sha256=sha256.upper()), original)
+    assert server.asked == 1
+    assert not list((tmp_path / "cache").rglob("*.archive"))
+
+
+def test_an_archive_needs_its_checksum_and_https(server):
+    with pytest.raises(ValueError, match=r"needs its sha256.*there is none"):
+        zoo.from_preset(server.url("x.zip"))
+    with pytest.raises(ValueError, match="needs its sha256"):
+        zoo.from_preset(f"{server.url('x.zip')}#sha256={'0' * 64}", sha256="1" * 64)
+    with pytest.raises(ValueError, match=r"may have sha256=\.\.\.; received 'md5=1'"):
+        zoo.from_preset(f"{server.url('x.zip')}#md5=1")
+    with pytest.raises(ValueError, match=r"over https; received http://example\.org/x\.zip"):
+        zoo.from_preset("http://example.org/x.zip", sha256="0" * 64)
+    assert server.asked == 0
+
+
+def test_a_changed_archive_is_deleted(server, installed, tmp_path):
+    server.content = zipped(installed / "lstm_trec")
+    with pytest.raises(ValueError, match=r"Wrong checksum .* expected sha256 0000"):
+        zoo.from_preset(server.url("x.zip"), sha256="0" * 64)
+    nothing_but(tmp_path / "cache")
+
+
+def test_a_404_and_a_cut_connection_are_told_in_a_line(server, installed, tmp_path):
+    server.content = zipped(installed / "lstm_trec")
+    source = f"{server.url('x.zip')}#sha256={checksum(server.content)}"
+    server.status = 404
+    with pytest.raises(download.DownloadError, match="the server answered 404") as told:
+        zoo.from_preset(source)
+    assert "\n" not in str(told.value)
+    server.status, server.cut = 200, 100
+    with pytest.raises(download.DownloadError, match="broke off after 100 of"):
+        zoo.from_preset(source)
+    nothing_but(tmp_path / "cache", f"{checksum(server.content)}.archive.part")
+    server.cut = None
+    assert zoo.from_preset(source).config["model"] == "lstm"
+    nothing_but(tmp_path / "cache", *(file.name for file in (installed / "lstm_trec").iterdir()))
+
+
+def zip_of(names, mode=0):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = mode << 16
+            archive.writestr(entry, "/etc/passwd")
+    return packed.getvalue()
+
+
+def tar_of(*names, kind=tarfile.REGTYPE):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+    return packed.getvalue()
+
+
+BAD = {
+    "a parent": zip_of(["../config.json"]),
+    "a parent within": zip_of(["a/../../config.json"]),
+    "an absolute path": zip_of(["/tmp/config.json"]),
+    "a backslash": zip_of(["..\\config.json"]),
+    "two folders": zip_of(["a/config.json", "b/config.json"]),
+    "a deep folder": zip_of(["a/b/config.json"]),
+    "a link": zip_of(["config.json"], 0o120777),
+    "many files": zip_of([f"{i}" for i in range(200)]),
+    "twice": tar_of("config.json", "config.json"),
+    "a parent in a tar": tar_of("../config.json"),
+    "an absolute path in a tar": tar_of("/tmp/config.json"),
+    "a link in a tar": tar_of("config.json", kind=tarfile.SYMTYPE),
+    "a hard link in a tar": tar_of("config.json", kind=tarfile.LNKTYPE),
+    "a device in a tar": tar_of("config.json", kind=tarfile.CHRTYPE),
+    "a cut tar": tar_of("config.json")[:-20],
+    "no archive": b"<html>",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_an_archive_of_anything_but_plain_files_is_refused(server, tmp_path, case):
+    server.content = BAD[case]
+    with pytest.raises(ValueError, match=r"http://.* is not an archive of a bundle: "):
+        zoo.from_preset(server.url("x.zip"), sha256=checksum(server.content))
+    nothing_but(tmp_path / "cache")
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(server, monkeypatch, tmp_path):
+    monkeypatch.setattr(archives, "LARGEST", 50_000)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("config.json", bytes(10**6))
+    server.content = packed.getvalue()
+    with pytest.raises(ValueError, match=r"it holds more than 50,000 bytes"):
+        zoo.from_preset(server.url("x.zip"), sha256=checksum(server.content))
+    nothing_but(tmp_path / "cache")
+
+
+def test_an_archive_of_no_bundle_is_refused(server, tmp_path):
+    server.content = zip_of(["config.json"])
+    with pytest.raises(zoo.BundleError, match=r"not a bundle: it has no manifest\.json"):
+        zoo.from_preset(server.url("x.zip"), sha256=checksum(server.content))
+    nothing_but(tmp_path / "cache")
+
+
+def test_commands_take_presets(official, server, original, capsys, tmp_path):
+    status, out, _ = output_of(capsys, "presets", "--task", "classification")
+    assert (status, out) == (0, f"{zoo.list_presets('lstm_trec')[0]}\n")
+    status, out, _ = output_of(capsys, "predict", "lstm_trec", "the film was good")
+    expected = original.predict(["the film was good"])[0]
+    assert (status, out) == (0, f"{expected.label}\t{expected.probability:.4f}\tthe film was good\n")
+    server.content = zipped(official / "lstm_trec")
+    source = f"{server.url('x.zip')}#sha256={checksum(server.content)}"
+    assert output_of(capsys, "predict", source, "the film was good")[:2] == (0, out)
+    status, _, err = output_of(capsys, "predict", "lstm_trek", "good")
+    assert status == 2
+    assert err.startswith("error: Unknown preset 'lstm_trek'. Did you mean 'lstm_trec'?")
+    status, _, err = output_of(capsys, "gates", "lstm_trec", "good")
+    assert (status, "is for classification, not for tagging" in err) == (2, True)
+    assert json.loads(presets.INDEX.read_text())["presets"][0]["name"] == "lstm_trec"
