@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -135,6 +136,8 @@ def _told(source: str, cache: Path | None = None) -> Iterator[None]:
         raise DownloadError(f"{source}: the hub answered {status}. {_line(error)}") from error
     except Exception as error:  # the errors of the client's HTTP library are not part of its interface
         if isinstance(error, (ValueError, MemoryError, TypeError, KeyError, AttributeError)):
+            raise
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         names = sorted(path.name for path in cache.iterdir()) if cache is not None and cache.is_dir() else []
         kept = [name for name in names if _COMMIT.fullmatch(name)]
