@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
 
-# Metrics that stay true when the weights change.
-_FACTS = ("parameters", "encoder_parameters", "train_texts", "changed")
+# Metrics that stay when the weights change: what is still true, and what predictions are made with.
+_FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")
 _CHANGED = "the weights have changed since training"
 _ROUNDED = "rounded to float16 after training"
 

@@ -92,6 +92,9 @@ def read_metrics(path: Path) -> dict[str, Any]:
         score = name.endswith(("accuracy", "perplexity", "loss"))
         if score and (isinstance(value, bool) or not isinstance(value, int | float | None)):
             raise BundleError(f"{path} is damaged: {name!r} must be a number; it is {_short(value)}.")
+    temperature = metrics.get("temperature", 1.0)
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
+        raise BundleError(f"{path} is damaged: 'temperature' must be a number above 0; it is {_short(temperature)}.")
     # a value that is not finite is written as null.
     return {name: math.nan if value is None else value for name, value in metrics.items()}
 
@@ -200,11 +203,21 @@ def check_shapes(path: Path, model: Any, shapes: list[Shape]) -> None:
 
 def check_text(path: Path, config: dict[str, Any]) -> None:
     """Raise ``BundleError`` if the config's text settings are invalid or do not match the model's."""
-    kinds = {"chars": str, "num_frozen_words": int, "oov": str, "case": str | None, "whole_words": bool}
+    kinds = {
+        "chars": str,
+        "num_frozen_words": int,
+        "oov": str,
+        "max_tokens": int,
+        "case": str | None,
+        "whole_words": bool,
+    }
     text, arguments = config["text"], config["arguments"]
     for name, value in text.items():
         known = (
-            name in kinds and isinstance(value, kinds[name]) and not (name == "oov" and value not in ("drop", "unk"))
+            name in kinds
+            and isinstance(value, kinds[name])
+            and not (name == "oov" and value not in ("drop", "unk"))
+            and not (name == "max_tokens" and int(value) < 1)
         )
         shared = name in ("num_frozen_words", "case")
         if not known or (shared and value != arguments.get(name, value)):

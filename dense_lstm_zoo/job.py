@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class FitData:
-    """The input of ``fit``: training and dev data, and the callbacks that go with them."""
+    """The input of ``fit``: training and dev data, the callbacks that go with them, and weights of classes."""
 
     training: tf.data.Dataset
     dev: tf.data.Dataset
     callbacks: list[keras.callbacks.Callback] = field(default_factory=list)
+    class_weight: dict[int, float] | None = None
 
 
 class Job(abc.ABC):

@@ -31,7 +31,13 @@ def __getattr__(name: str) -> Any:
 
 
 def learning_curve(
-    history: pd.DataFrame, path: Path, title: str, measure: str = "accuracy", *, higher_is_better: bool = True
+    history: pd.DataFrame,
+    path: Path,
+    title: str,
+    measure: str = "accuracy",
+    *,
+    higher_is_better: bool = True,
+    best_epoch: int | None = None,
 ) -> None:
     """Plot the loss and the score on train and dev by epoch, with the best dev epoch marked.
 
@@ -41,6 +47,7 @@ def learning_curve(
         title: The picture's title.
         measure: The name of the score.
         higher_is_better: Whether a higher score is better; otherwise the scale is logarithmic.
+        best_epoch: The epoch that was kept; by default the one with the best score.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -56,6 +63,8 @@ def learning_curve(
         if not higher_is_better:
             _logarithmic(axes)  # else the first epochs would hide the others
         best = history.loc[scores.idxmax() if higher_is_better else scores.idxmin()]
+        if best_epoch in history["epoch"].to_numpy():
+            best = history.loc[history["epoch"] == best_epoch].iloc[0]
         axes.axvline(best["epoch"], color="gray", linestyle=":", label=f"best dev: {best[f'val_{measure}']:.4g}")
         axes.legend()
 

@@ -35,7 +35,12 @@ def write(bundle: Bundle, folder: Path) -> None:
     task, history, curve = bundle.task, bundle.history, bundle.dev_curve
     if has_matplotlib() and len(history) and "changed" not in bundle.metrics:
         writers["learning_curve.png"] = lambda path: plots.learning_curve(
-            history, path, _title(bundle), task.measure, higher_is_better=task.higher_is_better
+            history,
+            path,
+            _title(bundle),
+            task.measure,
+            higher_is_better=task.higher_is_better,
+            best_epoch=bundle.metrics.get("best_epoch"),
         )
         if curve is not None:
             panels = {"": {_title(bundle): curve}}
@@ -123,7 +128,7 @@ def model_card(bundle: Bundle) -> str:
 
 {_knows(bundle)}
 
-{fenced(summary(bundle))}
+{fenced(bundle.summary())}
 
 {"Error analysis: `report.md`." if bundle.evaluation else "It has no scores; `bundle.rescore(test=...)` computes them."}
 {_by_class(bundle.evaluation)}{_purpose(training["dataset"])}

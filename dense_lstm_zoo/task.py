@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,13 +36,14 @@ class Option:
 
     Args:
         name: Its name in Python; on the command line it has hyphens.
-        kind: ``int``, ``float`` (above 0) or ``str``.
+        kind: ``int``, ``float`` (above 0), ``str``, ``bool``, or ``dict`` (names with numbers above 0).
         help: What it does, in a few words.
         default: Its value when none is given; None also for a value that follows from other settings.
         otherwise: The default in words, where the value alone does not explain it.
         minimum: The smallest integer accepted.
         searched: Whether a sweep may search it.
         metavar: The name of the value in the command line's help.
+        choices: The strings accepted; none means any. A ``dict`` accepts them too.
     """
 
     name: str
@@ -52,6 +54,12 @@ class Option:
     minimum: int = 1
     searched: bool = False
     metavar: str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def annotation(self) -> str:
+        """The type of its values in the signature of ``train``."""
+        return "str | dict[str, float] | None" if self.kind is dict else f"{self.kind.__name__} | None"
 
     @property
     def told_default(self) -> str:
@@ -66,6 +74,23 @@ class Option:
             checks.integer(self.name, value, self.minimum)
         elif self.kind is float:
             checks.positive(self.name, value)
+        elif self.kind is bool and not isinstance(value, bool):
+            raise ValueError(f"{self.name} must be True or False; received {value!r}.")
+        elif self.kind is dict and isinstance(value, Mapping):
+            for name, number in value.items():
+                checks.positive(f"{self.name}[{name!r}]", number)
+        elif self.choices:
+            checks.one_of(self.name, value, self.choices)
+
+    def parse(self, text: str) -> Any:
+        """Return the value that a text on the command line stands for; a dictionary is written as JSON."""
+        if self.kind is not dict:
+            return self.kind(text)
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        return found if isinstance(found, dict) else text
 
 
 # Options of every task. A recipe's field of the same name, or else the task's defaults, gives the default.
@@ -165,6 +190,11 @@ class Task:
         """Import the modules that register the task's models."""
         for name in self.factories:
             self.module(name)
+
+    def monitored(self, training: Mapping[str, Any]) -> tuple[str, bool]:
+        """Return the dev score in an epoch's row that chooses the best epoch, and whether higher is better."""
+        score = training.get("monitor", self.measure)
+        return f"val_{score}", self.higher_is_better if score == self.measure else score != "loss"
 
     @property
     def recipes(self) -> Sequence[Recipe]:
@@ -271,7 +301,7 @@ def with_options(function: _Function) -> _Function:
     signature = inspect.signature(function)
     *parameters, rest = signature.parameters.values()
     own = [
-        inspect.Parameter(x.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=f"{x.kind.__name__} | None")
+        inspect.Parameter(x.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=x.annotation)
         for x in every_option().values()
     ]
     function.__signature__ = signature.replace(parameters=[*parameters, *own, rest])  # type: ignore[attr-defined]

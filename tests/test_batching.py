@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, predict_logits
+from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, predict_rows
 from dense_lstm_zoo.data.batching import pad, padded_length, plan_batches
 from dense_lstm_zoo.language.batches import TokenWindows
 from tests import model_harness as harness
@@ -74,7 +74,7 @@ def test_evaluation_batches_hold_every_text_in_order_of_length():
 def test_predictions_come_back_in_the_order_of_the_texts():
     model = harness.tiny("bilstm")
     rows = [row[row > 0] for row in harness.ids(9, 12)[:8]]
-    together = predict_logits(model, rows, batch_size=3)
+    together = predict_rows(model, rows, batch_size=3)
     for row, logits in zip(rows, together, strict=True):
         np.testing.assert_allclose(model.predict_on_batch(row[None])[0], logits, atol=1e-5)
 

@@ -41,6 +41,7 @@ results = {}
 for folder in sys.argv[2:]:
     loaded = tf.saved_model.load(folder)
     serve, by_ids, explain = (loaded.signatures[name] for name in ("serving_default", "token_ids", "explain"))
+    embed = loaded.signatures["embed"]
     found, explained = serve(text=tf.constant(texts)), explain(text=tf.constant(texts))
     one_by_one = [serve(text=tf.constant([t]))["probabilities"].numpy()[0].tolist() for t in texts]
     empty = serve(text=tf.constant([], tf.string))
@@ -56,6 +57,8 @@ for folder in sys.argv[2:]:
         "one_by_one": one_by_one,
         "empty": {name: list(value.shape) for name, value in empty.items()},
         "no_ids": {name: list(value.shape) for name, value in no_ids.items()},
+        "vectors": embed(text=tf.constant(texts))["vectors"].numpy().tolist(),
+        "no_vectors": list(embed(text=tf.constant([], tf.string))["vectors"].shape),
         "by_ids": ids["probabilities"].numpy().tolist(),
         "explained": {name: value.numpy().tolist() for name, value in explained.items() if name != "tokens"},
         "tokens": [x.decode() for x in explained["tokens"].numpy()],
@@ -115,6 +118,14 @@ def test_a_session_gets_the_same(exported):
     for name, tolerance in (("half", 1e-2), ("characters", 1e-6)):
         _, served, _ = exported[name]
         np.testing.assert_allclose(served["in_session"], served["probabilities"], atol=tolerance)
+
+
+def test_vectors_are_the_bundles(exported):
+    for name, (trained, served, _) in exported.items():
+        expected = trained.embed(TEXTS)
+        tolerance = 1e-2 if name == "half" else 1e-5
+        np.testing.assert_allclose(served["vectors"], expected, atol=tolerance, err_msg=name)
+        assert served["no_vectors"] == [0, expected.shape[1]]
 
 
 def test_explanations_are_the_bundles(exported):
@@ -197,7 +208,7 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
     trained.export(tmp_path / "1", overwrite=True)
     assert not (tmp_path / "1" / "precious").exists()
     assert [file.name for file in tmp_path.iterdir()] == ["1"]
-    assert len(traced) == 2  # "serving_default" and "explain"
+    assert len(traced) == 3  # "serving_default", "explain" and "embed"
 
 
 def test_signatures_have_these_names_types_and_shapes(exported):
@@ -219,6 +230,8 @@ def test_signatures_have_these_names_types_and_shapes(exported):
         }
         text = {"text": (string, [-1])}
         assert found.pop("explain") == [text, explained | {"shares": (number, [-1, shares])}]
+        vectors = {"vectors": (number, [-1, exported[name][0].embedding_width])}
+        assert found.pop("embed") == [text, vectors]
         assert found == {"serving_default": [text, answers], "token_ids": [ids, answers]}
         assert sorted(file.name for file in folder.iterdir()) == EXPORTED_FILES
 

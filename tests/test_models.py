@@ -15,6 +15,7 @@ import tensorflow as tf
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.classification.embedding import pooled_of
 from dense_lstm_zoo.layers.recurrence import kernels
 from tests import model_harness as harness
 from tests.bundle_harness import WORDS
@@ -73,6 +74,18 @@ def values_and_gradients(model, x, y):
     gradients = tape.gradient(loss, [weight.value for weight in model.trainable_weights])
     assert all(gradient is not None for gradient in gradients)
     return np.asarray(logits), [np.asarray(tf.convert_to_tensor(gradient)) for gradient in gradients]
+
+
+@pytest.mark.parametrize("case", [case for case in harness.VARIANTS if case.task == "classification"], ids=str)
+def test_the_softmax_of_every_classifier_reads_what_embed_returns(case):
+    model, x, _ = fed(case)
+    signature = tf.nest.map_structure(lambda ids: tf.TensorSpec([None] * 2 + list(ids.shape[2:]), tf.int32), x)
+    with harness.running(model, "native"):
+        vectors = pooled_of(model, signature)(x).numpy()
+        kernel, bias = model.get_layer("logits").get_weights()
+        np.testing.assert_allclose(vectors @ kernel + bias, model(x), atol=1e-5)
+        longer = tf.nest.map_structure(lambda ids: np.pad(ids, [(0, 0), (0, 5), *[(0, 0)] * (ids.ndim - 2)]), x)
+        np.testing.assert_allclose(pooled_of(model, signature)(longer), vectors, atol=1e-5)
 
 
 @harness.variants

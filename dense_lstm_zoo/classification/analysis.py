@@ -67,6 +67,19 @@ def analyse(
     }
 
 
+def macro_f1(labels: np.ndarray, predicted: np.ndarray) -> float:
+    """Return the mean F1 over the classes that occur or are predicted.
+
+    Example:
+        >>> round(macro_f1(np.array([0, 0, 1]), np.array([0, 1, 1])), 4)
+        0.6667
+    """
+    size = 1 + int(max(labels.max(), predicted.max()))
+    hits = np.bincount(labels[labels == predicted], minlength=size)
+    both = np.bincount(labels, minlength=size) + np.bincount(predicted, minlength=size)
+    return float((2 * hits[both > 0] / both[both > 0]).mean())
+
+
 def confusion_cells(evaluation: Mapping[str, Any]) -> list[tuple[int, int, int]]:
     """Return the nonzero cells of an evaluation's confusion matrix: right label, predicted label, texts.
 

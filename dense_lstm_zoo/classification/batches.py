@@ -61,19 +61,21 @@ def evaluation_batches(rows: Sequence[Row], labels: Sequence[int], batch_size: i
     return generated(lambda: iter(batches), _signature(rows[0]), len(batches))
 
 
-def predict_logits(logits_of: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:
-    """Return the logits (texts, classes) in the order of ``rows``, computed in batches of similar length.
+def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:
+    """Return one row of numbers per text, such as its logits, in the order of ``rows``: float32 (texts, width).
+
+    They are computed in batches of similar length.
 
     Args:
-        logits_of: Maps padded ids to logits.
+        run: Maps padded ids (batch, time) to (batch, width).
         rows: The ids of each text, at least one text.
         batch_size: Texts per batch.
     """
     plan = plan_batches([num_tokens(row) for row in rows], batch_size)
-    batches = [logits_of(pad([rows[i] for i in indices])).numpy() for indices in plan]
-    logits = np.empty((len(rows), batches[0].shape[1]), np.float32)
-    logits[np.concatenate(plan)] = np.concatenate(batches)
-    return logits
+    batches = [run(pad([rows[i] for i in indices])).numpy() for indices in plan]
+    found = np.empty((len(rows), batches[0].shape[1]), np.float32)
+    found[np.concatenate(plan)] = np.concatenate(batches)
+    return found
 
 
 def logits_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:

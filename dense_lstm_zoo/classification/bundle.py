@@ -11,6 +11,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
@@ -18,6 +19,7 @@ from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
+    import pandas as pd
     import tensorflow as tf
 
     from dense_lstm_zoo.classification.corpus import Split
@@ -75,15 +77,133 @@ class ClassificationBundle(Bundle):
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
         for chunk in checks.text_chunks(texts, _CHUNK):
-            for text, row in zip(chunk, _softmax(self._logits(chunk)), strict=True):
-                best = int(np.argmax(row))
+            logits = self._logits(chunk)
+            shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
+            for text, row, best in zip(chunk, shares, likeliest, strict=True):
                 by_label = dict(zip(self.labels, row.tolist(), strict=True))
                 yield Prediction(text, self.labels[best], float(row[best]), by_label)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities (texts, classes) of raw texts; raises the same errors as ``predict``."""
-        found = [_softmax(self._logits(chunk)) for chunk in checks.text_chunks(texts, _CHUNK)]
-        return np.concatenate(found) if found else np.empty((0, len(self.labels)), np.float32)
+        return softmax(self._all_logits(texts), self.temperature)
+
+    @property
+    def temperature(self) -> float | None:
+        """What logits are divided by before the softmax, if the bundle is calibrated, else None."""
+        return self.metrics.get("temperature")
+
+    def calibrate(self, split: Split, label_names: Sequence[str] | None = None) -> float:
+        """Fit the temperature on labelled texts, best those of dev, and return it; no label changes.
+
+        Probabilities of this bundle and of its exports are then softmax(logits / temperature). Bundles keep it.
+
+        Args:
+            split: Texts with labels that the model was not trained on, as for ``evaluate``.
+            label_names: As for ``evaluate``.
+
+        Raises:
+            ValueError: As for ``evaluate``.
+
+        Reference: Guo et al. 2017, section 4.2.
+        """
+        labels = self._indices(split, label_names)
+        self.metrics["temperature"] = fit_temperature(self._logits(split.texts), labels)
+        if self.scored_weights is None:
+            self.scored_weights = self.fingerprint()
+        return float(self.metrics["temperature"])
+
+    def predict_frame(self, frame: pd.DataFrame, *, text: Any, prefix: str | None = None) -> pd.DataFrame:
+        """Return a copy of a frame with predictions for its texts; its index and columns are kept.
+
+        The new columns are ``label``, ``probability`` and, for each label, ``probability_LABEL``.
+
+        Args:
+            frame: A pandas DataFrame.
+            text: The name of the column with the texts.
+            prefix: What the names of the new columns begin with; by default nothing, or "predicted_" if the frame has
+                one of these columns already.
+
+        Raises:
+            TypeError: Anything but a frame, or a text that is not a string; the message gives its position.
+            ValueError: A column that is not there (with near matches), or a new name that the frame already has.
+
+        Example:
+            ``bundle.predict_frame(df, text="review").to_csv("predicted.csv")``
+        """
+        from dense_lstm_zoo.classification import frames
+
+        texts = frames.column("the frame", frames.check_frame("frame", frame), text)
+        names = [*("label", "probability"), *(f"probability_{label}" for label in self.labels)]
+        frames.new_columns(frame, names, prefix)
+        logits = self._all_logits(texts)
+        found = softmax(logits, self.temperature)
+        return frames.with_predictions(frame, found, logits.argmax(axis=1), self.labels, prefix)
+
+    def embed(self, texts: Iterable[str]) -> np.ndarray:
+        """Return a vector per text, float32 (texts, width): what the softmax layer reads.
+
+        It is the pooled state of the encoder, without dropout. Empty texts and unknown words are allowed.
+
+        Args:
+            texts: Strings, in a list or as they come.
+
+        Raises:
+            TypeError: As for ``predict``.
+
+        Example:
+            ``bundle.embed(["A fine film .", "A dull one ."]) @ bundle.embed(["Great !"])[0]``
+        """
+        found = list(self._embedded(texts))
+        return np.concatenate(found) if found else np.empty((0, self.embedding_width), np.float32)
+
+    def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Embed texts as they come, in constant memory: one vector per text, in order."""
+        for vectors in self._embedded(texts):
+            yield from vectors
+
+    @property
+    def embedding_width(self) -> int:
+        """The length of the vectors that ``embed`` returns."""
+        return int(self.model.get_layer("logits").input.shape[-1])
+
+    def _embedded(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        from dense_lstm_zoo.classification.batches import predict_rows
+
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            yield predict_rows(self._pooled_of, self.text_to_ids.encode(chunk))
+
+    @functools.cached_property
+    def _pooled_of(self) -> Callable[[Any], tf.Tensor]:
+        from dense_lstm_zoo.classification.embedding import pooled_of
+
+        return pooled_of(self.model, self.text_to_ids.signature)
+
+    def embed_tokens(self, texts: Iterable[str]) -> list[tuple[list[str], np.ndarray]]:
+        """Return the tokens that the model reads of each text, and a vector per token, float32 (tokens, width).
+
+        The vectors are the states that the pooling reads: the top layer's, or for ``cnn_mc``, which has no recurrent
+        layer, the word vectors. A text without a token that the model reads has one token, ``""``.
+
+        Args:
+            texts: Strings.
+
+        Raises:
+            TypeError: As for ``predict``.
+        """
+        from dense_lstm_zoo.data.batching import predict_by_token
+
+        found: list[tuple[list[str], np.ndarray]] = []
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            tokens = [[word.decode() for word in row] for row in self.text_to_ids.read(to_bytes(chunk))[0].to_list()]
+            states = predict_by_token(self._states_of, self.text_to_ids.encode(chunk))
+            found.extend(zip(tokens, states, strict=True))
+        return found
+
+    @functools.cached_property
+    def _states_of(self) -> Callable[[Any], tf.Tensor]:
+        from dense_lstm_zoo.classification.embedding import states_of
+
+        return states_of(self.model, self.text_to_ids.signature)
 
     def explain(self, text: str) -> Explanation:
         """Show which words influenced the prediction for a text, and which the pooling attended to, layer by layer.
@@ -104,12 +224,12 @@ class ClassificationBundle(Bundle):
             raise TypeError(f"explain takes one string; received {text!r:.80}.")
         tokens, ids = self.text_to_ids.read(to_bytes([text]))
         found = {name: values.numpy()[0] for name, values in self._explained(pad_features(ids)).items()}
-        shares = np.exp(found["logits"] - found["logits"].max())
-        best = int(shares.argmax())
+        shares = softmax(found["logits"][None], self.temperature)[0]
+        best = int(found["logits"].argmax())
         return Explanation(
             text=text,
             label=self.labels[best],
-            probability=float(shares[best] / shares.sum()),
+            probability=float(shares[best]),
             tokens=[token.decode() for token in tokens.to_list()[0]],
             saliency=found["saliency"],
             layers=share_names(self.model),
@@ -125,9 +245,13 @@ class ClassificationBundle(Bundle):
         return tf.function(explainer(self.model), input_signature=[self.text_to_ids.signature])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
-        from dense_lstm_zoo.classification.batches import predict_logits
+        from dense_lstm_zoo.classification.batches import predict_rows
 
-        return predict_logits(self.logits_of, self.text_to_ids.encode(texts))
+        return predict_rows(self.logits_of, self.text_to_ids.encode(texts))
+
+    def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
+        found = [self._logits(chunk) for chunk in checks.text_chunks(texts, _CHUNK)]
+        return np.concatenate(found) if found else np.empty((0, len(self.labels)), np.float32)
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score the model on labelled texts.
@@ -137,7 +261,9 @@ class ClassificationBundle(Bundle):
             label_names: Names of the split's labels; the bundle's own by default.
 
         Returns:
-            ``accuracy``, ``loss`` (mean cross-entropy) and ``texts`` (how many).
+            ``accuracy``, ``macro_f1`` (the mean over classes that occur or are predicted), ``loss`` (mean
+            cross-entropy) and ``texts`` (how many). If the bundle is calibrated, also ``calibration_error``, and both
+            of what it would be without the temperature: ``loss_uncalibrated``, ``calibration_error_uncalibrated``.
 
         Raises:
             ValueError: No texts, or a label that the model does not know.
@@ -152,24 +278,34 @@ class ClassificationBundle(Bundle):
         """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts."""
         from dense_lstm_zoo.classification.analysis import analyse
 
+        labels, temperature = self._indices(split, label_names), self.temperature
+        logits = self._logits(split.texts)
+
+        def scored(by: float | None) -> tuple[float, dict[str, Any]]:
+            found = log_softmax(logits, by)
+            loss = float(-found[np.arange(len(labels)), labels].mean())
+            return loss, analyse(split.texts, labels, np.exp(found), self.labels)
+
+        loss, analysis = scored(temperature)
+        by_class = [row["f1"] for row in analysis["classes"] if row["f1"] is not None]
+        scores = {
+            "accuracy": float((logits.argmax(axis=1) == labels).mean()),
+            "macro_f1": float(np.mean(by_class)),
+            "loss": loss,
+            "texts": len(labels),
+        }
+        if temperature is not None:
+            before, plain = scored(None)
+            scores["calibration_error"] = analysis["calibration_error"]
+            scores |= {"loss_uncalibrated": before, "calibration_error_uncalibrated": plain["calibration_error"]}
+        return scores, analysis
+
+    def _indices(self, split: Split, label_names: Sequence[str] | None) -> np.ndarray:
+        """Return the index of each text's label among the bundle's."""
         names = list(label_names) if label_names is not None else self.labels
         if not len(split):
             raise ValueError("evaluate needs at least one text; received none.")
         for name in {names[label] for label in split.labels}:
             if name not in self.labels:
                 raise checks.unknown_name("label", name, self.labels)
-        labels = np.array([self.labels.index(names[label]) for label in split.labels])
-        logits = self._logits(split.texts).astype(np.float64)
-        shifted = logits - logits.max(axis=1, keepdims=True)
-        log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-        scores = {
-            "accuracy": float((logits.argmax(axis=1) == labels).mean()),
-            "loss": float(-log_probabilities[np.arange(len(labels)), labels].mean()),
-            "texts": len(labels),
-        }
-        return scores, analyse(split.texts, labels, np.exp(log_probabilities), self.labels)
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    exp = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exp / exp.sum(axis=1, keepdims=True)
+        return np.array([self.labels.index(names[label]) for label in split.labels])

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,49 @@ class Corpus:
         sizes = ", ".join(f"{len(split):,} {name}" for name, split in splits.items() if split is not None)
         labels = ", ".join(self.label_names[:8]) + (", ..." if len(self.label_names) > 8 else "")
         return f"{self.name}: {sizes}; {len(self.label_names)} labels: {labels}"
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        text: Any,
+        label: Any,
+        dev: pd.DataFrame | float | None = None,
+        test: pd.DataFrame | float | None = None,
+        seed: int = 0,
+        name: str = "frame",
+    ) -> Corpus:
+        """Return the rows of pandas' frames as a corpus.
+
+        Labels become strings: 1 becomes "1", True becomes "True"; spaces around them are removed. They are sorted, by
+        value if all of them are integers.
+
+        Args:
+            frame: The training texts and their labels.
+            text: The name of the column with the texts.
+            label: The name of the column with the labels, in all frames.
+            dev: A frame of its own, or the share of the rows of ``frame`` to hold out, stratified by label. By default
+                there is no dev set, and ``train`` holds out a tenth.
+            test: Likewise; by default there is no test set.
+            seed: The same seed holds out the same rows.
+            name: The name of the corpus, which bundles record.
+
+        Raises:
+            TypeError: Anything but a frame.
+            ValueError: A column that is not there (with near matches), a text or label that is missing or empty, a text
+                that is not a string, fewer than two labels, a label in dev or test that does not occur in training, or
+                shares that are out of range.
+
+        Example:
+            >>> import pandas as pd
+            >>> frame = pd.DataFrame({"review": ["fine", "dull"] * 10, "stars": [5, 1] * 10})
+            >>> print(Corpus.from_frame(frame, text="review", label="stars", dev=0.1, test=0.2))
+            frame: 14 train, 2 dev, 4 test; 2 labels: 1, 5
+        """
+        from dense_lstm_zoo.classification.frames import read_frame
+
+        return read_frame(frame, text=text, label=label, dev=dev, test=test, seed=seed, name=name)
 
 
 def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:

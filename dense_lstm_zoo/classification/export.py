@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from dense_lstm_zoo import files
+from dense_lstm_zoo.classification.embedding import with_pooled
 from dense_lstm_zoo.classification.explain import explainer
 from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.export import Endpoints, portable_copy, write
@@ -26,11 +27,13 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
         - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0; for models that read characters also
           ``char_ids`` (batch, time, 24).
         - ``explain``: ``text`` (batch,) strings.
+        - ``embed``: ``text`` (batch,) strings.
 
     The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
     classes), the names of the columns of ``probabilities``. ``explain`` returns the results of
     ``ClassificationBundle.explain``: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts, one after
-    the other, and ``row_lengths`` (batch,), the number of tokens per text.
+    the other, and ``row_lengths`` (batch,), the number of tokens per text. ``embed`` returns ``vectors`` (batch, width)
+    in float32, the results of ``ClassificationBundle.embed``.
 
     The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
     ``assets.extra/non_core_ops.txt``.
@@ -45,12 +48,18 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     """
     path = files.check_new_folder(path, overwrite)
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
-    names = tf.constant(bundle.labels)
+    names, temperature = tf.constant(bundle.labels), bundle.temperature
+    both = with_pooled(model)
+
+    @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # all but explain share its graph
+    def read(ids: Any) -> Any:
+        return both(ids, training=False)
 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once for two signatures
     def classify(ids: Any) -> dict[str, Any]:
-        probabilities = tf.nn.softmax(tf.cast(model(ids, training=False), tf.float32))
-        best = tf.argmax(probabilities, axis=1)
+        logits = tf.cast(read(ids)[1], tf.float32)
+        best = tf.argmax(logits, axis=1)
+        probabilities = tf.nn.softmax(logits if temperature is None else logits / temperature)
         return {
             "label": tf.gather(names, best),
             "probabilities": probabilities,
@@ -66,10 +75,14 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
         by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
         return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
 
+    def embed(text: Any) -> dict[str, Any]:
+        return {"vectors": tf.cast(read(text_to_ids.padded(text))[0], tf.float32)}
+
     text = tf.TensorSpec((None,), tf.string, name="text")
     endpoints: Endpoints = {
         "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
         "token_ids": (classify, [text_to_ids.signature]),
         "explain": (explain, [text]),
+        "embed": (embed, [text]),
     }
     return write(path, overwrite, text_to_ids, endpoints)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_logits
+from dense_lstm_zoo.classification.analysis import macro_f1
+from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.corpus import Corpus, split_dev
 from dense_lstm_zoo.classification.dev_curve import DevCurve
+from dense_lstm_zoo.classification.options import DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary
 from dense_lstm_zoo.job import FitData, WordVectorJob
 from dense_lstm_zoo.task import Options
@@ -28,16 +31,22 @@ class ClassificationJob(WordVectorJob):
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options) -> None:
+        self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = split_dev(corpus, fraction=options.dev_fraction, seed=options.seed), options
         self.words = build_vocabulary(
             self.corpus.train.texts, vectors=options.vectors, vector_words=options.vector_words, oov=options.oov
         )
 
     def found(self) -> str:
-        """Return a summary of the corpus, how it will be scored, and how much of it the vectors cover."""
+        """Return a summary of the corpus, how it will be scored and cut, and how much of it the vectors cover."""
+        told = super().found()
+        if (most := self.options.max_tokens) is not None:
+            rows = self.words.vocabulary.text_to_ids().encode(self.corpus.train.texts)
+            cut = sum(len(row) > most for row in rows)
+            told += f"\nmax_tokens={most:,} cuts {cut:,} of {len(rows):,} training texts."
         if self.corpus.test is not None:
-            return super().found()
-        return f"{super().found()}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
+            return told
+        return f"{told}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and classes, and the length of the vectors."""
@@ -53,18 +62,28 @@ class ClassificationJob(WordVectorJob):
                 "num_frozen_words": vocabulary.num_frozen_words,
                 "oov": vocabulary.oov,
                 "chars": vocabulary.chars,
+                **({} if vocabulary.max_tokens is None else {"max_tokens": vocabulary.max_tokens}),
             },
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 **self.vector_config(),
                 **({"columns": columns} if columns else {}),
                 **({} if dev_every is None else {"dev_every": dev_every}),
+                **self._chosen(),
             },
         }
 
     def _vocabulary(self, arguments: Mapping[str, Any]) -> Vocabulary:
         vocabulary: Vocabulary = self.words.with_chars if arguments["char_filters"] else self.words.vocabulary
-        return vocabulary
+        return dataclasses.replace(vocabulary, max_tokens=self.options.max_tokens)
+
+    def _chosen(self) -> dict[str, Any]:
+        """Return the options that most runs do not use, for the config; those not used are absent."""
+        weights, monitor = self.options.class_weights, self.options.monitor
+        if isinstance(weights, Mapping):
+            weights = {str(name): weight for name, weight in weights.items()}
+        found = {"class_weights": weights, "monitor": monitor, "calibrate": self.options.calibrate or None}
+        return {name: value for name, value in found.items() if value is not None}
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""
@@ -73,15 +92,25 @@ class ClassificationJob(WordVectorJob):
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         encode = text_to_ids.encode
         batches = TrainingBatches(encode(train.texts), train.labels, batch_size=options.batch_size, seed=options.seed)
-        rows, callbacks = encode(dev.texts), [batches]
+        rows = encode(dev.texts)
+        callbacks: list[keras.callbacks.Callback] = [batches]
         if options.dev_every is not None:
             labels, run = np.array(dev.labels), logits_of(model, text_to_ids.signature)
 
             def score() -> float:
-                return float((predict_logits(run, rows).argmax(axis=1) == labels).mean())
+                return float((predict_rows(run, rows).argmax(axis=1) == labels).mean())
 
             callbacks.append(DevCurve(folder, options.dev_every, score))
-        return FitData(batches.dataset, evaluation_batches(rows, dev.labels), callbacks)
+        if options.monitor == "macro_f1":
+            targets, network = np.array(dev.labels), logits_of(model, text_to_ids.signature)
+            callbacks.append(DevMacroF1(lambda: macro_f1(targets, predict_rows(network, rows).argmax(axis=1))))
+        return FitData(batches.dataset, evaluation_batches(rows, dev.labels), callbacks, self.class_weight)
+
+    def score(self, bundle: Any) -> dict[str, Any]:
+        """Calibrate the bundle on dev if asked to, and return its scores."""
+        if self.options.calibrate:
+            bundle.calibrate(self.corpus.dev)
+        return super().score(bundle)
 
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None

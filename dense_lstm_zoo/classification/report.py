@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo import report
 from dense_lstm_zoo.classification.analysis import confusion_cells
 from dense_lstm_zoo.display import escape, table
-from dense_lstm_zoo.report import by_class, label, percent, summary, write
+from dense_lstm_zoo.report import by_class, label, percent, write
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundle import Bundle
 
 _MOST_COLUMNS = 12  # more would make a table unreadable
 _MOST_CONFUSIONS = 20
@@ -27,6 +31,24 @@ def all_scores(scores: Mapping[str, Any]) -> str:
 def score_line(scores: Mapping[str, Any]) -> str:
     """Return a split's score for display, with the number of texts."""
     return f"{scores['accuracy']:.4f} ({scores['texts']:,} texts)"
+
+
+def summary(bundle: Bundle) -> str:
+    """Return a run's result in a few lines; of a calibrated bundle, with what the temperature changed."""
+    metrics, lines = bundle.metrics, [report.summary(bundle)]
+    if "temperature" in metrics:
+        lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
+    for split in ("dev", "test"):
+        if f"{split}_loss_uncalibrated" in metrics:
+            loss, error = (
+                [metrics[f"{split}_{name}{when}"] for when in ("_uncalibrated", "")]
+                for name in ("loss", "calibration_error")
+            )
+            lines.append(
+                f"{f'{split} calibrated':<17} loss {loss[0]:.4f} to {loss[1]:.4f}, "
+                f"calibration error {percent(error[0])} % to {percent(error[1])} %"
+            )
+    return "\n".join(lines)
 
 
 def picture(evaluation: dict[str, Any], path: Path, title: str) -> None:

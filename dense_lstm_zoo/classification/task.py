@@ -21,6 +21,23 @@ TASK = Task(
             otherwise="never",
             metavar="N",
         ),
+        Option(
+            "class_weights",
+            dict,
+            '"balanced", or a weight per label in the training loss, such as {"rare": 3}; others have 1',
+            otherwise="every text counts the same",
+            choices=("balanced",),
+            metavar="WEIGHTS",
+        ),
+        Option(
+            "monitor",
+            str,
+            "the dev score that chooses the best epoch",
+            otherwise="accuracy",
+            choices=("accuracy", "macro_f1", "loss"),
+        ),
+        Option("max_tokens", int, "read only the first N tokens of a text", otherwise="all", metavar="N"),
+        Option("calibrate", bool, "fit the temperature of the probabilities on dev", otherwise="no"),
     ),
     defaults=Recipe(name="", source="", models={}),
     space={

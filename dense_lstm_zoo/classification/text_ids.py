@@ -26,6 +26,7 @@ class TextToIds(StringLayer):
         words: The words, folded to lower case.
         oov: What happens to other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
         chars: The known characters, also folded, for models that read them; empty for others.
+        max_tokens: How many tokens of a text are read, counted without those that ``oov`` drops; None means all.
 
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them.
@@ -39,10 +40,13 @@ class TextToIds(StringLayer):
         [[2, 3], [1]]
     """
 
-    def __init__(self, words: Sequence[str], oov: str = "unk", chars: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, words: Sequence[str], oov: str = "unk", chars: str = "", max_tokens: int | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.words, self.chars = list(words), chars
         self.oov = checks.one_of("oov", oov, ("drop", "unk"))
+        self.max_tokens = None if max_tokens is None else checks.integer("max_tokens", max_tokens)
         self.tokenizer = Tokenizer()
         self.table = lookup_table(self.words, -1 if oov == "drop" else UNKNOWN)
         self.char_table = lookup_table(list(chars)) if chars else None
@@ -73,9 +77,11 @@ class TextToIds(StringLayer):
         return tokens, tokens.with_flat_values(tf.cast(self.table.lookup(fold(tokens).flat_values), tf.int32))
 
     def _readable(self, values: tf.RaggedTensor, ids: tf.RaggedTensor, filler: tf.Tensor) -> tf.RaggedTensor:
-        """Leave out the values whose id is -1, and put ``filler`` into each row that is then empty."""
+        """Leave out values whose id is -1 and those after ``max_tokens``; put ``filler`` into rows then empty."""
         if self.oov == "drop":
             values = tf.ragged.boolean_mask(values, ids.with_flat_values(ids.flat_values >= 0))
+        if self.max_tokens is not None:
+            values = values[:, : self.max_tokens]
         is_empty = tf.cast(values.row_lengths() == 0, tf.int64)
         fillers = tf.fill([tf.reduce_sum(is_empty)], filler)
         return tf.concat([values, tf.RaggedTensor.from_row_lengths(fillers, is_empty, validate=False)], axis=1)
@@ -108,7 +114,8 @@ class TextToIds(StringLayer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "words": self.words, "oov": self.oov, "chars": self.chars}
+        config = {**super().get_config(), "words": self.words, "oov": self.oov, "chars": self.chars}
+        return config if self.max_tokens is None else {**config, "max_tokens": self.max_tokens}
 
 
 def _split(ids: tf.RaggedTensor) -> list[np.ndarray]:

@@ -32,12 +32,14 @@ class Vocabulary:
         num_frozen_words: How many of the last words are frozen.
         oov: Policy for other words, as in ``TextToIds``.
         chars: Characters, most frequent first; empty for models that do not read them.
+        max_tokens: How many tokens of a text are read, as in ``TextToIds``.
     """
 
     words: tuple[str, ...]
     num_frozen_words: int = 0
     oov: str = "unk"
     chars: str = ""
+    max_tokens: int | None = None
 
     @property
     def size(self) -> int:
@@ -51,7 +53,7 @@ class Vocabulary:
 
     def text_to_ids(self) -> TextToIds:
         """Return the layer that turns texts into ids."""
-        return TextToIds(self.words, self.oov, self.chars)
+        return TextToIds(self.words, self.oov, self.chars, self.max_tokens)
 
     def write(self, path: Path) -> None:
         """Write one word per line (words hold no white space); the rest belongs in the config."""

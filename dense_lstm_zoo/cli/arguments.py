@@ -177,9 +177,14 @@ def add_sweep(sub: argparse.ArgumentParser) -> None:
 
 
 def _add_option(sub: Any, option: tasks.Option) -> None:
+    name = f"--{option.name.replace('_', '-')}"
+    if option.kind is bool:
+        sub.add_argument(name, action="store_const", const=True, help=f"{option.help} (default: {option.told_default})")
+        return
     sub.add_argument(
-        f"--{option.name.replace('_', '-')}",
-        type=option.kind,
+        name,
+        type=option.parse if option.kind is dict else option.kind,
+        choices=(option.choices or None) if option.kind is str else None,
         metavar=option.metavar or (None if option.kind is str else "N" if option.kind is int else "X"),
         help=f"{option.help} (default: {option.told_default})",
     )

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli import commands, measuring, presets, texts, writing
+from dense_lstm_zoo.cli import commands, measuring, presets, texts, vectors, writing
 from dense_lstm_zoo.cli.arguments import (
     BUNDLE,
     add_corpus,
@@ -17,7 +17,7 @@ from dense_lstm_zoo.cli.arguments import (
     add_texts,
     add_training,
 )
-from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data import records, word_table
 
 BENCH = (
     "bench is now python -m benchmarks.speed, in a checkout of the project: ours against stock Keras and PyTorch.\n"
@@ -125,6 +125,29 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         help="columns: the tokens' column, from 0 (default: as in training, else 0; CoNLL-U: 1)",
     )
+
+    sub = command(
+        "embed",
+        vectors.embed,
+        "Write a vector per text: what a classifier's softmax layer reads.",
+        "embed runs/trec --file questions.txt --output questions.npy",
+    )
+    add_texts(sub, records.FORMATS, vectors.FORMATS)
+
+    sub = command(
+        "nearest",
+        vectors.nearest,
+        "Show the words with the nearest vectors.",
+        f"nearest movie --vectors {word_table.DEFAULT} -k 5",
+    )
+    sub.add_argument("word", help="a word, in lower case")
+    sub.add_argument(
+        "--vectors",
+        default=word_table.DEFAULT,
+        metavar="NAME",
+        help=f"an installed word table (default: {word_table.DEFAULT})",
+    )
+    sub.add_argument("-k", type=int, default=10, help="how many (default: 10)")
 
     sub = command(
         "score",

@@ -114,9 +114,20 @@ def _run(
     asked: Asked, config: dict[str, Any], make: Callable[[str], tuple[Callable[..., Any], writing.Shapes]]
 ) -> None:
     """Read the texts, run the bundle and write the results; the whole request is checked first."""
-    input_form, form = _formats(asked, config["task"])
+    input_form, form = formats(asked, config["task"])
     if asked.output:
         check_output(asked.output, asked.overwrite)
+    with contextlib.ExitStack() as stack:
+        read = source(asked, config, input_form, stack)
+        stream_of, shapes = make(asked.bundle)
+        target: IO[str] = stack.enter_context(files.new_file(asked.output, "w")) if asked.output else sys.stdout
+        writing.write(target, writing.Options(form, asked.prefix, asked.raw), read, stream_of, shapes)
+
+
+def source(asked: Asked, config: dict[str, Any], input_form: str, stack: contextlib.ExitStack) -> records.Source:
+    """Return the texts of a request: its own, those of its file, or of standard input; ``stack`` closes the file."""
+    if asked.texts:
+        return records.from_texts(asked.texts)
     remembered = config["training"].get("columns", {})
     how = records.Options(
         form=input_form,
@@ -126,18 +137,11 @@ def _run(
         encoding=asked.encoding,
         tokens=config["task"] == "tagging",
     )
-    with contextlib.ExitStack() as stack:
-        if asked.texts:
-            source = records.from_texts(asked.texts)
-        else:
-            stream = stack.enter_context(files.existing_file(asked.file).open("rb")) if asked.file else sys.stdin.buffer
-            source = records.read(stream, asked.name, how)
-        stream_of, shapes = make(asked.bundle)
-        target: IO[str] = stack.enter_context(files.new_file(asked.output, "w")) if asked.output else sys.stdout
-        writing.write(target, writing.Options(form, asked.prefix, asked.raw), source, stream_of, shapes)
+    stream = stack.enter_context(files.existing_file(asked.file).open("rb")) if asked.file else sys.stdin.buffer
+    return records.read(stream, asked.name, how)
 
 
-def _formats(asked: Asked, task: str) -> tuple[str, str]:
+def formats(asked: Asked, task: str) -> tuple[str, str]:
     """Return the format to read and the format to write."""
     is_tagger = task == "tagging"
     readable = records.TAGGER_FORMATS if is_tagger else records.FORMATS

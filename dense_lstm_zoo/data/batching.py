@@ -65,6 +65,22 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
+def predict_by_token(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 64) -> list[np.ndarray]:
+    """Return an array (tokens, width) per text, in the order of ``rows``, computed in batches of similar length.
+
+    Args:
+        run: Maps padded ids (batch, time) to (batch, time, width).
+        rows: The ids of each text.
+        batch_size: Texts per batch.
+    """
+    found: list[Any] = [None] * len(rows)
+    lengths = [num_tokens(row) for row in rows]
+    for indices in plan_batches(lengths, batch_size):
+        for i, values in zip(indices, run(pad([rows[i] for i in indices])).numpy(), strict=True):
+            found[i] = values[: lengths[i]].copy()  # a view would keep the whole batch
+    return found
+
+
 def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int) -> tf.data.Dataset:
     """Return a dataset of the batches that a function generates, without TensorFlow's autotuning.
 

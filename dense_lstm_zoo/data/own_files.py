@@ -15,7 +15,7 @@ from dense_lstm_zoo.task import Task
 # Formats by the suffix of a file's name, without .gz.
 _ENDINGS = {
     **{form: form for form in tables.FORMATS},
-    **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text"},
+    **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text", "npy": "npy"},
     **dict.fromkeys(("conll", "conllu", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
 }
 # Formats that no reader supports, but that would be accepted as lines of text.

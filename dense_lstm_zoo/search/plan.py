@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROW = "row"  # the axis of a table whose points have models of their own
 
 # Options of ``train`` that a sweep sets for its trials.
-_OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress"}
+_OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "progress", "callbacks"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,6 +150,33 @@ class TaggingBundle(Bundle):
                 found[i] = row_tags[:n], row_shares[:n]
         return found
 
+    def embed_tokens(self, sentences: Iterable[str | Sequence[str]]) -> list[tuple[list[str], np.ndarray]]:
+        """Return the tokens of each sentence, and a vector per token, float32 (tokens, width).
+
+        The vectors are the states of the encoder that the tags are read from, without dropout.
+
+        Args:
+            sentences: As for ``predict``.
+
+        Raises:
+            TypeError: As for ``predict``.
+        """
+        from dense_lstm_zoo.data.batching import predict_by_token
+
+        found: list[tuple[list[str], np.ndarray]] = []
+        for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
+            tokens = self._tokens(chunk, len(found))
+            found.extend(zip(tokens, predict_by_token(self._states_of, self.encode(tokens)), strict=True))
+        return found
+
+    @functools.cached_property
+    def _states_of(self) -> Callable[[Any], tf.Tensor]:
+        import keras
+        import tensorflow as tf
+
+        read = keras.Model(self.network.input, self.network.get_layer("encoder").output)
+        return tf.function(lambda ids: tf.cast(read(ids, training=False), tf.float32), [self.tokens_to_ids.signature])
+
     def gates(self, sentence: str | Sequence[str]) -> GateActivations:
         """Return the activations of a gated-skip tagger's gates while it reads a sentence.
 

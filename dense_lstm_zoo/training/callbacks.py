@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
+
+from dense_lstm_zoo.recipe import learning_rate_factor
+
+
+def check_own(callbacks: Any) -> list[keras.callbacks.Callback]:
+    """Return a user's callbacks as a list, else raise ``ValueError``."""
+    must = "callbacks must be a list of keras.callbacks.Callback; received"
+    if not isinstance(callbacks, list | tuple):
+        raise ValueError(f"{must} {callbacks!r:.80}.")
+    for number, callback in enumerate(callbacks):
+        if not isinstance(callback, keras.callbacks.Callback):
+            hint = " Create one: write its brackets." if isinstance(callback, type) else ""
+            raise ValueError(f"{must} {callback!r:.80} as item {number}, counted from 0.{hint}")
+    return list(callbacks)
 
 
 class DivergenceError(ArithmeticError):
@@ -54,3 +70,11 @@ class EpochSeconds(keras.callbacks.Callback):
         """Stop the clock; ``logs`` is the row that ``History`` stores afterwards."""
         if logs is not None:
             logs["seconds"] = round(time.perf_counter() - self._started, 3)
+
+
+def schedule(rate: float, training: Mapping[str, Any]) -> keras.callbacks.Callback:
+    """Return the callback that sets each epoch's learning rate from the run's ``training`` settings."""
+    decay, after = training["learning_rate_decay"], training["decay_after"]
+    return keras.callbacks.LearningRateScheduler(
+        lambda epoch: rate * learning_rate_factor(epoch + 1, decay=decay, after=after)
+    )

@@ -8,6 +8,7 @@ import importlib.util
 import platform
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,7 @@ class Run:
     overwrite: bool
     log_dir: Path | None
     verbose: int
+    callbacks: Sequence[keras.callbacks.Callback] = ()
 
     def say(self, text: str) -> None:
         """Print a line, if progress is wanted."""
@@ -72,6 +74,7 @@ def train(
     tensorboard: bool = False,
     overwrite: bool = False,
     progress: bool = True,
+    callbacks: Sequence[keras.callbacks.Callback] | None = None,
     **arguments: Any,
 ) -> Bundle:
     """Train a model, keep the best epoch on dev, score the test set once and write a bundle.
@@ -95,6 +98,8 @@ def train(
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
         overwrite: Whether to replace an existing run, or an interrupted one that is damaged or had other settings.
         progress: Whether to print progress: one bar per epoch on a terminal, one line per epoch elsewhere.
+        callbacks: Keras callbacks of your own, called once the epoch's row is complete, before it is saved. One that
+            stops training ends the run as patience does. Their own state is not saved: a resumed run starts it anew.
         {options}
         **arguments: Model arguments; see ``describe(name)``.
 
@@ -113,18 +118,24 @@ def train(
     """
     if pause_after is not None:
         checks.integer("pause_after", pause_after)
+    if callbacks is not None:
+        from dense_lstm_zoo.training.callbacks import check_own
+
+        callbacks = check_own(callbacks)
     run = _prepare(name, dataset, run_dir, recipe, seed, tensorboard, overwrite, progress, arguments)
+    run.callbacks = callbacks or ()
 
     from dense_lstm_zoo.training.callbacks import DivergenceError
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
+    monitor, higher_is_better = run.task.monitored(run.config["training"])
     with Checkpoint(
         run_folder.state_folder(run.run_dir),
         run.config,
         run.config["training"]["patience"],
         overwrite=overwrite,
-        monitor=f"val_{run.task.measure}",
-        higher_is_better=run.task.higher_is_better,
+        monitor=monitor,
+        higher_is_better=higher_is_better,
     ) as checkpoint:
         diverged = None
         if checkpoint.epochs:
@@ -139,7 +150,8 @@ def train(
                 checkpoint.remove()
                 raise
             diverged = str(error)
-        if diverged is None and not checkpoint.is_done and checkpoint.epochs < run.config["training"]["epochs"]:
+        unfinished = not checkpoint.is_done and checkpoint.epochs < run.config["training"]["epochs"]
+        if diverged is None and unfinished and pause_after and checkpoint.epochs >= pause_after:
             raise Paused(checkpoint, run)
         bundle = _finish(run, checkpoint, diverged)
     if diverged:
@@ -224,7 +236,7 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     import keras
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
-    from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss
+    from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss, schedule
 
     training = run.config["training"]
     checkpoint.resume(run.model)
@@ -233,8 +245,8 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     data = run.job.fit_data(run.model, run.config, checkpoint.folder)
     callbacks = [*data.callbacks, EpochSeconds(), FiniteLoss(), EvaluateAverage()]
     if training["learning_rate_decay"] != 1:
-        callbacks.append(_schedule(run.config["arguments"]["learning_rate"], training))
-    callbacks.append(checkpoint)  # after the callbacks that add to the epoch's row
+        callbacks.append(schedule(run.config["arguments"]["learning_rate"], training))
+    callbacks += [*run.callbacks, checkpoint]  # after the callbacks that add to the epoch's row
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     run.model.fit(
@@ -244,6 +256,7 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
         epochs=min(training["epochs"], pause_after or training["epochs"]),
         callbacks=callbacks,
         verbose=run.verbose,
+        class_weight=data.class_weight,
         shuffle=False,  # the data already comes in the right order
     )
 
@@ -273,17 +286,6 @@ def _facts(checkpoint: Checkpoint, model: keras.Model) -> dict[str, Any]:
         "encoder_parameters": registry.count_encoder_parameters(model),
         "seconds": round(sum(row["seconds"] for row in checkpoint.history), 1),
     }
-
-
-def _schedule(rate: float, training: dict[str, Any]) -> keras.callbacks.Callback:
-    import keras
-
-    from dense_lstm_zoo.recipe import learning_rate_factor
-
-    decay, after = training["learning_rate_decay"], training["decay_after"]
-    return keras.callbacks.LearningRateScheduler(
-        lambda epoch: rate * learning_rate_factor(epoch + 1, decay=decay, after=after)
-    )
 
 
 def versions() -> dict[str, str]:

@@ -137,6 +137,7 @@ def run_protocol(
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
+    shared.pop("callbacks", None)  # objects, which a file cannot hold
     if training.get("vectors") is not None:
         shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
     _check_settings(run_dir / "protocol.json", shared)

@@ -1,0 +1,58 @@
+"""Temperature scaling: probabilities that mean what they say, with the same labels (Guo et al. 2017)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+_HIGHEST = 20.0  # a temperature beyond this, or below its inverse, comes from a dev set that says too little
+
+
+def softmax(logits: np.ndarray, temperature: float | None = None) -> np.ndarray:
+    """Return the probabilities (texts, classes) of logits, divided by the temperature if there is one."""
+    if temperature is not None:
+        logits = logits / logits.dtype.type(temperature)
+    exp = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: np.ndarray = exp / exp.sum(axis=1, keepdims=True)
+    return shares
+
+
+def log_softmax(logits: np.ndarray, temperature: float | None = None) -> np.ndarray:
+    """Return the logarithms of these probabilities, in float64."""
+    logits = logits.astype(np.float64) / (1.0 if temperature is None else temperature)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    found: np.ndarray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return found
+
+
+def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Return the temperature with the smallest mean negative log likelihood, between 1/20 and 20.
+
+    The likelihood is convex in b = 1/T, and its slope is the mean of sum_j p_j z_j - z_label, so bisection finds it.
+    If every text is right, smaller is always better and says nothing: the temperature is then 1.
+
+    Args:
+        logits: (texts, classes).
+        labels: The index of the right class of each text.
+
+    Reference: Guo et al. 2017, section 4.2.
+
+    Example:
+        >>> logits = np.array([[2.0, 0.0]] * 4)  # three of four are right, which b z = log 3 says
+        >>> round(2 / fit_temperature(logits, np.array([0, 0, 0, 1])), 6) == round(np.log(3), 6)
+        True
+    """
+    logits = logits.astype(np.float64)
+    of_label = logits[np.arange(len(labels)), labels]
+    if (of_label == logits.max(axis=1)).all():
+        return 1.0
+
+    def slope(temperature: float) -> float:
+        return float(((np.exp(log_softmax(logits, temperature)) * logits).sum(axis=1) - of_label).mean())
+
+    low, high = -math.log(_HIGHEST), math.log(_HIGHEST)  # of log T; the slope falls as T rises
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(math.exp(middle)) > 0 else (low, middle)
+    return math.exp((low + high) / 2)

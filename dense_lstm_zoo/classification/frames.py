@@ -1,0 +1,158 @@
+"""Labelled texts in pandas' frames: read as a corpus, and returned with predictions beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
+from dense_lstm_zoo.data.tables import name_rows, sorted_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PREFIX = "predicted_"  # of new columns, where the frame has columns with their names already
+
+
+def read_frame(
+    frame: pd.DataFrame,
+    *,
+    text: Any,
+    label: Any,
+    dev: pd.DataFrame | float | None = None,
+    test: pd.DataFrame | float | None = None,
+    seed: int = 0,
+    name: str = "frame",
+) -> Corpus:
+    """Return a frame as a corpus; see ``Corpus.from_frame``."""
+    checks.integer("seed", seed, minimum=0)
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"name must be a string that is not empty; received {name!r}.")
+    checks.writable("The name", [name])
+    shares = {part: _share(part, given) for part, given in (("dev", dev), ("test", test)) if _is_number(given)}
+    if sum(shares.values()) >= 1:
+        raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
+    given = {"train": frame, "dev": dev, "test": test}
+    parts = {
+        part: _columns(part, one, text, label)
+        for part, one in given.items()
+        if part == "train" or (one is not None and part not in shares)
+    }
+    label_names = sorted_labels(set(parts["train"][1]))
+    if len(label_names) < 2:
+        raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
+    for part, (_, labels) in parts.items():
+        if strange := [row for row, found in enumerate(labels) if found not in label_names]:
+            raise ValueError(
+                f"{part}: {_rows(strange)} with a label that does not occur in the training frame; the first is "
+                f"{labels[strange[0]]!r}. Labels there: {', '.join(label_names)}."
+            )
+    index = {found: i for i, found in enumerate(label_names)}
+    splits = {part: Split(texts, [index[found] for found in labels]) for part, (texts, labels) in parts.items()}
+    named = isinstance(text, str) and isinstance(label, str)
+    columns = {"text_column": text, "label_column": label} if named else {}
+    corpus = Corpus(name, label_names, splits["train"], None, splits.get("test"), columns=columns)
+    if "test" in shares:
+        held = split_dev(corpus, shares["test"], seed)
+        corpus = dataclasses.replace(held, dev=None, test=held.dev)
+    if "dev" in shares:
+        return split_dev(corpus, shares["dev"] / (1 - shares.get("test", 0)), seed)
+    return dataclasses.replace(corpus, dev=splits.get("dev"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real)
+
+
+def _share(part: str, value: Any) -> float:
+    if isinstance(value, bool) or not 0 < float(value) < 1:
+        raise ValueError(
+            f"{part} must be a frame, or the share of the rows to hold out, between 0 and 1; received {value!r}."
+        )
+    return float(value)
+
+
+def check_frame(what: str, frame: Any) -> pd.DataFrame:
+    """Return ``frame`` if it is pandas' DataFrame, else raise ``TypeError``."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        kind = type(frame).__name__
+        advice = " Call its to_pandas()." if hasattr(frame, "to_pandas") else ""
+        raise TypeError(f"{what} must be a pandas DataFrame; received {frame!r:.80} ({kind}).{advice}")
+    return frame
+
+
+def column(what: str, frame: pd.DataFrame, name: Any) -> pd.Series:
+    """Return the one column of that name, else raise ``ValueError`` with near matches."""
+    found = [i for i, other in enumerate(frame.columns) if other == name]
+    if not found:
+        raise checks.unknown_name(f"column of {what}:", name, map(str, frame.columns))
+    if len(found) > 1:
+        raise ValueError(f"{what} has {len(found)} columns named {name!r}; rename all but one.")
+    return frame.iloc[:, found[0]]
+
+
+def _columns(part: str, frame: Any, text: Any, label: Any) -> tuple[list[str], list[str]]:
+    """Return the texts of a frame, and its labels as strings."""
+    what = "the training frame" if part == "train" else f"the {part} frame"
+    check_frame(what[0].upper() + what[1:], frame)
+    texts, labels = column(what, frame, text), column(what, frame, label)
+    if text == label:
+        raise ValueError(f"text and label must be two columns; both are {text!r}.")
+    if not len(frame):
+        raise ValueError(f"{what[0].upper()}{what[1:]} has no rows.")
+    for name, series in ((text, texts), (label, labels)):
+        if missing := np.flatnonzero(series.isna()).tolist():
+            raise ValueError(
+                f"{what}: {_rows(missing)} without a value in {name!r}; remove them (dropna) or fill them in."
+            )
+    found: list[str] = texts.tolist()
+    for row, value in enumerate(found):
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise ValueError(
+                f"{what}: {text!r} must hold strings; row {row}, counted from 0, is {value!r:.80} ({kind})."
+            )
+    names = [str(value).strip() for value in labels.tolist()]
+    for name, cells in ((text, found), (label, names)):
+        if empty := [row for row, cell in enumerate(cells) if not cell.strip()]:
+            raise ValueError(f"{what}: {_rows(empty)} with nothing in {name!r}; remove them or fill them in.")
+    return found, names
+
+
+def _rows(positions: list[int]) -> str:
+    return f"{name_rows(positions)}, counted from 0,"
+
+
+def with_predictions(
+    frame: pd.DataFrame, probabilities: np.ndarray, best: np.ndarray, labels: Sequence[str], prefix: str | None
+) -> pd.DataFrame:
+    """Return a copy of a frame with predictions; see ``ClassificationBundle.predict_frame``."""
+    import pandas as pd
+
+    new = {"label": np.array(labels, dtype=object)[best], "probability": probabilities[np.arange(len(best)), best]}
+    new |= {f"probability_{name}": probabilities[:, i] for i, name in enumerate(labels)}
+    names = new_columns(frame, list(new), prefix)
+    added = pd.DataFrame(dict(zip(names, new.values(), strict=True)), index=frame.index)
+    return pd.concat([frame, added], axis=1)
+
+
+def new_columns(frame: pd.DataFrame, names: Sequence[str], prefix: str | None) -> list[str]:
+    """Return the names of new columns, none of which the frame has.
+
+    Raises:
+        ValueError: With the prefix, a name that is taken.
+    """
+    taken = set(frame.columns)
+    if prefix is None:
+        prefix = PREFIX if taken.intersection(names) else ""
+    found = [f"{prefix}{name}" for name in names]
+    if both := sorted(taken.intersection(found)):
+        raise ValueError(f"The frame already has a column {both[0]!r}; choose another prefix=, such as prefix='new_'.")
+    return found

@@ -1,0 +1,52 @@
+"""Options of a classifier's training: weights of classes, and the dev score that chooses the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.classification.corpus import Corpus
+
+
+def class_weights(given: str | Mapping[Any, float] | None, corpus: Corpus) -> dict[int, float] | None:
+    """Return the weight of each label's index, or None if every text counts the same.
+
+    "balanced" is texts / (labels * texts of the label), counted in the training texts before a dev set is held out, as
+    in scikit-learn; a label without texts has weight 1.
+
+    Raises:
+        ValueError: A label that the corpus does not have, with near matches.
+    """
+    if given is None:
+        return None
+    names = corpus.label_names
+    if isinstance(given, str):  # "balanced"
+        counts = np.bincount(corpus.train.labels, minlength=len(names))
+        total, present = counts.sum(), (counts > 0).sum()
+        return {i: float(total / (present * count)) if count else 1.0 for i, count in enumerate(counts)}
+    weights = {str(name): float(weight) for name, weight in given.items()}
+    for name in weights:
+        if name not in names:
+            raise checks.unknown_name("label in class_weights:", name, names)
+    return {i: weights.get(name, 1.0) for i, name in enumerate(names)}
+
+
+class DevMacroF1(keras.callbacks.Callback):
+    """Add ``val_macro_f1`` to each epoch's row.
+
+    Args:
+        score: Scores the current model on dev.
+    """
+
+    def __init__(self, score: Callable[[], float]) -> None:
+        super().__init__()
+        self._score = score
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Score dev."""
+        if logs is not None:
+            logs["val_macro_f1"] = self._score()
