@@ -95,7 +95,20 @@ class Corpus:
         """
         from dense_lstm_zoo.classification.frames import read_frame
 
-        return read_frame(frame, text=text, label=label, dev=dev, test=test, seed=seed, name=name)
+        checks.integer("seed", seed, minimum=0)
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"name must be a string that is not empty; received {name!r}.")
+        checks.writable("The name", [name])
+        read = read_frame(frame, text=text, label=label, dev=dev, test=test)
+        splits = {part: Split(*rows) for part, rows in read.parts.items()}
+        corpus = cls(name, read.label_names, splits["train"], None, splits.get("test"), columns=read.columns)
+        of_test, of_dev = read.shares.get("test"), read.shares.get("dev")
+        if of_test is not None:
+            held = split_dev(corpus, of_test, seed)
+            corpus = dataclasses.replace(held, dev=None, test=held.dev)
+        if of_dev is not None:
+            return split_dev(corpus, of_dev / (1 - (of_test or 0)), seed)
+        return dataclasses.replace(corpus, dev=splits.get("dev"))
 
 
 def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:

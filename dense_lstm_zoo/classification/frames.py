@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-import dataclasses
 import numbers
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
 from dense_lstm_zoo.data.tables import name_rows, sorted_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PREFIX = "predicted_"  # of new columns, where the frame has columns with their names already
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What frames hold.
+
+    Args:
+        label_names: The labels of the training frame, sorted.
+        parts: For each part with a frame, its texts and the indices of their labels.
+        shares: For each part without one, the share of the training rows to hold out.
+        columns: The names of the columns, if they are strings.
+    """
+
+    label_names: tuple[str, ...]
+    parts: dict[str, tuple[list[str], list[int]]]
+    shares: dict[str, float]
+    columns: dict[str, str]
 
 
 def read_frame(
@@ -26,14 +42,8 @@ def read_frame(
     label: Any,
     dev: pd.DataFrame | float | None = None,
     test: pd.DataFrame | float | None = None,
-    seed: int = 0,
-    name: str = "frame",
-) -> Corpus:
-    """Return a frame as a corpus; see ``Corpus.from_frame``."""
-    checks.integer("seed", seed, minimum=0)
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"name must be a string that is not empty; received {name!r}.")
-    checks.writable("The name", [name])
+) -> Rows:
+    """Read and check frames; see ``Corpus.from_frame``."""
     shares = {part: _share(part, given) for part, given in (("dev", dev), ("test", test)) if _is_number(given)}
     if sum(shares.values()) >= 1:
         raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
@@ -53,16 +63,9 @@ def read_frame(
                 f"{labels[strange[0]]!r}. Labels there: {', '.join(label_names)}."
             )
     index = {found: i for i, found in enumerate(label_names)}
-    splits = {part: Split(texts, [index[found] for found in labels]) for part, (texts, labels) in parts.items()}
+    coded = {part: (texts, [index[found] for found in labels]) for part, (texts, labels) in parts.items()}
     named = isinstance(text, str) and isinstance(label, str)
-    columns = {"text_column": text, "label_column": label} if named else {}
-    corpus = Corpus(name, label_names, splits["train"], None, splits.get("test"), columns=columns)
-    if "test" in shares:
-        held = split_dev(corpus, shares["test"], seed)
-        corpus = dataclasses.replace(held, dev=None, test=held.dev)
-    if "dev" in shares:
-        return split_dev(corpus, shares["dev"] / (1 - shares.get("test", 0)), seed)
-    return dataclasses.replace(corpus, dev=splits.get("dev"))
+    return Rows(label_names, coded, shares, {"text_column": text, "label_column": label} if named else {})
 
 
 def _is_number(value: Any) -> bool:
