@@ -22,6 +22,7 @@ from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
     import pandas as pd
 
 
@@ -46,6 +47,7 @@ class Bundle(abc.ABC):
         history: One row per epoch of its training: losses, scores, seconds.
         evaluation: Analysis of its errors on the test texts (else the dev texts); empty if it was never scored.
         dev_curve: Dev accuracy by batch, for a run with ``dev_every``.
+        train_texts: Hashes of the texts it was trained on; None if they are not known.
         scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` describe; by default, if there
             are metrics, that of the model's current weights.
     """
@@ -59,6 +61,7 @@ class Bundle(abc.ABC):
     evaluation: dict[str, Any] = field(default_factory=dict)
     dev_curve: pd.DataFrame | None = None
     scored_weights: str | None = None
+    train_texts: np.ndarray | None = None
 
     task: ClassVar[Task]
     read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
@@ -229,6 +232,10 @@ class Bundle(abc.ABC):
         self.history.to_csv(folder / "history.csv", index=False)
         if self.dev_curve is not None:
             self.dev_curve.to_csv(folder / DEV_CURVE, index=False)
+        if self.train_texts is not None:
+            from dense_lstm_zoo.data import text_hashes
+
+            text_hashes.write_hashes(folder / text_hashes.FILE, self.train_texts)
         (folder / "manifest.json").write_text(manifest(folder), encoding="utf-8")
 
     def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:

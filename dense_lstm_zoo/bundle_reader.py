@@ -29,6 +29,8 @@ def read(path: Path) -> Any:
     names = listed(path)
     import pandas as pd
 
+    from dense_lstm_zoo.data import text_hashes
+
     config = bundle_checks.read_config(path / "config.json")
     labels = bundle_checks.read_labels(path / "labels.json")
     metrics = bundle_checks.read_metrics(path / "metrics.json")
@@ -37,6 +39,8 @@ def read(path: Path) -> Any:
         history = pd.read_csv(path / "history.csv")
     with named(path / DEV_CURVE):
         curve = read_dev_curve(path) if DEV_CURVE in names else None
+    with named(path / text_hashes.FILE):
+        texts = text_hashes.read_hashes(path / text_hashes.FILE) if text_hashes.FILE in names else None
     weights = path / "model.weights.h5"
     arrays = bundle_checks.read_shapes(weights)
     shared = sharing.read(path, config.pop(sharing.KEY), names, arrays) if sharing.KEY in config else None
@@ -56,7 +60,7 @@ def read(path: Path) -> Any:
     bundle_checks.check_text(path / "config.json", config)
     with named(path / "vocabulary.txt"):
         vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
-    bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve)
+    bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve, train_texts=texts)
     bundle_checks.check_words(path, bundle)
     bundle_checks.check_shapes(weights, bundle._weights, shapes)
     with weights_file.changed_copy(weights, shared.complete if shared else None) as whole, named(weights):

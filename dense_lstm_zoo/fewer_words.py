@@ -6,10 +6,9 @@ import dataclasses
 from typing import Any
 
 from dense_lstm_zoo import checks, registry
-from dense_lstm_zoo.bundle import Bundle
 
 
-def with_words(bundle: Bundle, max_words: int) -> Bundle:
+def with_words(bundle: Any, max_words: int) -> Any:
     """Return a bundle that knows at most ``max_words`` words; the given one is unchanged.
 
     A vocabulary begins with the words of the training texts, most frequent first; the other words of the vectors
@@ -30,8 +29,7 @@ def with_words(bundle: Bundle, max_words: int) -> Bundle:
     words = tuple(bundle.vocabulary.words[: len(bundle.vocabulary.words) - dropped])
     vocabulary = dataclasses.replace(bundle.vocabulary, words=words, num_frozen_words=frozen)
     config = {**bundle.config, "arguments": arguments, "text": text}
-    fewer: Any = type(bundle)
-    made: Bundle = fewer(
+    made = type(bundle)(
         registry.build(config["model"], **arguments), config, vocabulary, bundle.labels, {}, bundle.history
     )
     kept = {variable.path: variable for variable in bundle.network.weights}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -39,6 +39,7 @@ class Job(abc.ABC):
     Args:
         corpus: A corpus from ``load_corpus``, or one made by hand.
         options: The task's options, each with its value.
+        source: The trained model whose words go on, for training with ``init_from``.
     """
 
     CORPUS: ClassVar[type]  # has ``dev`` and ``test``
@@ -46,9 +47,20 @@ class Job(abc.ABC):
 
     corpus: Any
     options: Options
+    new_words: int = 0  # words of the training texts that the source does not know
 
     @abc.abstractmethod
-    def __init__(self, corpus: Any, options: Options) -> None: ...
+    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None: ...
+
+    @property
+    @abc.abstractmethod
+    def labels(self) -> list[str]:
+        """Names of the classes, in the order of the logits; empty where there are none."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def token_rows(part: Any) -> Iterable[Sequence[str]]:
+        """Return the tokens of each text of a part of a corpus, for hashes of the texts."""
 
     @abc.abstractmethod
     def found(self) -> str:
@@ -112,8 +124,8 @@ class WordVectorJob(Job):
 
     def found(self) -> str:
         """Return a summary of the corpus and of how much of it the vectors cover."""
-        coverage = [] if self.dim is None else [str(self.words.report), str(self.words.coverage)]
-        return "\n".join([str(self.corpus), *coverage])
+        told = [str(found) for found in (self.words.report, self.words.coverage) if found is not None]
+        return "\n".join([str(self.corpus), *told])
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sizes of the vocabulary and of the vectors."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import platform
 import resource
 import sys
 from pathlib import Path
+
+
+def versions() -> dict[str, str]:
+    """Return the versions a result depends on."""
+    packages = ("dense-lstm-zoo", "keras", "tensorflow", "tensorflow-text", "numpy")
+    return {"python": platform.python_version()} | {p: importlib.metadata.version(p) for p in packages}
 
 
 def processor() -> str:

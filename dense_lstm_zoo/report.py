@@ -127,7 +127,7 @@ def model_card(bundle: Bundle) -> str:
     return f"""# {escape(config["model"])} trained on {escape(training["dataset"], 80)}
 
 {_knows(bundle)}
-
+{_origin(training.get("init_from"))}
 {fenced(bundle.summary())}
 
 {"Error analysis: `report.md`." if bundle.evaluation else "It has no scores; `bundle.rescore(test=...)` computes them."}
@@ -198,8 +198,30 @@ def _knows(bundle: Bundle) -> str:
     return f"Labels: {shown}" + (f" and {more:,} more, in {code('labels.json')}" if more > 0 else "")
 
 
+def _origin(origin: Mapping[str, Any] | None) -> str:
+    """Return a line about the trained model that the training went on from, or an empty one."""
+    if not origin:
+        return ""
+    told = f"Trained further from {escape(origin['name'], 80)}, a {escape(origin['model'])} trained on "
+    told += f"{escape(origin['dataset'], 80)} (manifest {escape(str(origin['sha256'])[:12])})"
+    if origin.get("freeze"):
+        until = origin.get("unfreeze_after")
+        when = f"until epoch {until}" if until else "at all"
+        told += f"; its {escape(origin['freeze'])} was not trained {when}"
+    told += f"; last layer {escape(origin['head'])}; {origin['new_words']:,} new words."
+    for part, count in origin.get("overlap", {}).items():
+        told += f" **{count:,} {escape(part)} texts were among the texts it was trained on.**"
+    if parent := origin.get("init_from"):
+        told += f" {_origin(parent).strip()}"
+    return f"\n{told}\n"
+
+
 def _settings(values: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {name}: {escape(value)}" for name, value in sorted(values.items()) if value is not None)
+    return "\n".join(f"- {name}: {escape(value)}" for name, value in sorted(values.items()) if _is_listed(name, value))
+
+
+def _is_listed(name: str, value: Any) -> bool:
+    return value is not None and name != "init_from"  # the card tells it in words
 
 
 def by_class(rows: list[dict[str, Any]], unit: str) -> str:

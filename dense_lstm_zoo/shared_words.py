@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
 from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
 
 KEY = "shared_words"  # in config.json
 ROWS = "shared_words.rows"
@@ -61,6 +60,8 @@ class SharedWords:
 
     def write_rows(self, path: Path) -> None:
         """Write the numbers of the rows."""
+        import numpy as np
+
         path.write_bytes(np.concatenate([part.rows for part in self.parts]).astype("<i4").tobytes())
 
     def reduced(self, name: str, values: np.ndarray) -> np.ndarray:
@@ -70,6 +71,8 @@ class SharedWords:
 
     def complete(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return the array with the table's rows in it, as float32."""
+        import numpy as np
+
         part = next((part for part in self.parts if part.array == name), None)
         if part is None:
             return values
@@ -140,6 +143,8 @@ def _arrays(weights: Path, model: keras.Model) -> Iterator[tuple[str, int, float
 
 
 def _part(table: WordTable, words: Sequence[str], array: str, first: int, scale: float, values: np.ndarray) -> Part:
+    import numpy as np
+
     rows = np.full(len(values), _HERE, np.int32)
     if values.dtype == np.float32 and values.shape[1] == table.dim:
         ids = range(max(first, _FIRST_WORD), first + len(values))
@@ -152,6 +157,8 @@ def _part(table: WordTable, words: Sequence[str], array: str, first: int, scale:
 
 
 def _vectors(table: WordTable, rows: np.ndarray, scale: float) -> np.ndarray:
+    import numpy as np
+
     vectors = table.rows(rows)
     if scale == 1:
         return vectors
@@ -171,6 +178,8 @@ def read(folder: Path, claims: object, files: Collection[str], shapes: Mapping[s
     Raises:
         BundleError: The table is not installed or another version, or the files do not match it or each other.
     """
+    import numpy as np
+
     path = folder / "config.json"
     with named(path):
         name, sha256, arrays = _claims(claims)
@@ -232,6 +241,8 @@ def _table(folder: Path, name: str, sha256: str) -> WordTable:
 
 def _check_rows(rows: np.ndarray, first: int, words: Sequence[str], table: WordTable) -> None:
     """Raise ``ValueError`` for a row that is not the same word's in the table; so no more rows are made than it has."""
+    import numpy as np
+
     at = np.flatnonzero(rows != _HERE)
     for i, row in zip((at + first - _FIRST_WORD).tolist(), rows[at].tolist(), strict=True):
         if not (0 <= i < len(words) and 0 <= row < len(table) and table.words[row] == words[i]):

@@ -123,6 +123,21 @@ COMMON = (
         metavar="EPOCH",
     ),
 )
+# For training that goes on from a trained model; see ``training/transfer.py``.
+TRANSFER = (
+    Option("init_from", str, "a trained model of the same name, whose words and weights go on", None, "none"),
+    Option(
+        "freeze",
+        str,
+        "with init_from: what is not trained, encoder (all but the last layer) or embedding (the words)",
+        otherwise="nothing",
+        choices=("encoder", "embedding"),
+    ),
+    Option("unfreeze_after", int, "with freeze: train everything after N epochs", otherwise="never", metavar="N"),
+    Option(
+        "force_overlap", bool, "with init_from: accept test texts that the trained model was trained on", None, "no"
+    ),
+)
 # For tasks whose word embeddings may start from a file of vectors.
 WORD_VECTORS = (
     Option(
@@ -180,7 +195,7 @@ class Task:
     @property
     def all_options(self) -> tuple[Option, ...]:
         """The options of a training run: those of every task, then those of this one."""
-        return (*COMMON, *self.options)
+        return (*COMMON, *TRANSFER, *self.options)
 
     def module(self, name: str) -> Any:
         """Return a module of the task's folder, imported on first use."""

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     import h5py
+    import numpy as np
 
 DTYPES = ("float32", "float16")
-Change = Callable[[str, np.ndarray], np.ndarray]
+Change = Callable[[str, "np.ndarray"], "np.ndarray"]
 
 
 def rewrite(source: Path, target: Path, change: Change) -> None:
@@ -55,6 +54,8 @@ def reduce(path: Path, change: Change | None, dtype: str) -> None:
 
 
 def _rounded(name: str, values: np.ndarray) -> np.ndarray:
+    import numpy as np
+
     if values.dtype != np.float32:
         return values
     with np.errstate(over="ignore"):

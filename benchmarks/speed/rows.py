@@ -16,7 +16,6 @@ from benchmarks.speed import measure
 from benchmarks.speed.measure import Worker, WorkerError
 from benchmarks.speed.workloads import COLUMNS, LONG_REPEATS, TARGETS, Settings
 from dense_lstm_zoo import machine
-from dense_lstm_zoo.training import loop
 
 Row = dict[str, Any]
 TOLERANCE = 1e-4  # of logits of order 1, before anything is timed
@@ -66,7 +65,7 @@ def targets(name: str, batch: int, peer: str) -> Row:
 
 def versions(*workers: Worker) -> dict[str, str]:
     """Return the versions of this package, of what it stands on and of what the workers imported."""
-    found = loop.versions()
+    found = machine.versions()
     for worker in workers:
         found |= worker.versions
     return found

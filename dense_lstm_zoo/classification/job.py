@@ -15,13 +15,15 @@ from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.corpus import Corpus, split_dev
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.options import DevMacroF1, class_weights
-from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary
+from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary, tokenize_folded
 from dense_lstm_zoo.job import FitData, WordVectorJob
 from dense_lstm_zoo.task import Options
 
 if TYPE_CHECKING:
     import keras
     import pandas as pd
+
+    from dense_lstm_zoo.bundle import Bundle
 
 
 class ClassificationJob(WordVectorJob):
@@ -30,12 +32,34 @@ class ClassificationJob(WordVectorJob):
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
-    def __init__(self, corpus: Any, options: Options) -> None:
+    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = split_dev(corpus, fraction=options.dev_fraction, seed=options.seed), options
-        self.words = build_vocabulary(
-            self.corpus.train.texts, vectors=options.vectors, vector_words=options.vector_words, oov=options.oov
-        )
+        vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
+        if source is None:
+            self.words = build_vocabulary(self.corpus.train.texts, oov=options.oov, **vectors)
+        else:
+            self.words = carry_vocabulary(
+                source.vocabulary,
+                source.model.get_layer("embedding").get_matrix(),
+                self.corpus.train.texts,
+                learns=options.learns_words,
+                learns_chars=options.learns_chars,
+                oov=options.oov,
+                seed=options.seed,
+                **vectors,
+            )
+            self.new_words = self.words.new
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the classes."""
+        return list(self.corpus.label_names)
+
+    @staticmethod
+    def token_rows(part: Any) -> list[list[str]]:
+        """Return the tokens of each text, in lower case."""
+        return tokenize_folded(part.texts)
 
     def found(self) -> str:
         """Return a summary of the corpus, how it will be scored and cut, and how much of it the vectors cover."""
@@ -116,5 +140,5 @@ class ClassificationJob(WordVectorJob):
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
     ) -> ClassificationBundle:
         """Return the bundle."""
-        vocabulary, labels = self._vocabulary(config["arguments"]), list(self.corpus.label_names)
-        return ClassificationBundle(model, config, vocabulary, labels, {}, history, dev_curve=dev_curve)
+        vocabulary = self._vocabulary(config["arguments"])
+        return ClassificationBundle(model, config, vocabulary, self.labels, {}, history, dev_curve=dev_curve)

@@ -15,6 +15,7 @@ import tensorflow as tf
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.text_ids import TextToIds
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.text import Tokenizer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport
@@ -69,7 +70,8 @@ class Vocabulary:
 class BuiltVocabulary:
     """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report.
 
-    ``vocabulary`` is for models that read only words; ``with_chars`` is for those that also read characters.
+    ``vocabulary`` is for models that read only words; ``with_chars`` is for those that also read characters. ``new``
+    counts the words that a source, if there is one, does not know.
     """
 
     vocabulary: Vocabulary
@@ -77,6 +79,7 @@ class BuiltVocabulary:
     matrix: np.ndarray | None = None
     coverage: Coverage | None = None
     report: VectorReport | None = None
+    new: int = 0
 
     @property
     def with_chars(self) -> Vocabulary:
@@ -151,3 +154,40 @@ def build_vocabulary(
     coverage = Coverage(len(counts), len(trained), counts.total(), sum(counts[word] for word in trained))
     vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov)
     return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report)
+
+
+def carry_vocabulary(
+    source: Vocabulary,
+    matrix: np.ndarray,
+    texts: Iterable[str],
+    *,
+    learns: bool,
+    learns_chars: bool,
+    oov: str | None = None,
+    vectors: str | Path | None = None,
+    vector_words: int = 50_000,
+    seed: int = 1,
+) -> BuiltVocabulary:
+    """Return a source's vocabulary with the new words and characters of other training texts.
+
+    Args:
+        source: The source's vocabulary.
+        matrix: Its word vectors (size, dim).
+        texts: The new training texts, nothing else.
+        learns: Whether word vectors are trained, at least in the end.
+        learns_chars: Whether characters are, likewise.
+        oov: Policy for other words; None keeps the source's.
+        vectors: A file of vectors for new words.
+        vector_words: How many of its first words to add as well.
+        seed: Seed for the vectors of new words without one.
+
+    Raises:
+        ValueError: An unknown policy, or vectors of another length.
+    """
+    oov = checks.one_of("oov", oov or source.oov, ("drop", "unk"))
+    counts = Counter(dict(count_words(texts).most_common()))
+    options: dict[str, Any] = {"vectors": vectors, "vector_words": vector_words, "seed": seed}
+    words = carry_words(source.words, matrix, counts, learns=learns, **options)
+    chars = more_characters(source.chars, alphabet(counts), learns=learns_chars)
+    vocabulary = Vocabulary(words.words, words.num_frozen, oov)
+    return BuiltVocabulary(vocabulary, chars, words.matrix, words.coverage, words.report, words.new)

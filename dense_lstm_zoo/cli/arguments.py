@@ -196,6 +196,9 @@ def _add_settings(sub: argparse.ArgumentParser) -> None:
         _add_option(sub, option)
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
     add_corpus(sub, trains=True)
+    group = sub.add_argument_group("transfer", "training that goes on from a trained model")
+    for option in tasks.TRANSFER:
+        _add_option(group, option)
     groups: dict[str, Any] = {}
     for option in tasks.every_option().values():
         titles = [task.title for task in tasks.every() if option in task.options]

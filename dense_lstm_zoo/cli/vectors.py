@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.cli import texts, writing
 from dense_lstm_zoo.cli.commands import check_task, load, read_config
@@ -17,6 +15,8 @@ from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.output_files import check_output
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
 
 FORMATS = ("npy", "csv")
@@ -56,6 +56,8 @@ def _cells(vector: np.ndarray) -> list[str]:
 
 def _write_array(target: IO[bytes], rows: Sequence[np.ndarray], width: int) -> None:
     """Write rows as a .npy file; ``np.save`` would need them joined, and a file that can be sought."""
+    import numpy as np
+
     header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), width)}
     np.lib.format.write_array_header_1_0(target, header)
     for row in rows:

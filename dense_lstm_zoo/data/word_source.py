@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dense_lstm_zoo import files
 from dense_lstm_zoo.data import word_table
-from dense_lstm_zoo.data.vectors import VectorReport, WordVectors, read_vectors
 from dense_lstm_zoo.data.word_table import DEFAULT, WordTable
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.data.vectors import WordVectors
 
 NONE = "none"
 COST = (
@@ -39,6 +40,10 @@ def read(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> 
         FileNotFoundError: Neither a table nor a file; the message names the installed tables.
         ValueError: As for `read_vectors`, or a damaged table.
     """
+    import numpy as np
+
+    from dense_lstm_zoo.data.vectors import VectorReport, WordVectors, read_vectors
+
     found = table(source)
     if found is None:
         try:

@@ -17,11 +17,12 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
+
+if TYPE_CHECKING:
+    import numpy as np
 
 DEFAULT = "zoo_600d"  # the table that ``train`` uses when it is installed
 _FILES = ("words.txt", "vectors.npy", "scales.npy")
@@ -68,6 +69,8 @@ class WordTable:
 
     def rows(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of rows as float32, ``(len(rows), dim)``."""
+        import numpy as np
+
         rows = np.asarray(rows, np.int64)
         return self.values[rows].astype(np.float32) * self.scales[rows, None]
 
@@ -88,6 +91,8 @@ class WordTable:
         Example:
             ``zoo.load_vectors("zoo_600d").nearest("movie", 3)``
         """
+        import numpy as np
+
         k = checks.integer("k", k)
         row = self._row(word)
         norms = self._norms
@@ -102,6 +107,8 @@ class WordTable:
 
     @functools.cached_property
     def _norms(self) -> np.ndarray:
+        import numpy as np
+
         return np.concatenate([np.linalg.norm(part.astype(np.float32), axis=1) for part in _parts(self.values)])
 
     def _row(self, word: str) -> int:
@@ -113,6 +120,8 @@ class WordTable:
 
     def write(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the table to a folder, whole or not at all; return the folder."""
+        import numpy as np
+
         path = Path(folder)
         with files.new_folder(path, overwrite) as new:
             (new / "words.txt").write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
@@ -144,6 +153,8 @@ def quantised(
         >>> table.vectors(["b"]).tolist()
         [[0.0, 0.5]]
     """
+    import numpy as np
+
     matrix = np.asarray(matrix, np.float32)
     if matrix.ndim != 2 or len(matrix) != len(words) or not np.isfinite(matrix).all():
         raise ValueError(
@@ -165,6 +176,8 @@ def read_table(folder: str | os.PathLike[str]) -> WordTable:
         FileNotFoundError: No such folder.
         ValueError: A file that is missing, a link, damaged, or changed since it was written.
     """
+    import numpy as np
+
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder} is not a folder; a word table is a folder.")
@@ -268,6 +281,8 @@ def _parts(values: np.ndarray) -> list[np.ndarray]:
 
 
 def _checksum(words: Collection[str], values: np.ndarray, scales: np.ndarray) -> str:
+    import numpy as np
+
     digest = hashlib.sha256("\n".join(words).encode())
     digest.update(str(values.shape).encode())
     for part in _parts(values):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dense_lstm_zoo import files
-from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens
+from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens, token_lines
 from dense_lstm_zoo.job import FitData, Job
 from dense_lstm_zoo.language.batches import TrainingWindows, check_length, evaluation_windows
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import keras
     import pandas as pd
 
+    from dense_lstm_zoo.bundle import Bundle
+
 
 class LanguageModelJob(Job):
     """Trains a language model and keeps the epoch with the lowest dev perplexity.
@@ -31,12 +33,28 @@ class LanguageModelJob(Job):
 
     CORPUS, NEEDS = LanguageCorpus, "A language model needs a LanguageCorpus of text"
 
-    def __init__(self, corpus: Any, options: Options) -> None:
+    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
         if corpus.dev is None:
             raise ValueError(f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file).")
         self.corpus, self.dev, self.options = corpus, corpus.dev, options
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
         self.vocabulary = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
+        if source is not None:
+            known = source.vocabulary
+            self.vocabulary = (
+                known.with_more(self.vocabulary.words, options.max_words) if options.learns_words else known
+            )
+            self.new_words = len(self.vocabulary) - len(known)
+
+    @property
+    def labels(self) -> list[str]:
+        """None: its classes are its words."""
+        return []
+
+    @staticmethod
+    def token_rows(part: Any) -> Iterator[list[str]]:
+        """Return the tokens of each line."""
+        return map(list, token_lines(part))
 
     def found(self) -> str:
         """Return a summary of the corpus."""
@@ -71,7 +89,7 @@ class LanguageModelJob(Job):
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
     ) -> LanguageModelBundle:
         """Return the bundle."""
-        return LanguageModelBundle(model, config, self.vocabulary, [], {}, history, dev_curve=dev_curve)
+        return LanguageModelBundle(model, config, self.vocabulary, self.labels, {}, history, dev_curve=dev_curve)
 
     def _encode(self, source: TextSource, path: Path) -> np.ndarray:
         if isinstance(source, TextFile):

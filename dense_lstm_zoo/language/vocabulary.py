@@ -90,6 +90,23 @@ class LanguageVocabulary:
         kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
         return cls(tuple(word for word in ranked if word in kept))
 
+    def with_more(self, words: Sequence[str], max_size: int | None = None) -> LanguageVocabulary:
+        """Return these words followed by those of ``words`` that are new, at most ``max_size`` in all.
+
+        Raises:
+            ValueError: ``max_size`` is below the number of words there are.
+
+        Example:
+            >>> LanguageVocabulary(("be", "<eos>", "<unk>")).with_more(["to", "be", "or"], max_size=4).words
+            ('be', '<eos>', '<unk>', 'to')
+        """
+        if max_size is not None and max_size < len(self):
+            raise ValueError(
+                f"max_words must be at least the source's {len(self):,} words, which all go on; received {max_size}."
+            )
+        known = set(self.words)
+        return LanguageVocabulary((*self.words, *(word for word in words if word not in known))[:max_size])
+
     def __len__(self) -> int:
         return len(self.words)
 

@@ -120,6 +120,13 @@ class WordEmbedding(keras.layers.Layer):
         if self.frozen_table is not None:
             self.frozen_table.assign(matrix[self.table.shape[0] :])
 
+    def get_matrix(self) -> np.ndarray:
+        """Return every row, (vocab_size, embedding_dim), as ``set_matrix`` takes them."""
+        rows = [ops.convert_to_numpy(self.table).astype(np.float32) * np.float32(self.update_scale)]
+        if self.frozen_table is not None:
+            rows.append(ops.convert_to_numpy(self.frozen_table).astype(np.float32))
+        return np.concatenate(rows)
+
     def call(self, inputs: Any) -> Any:
         """Look up ids."""
         inputs = checked_ids(self, inputs, self.vocab_size)

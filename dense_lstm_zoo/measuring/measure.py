@@ -109,7 +109,7 @@ def prepare(
     checks.positive("timeout", timeout)
     chosen = _texts(texts)
     found = folders.find(runs)
-    from dense_lstm_zoo.training.loop import versions
+    from dense_lstm_zoo.machine import versions
 
     shared = {
         "texts": len(chosen),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import checks, files, presets, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind
@@ -181,9 +181,15 @@ def plan(
     checks.integer("epochs", epochs)
     if "vectors" in fixed:
         fixed["vectors"] = word_source.checked(fixed["vectors"])
+    if "init_from" in fixed:
+        fixed["init_from"] = str(presets.find(fixed["init_from"]).resolve())  # however its path is written
     # Last, as it loads TensorFlow.
     from dense_lstm_zoo.search.hypermodel import check_values
 
+    if "init_from" in fixed:
+        from dense_lstm_zoo.training.transfer import check_searched
+
+        check_searched(name, space)
     check_values(name, space, parameters, fixed)
     if recipe is not None:
         fixed["recipe"] = recipe

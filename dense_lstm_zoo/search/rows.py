@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dense_lstm_zoo import checks, registry
+from dense_lstm_zoo import checks, presets, registry
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments
 
@@ -76,6 +76,8 @@ def plan_rows(
     found: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
         given = {**row.settings, **arguments}
+        if given.get("init_from") is not None:
+            given["init_from"] = str(presets.find(given["init_from"]).resolve())
         epochs = given.pop("epochs", None)
         checked = {key: value for key, value in given.items() if key != "recipe"}
         recipe = get_recipe(row.recipe, model=row.model) if row.recipe else None

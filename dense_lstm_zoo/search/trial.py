@@ -140,13 +140,16 @@ def run(folder: Path) -> dict[str, Any]:
     """
     from dense_lstm_zoo.training import run_folder
     from dense_lstm_zoo.training.loop import Paused, train
+    from dense_lstm_zoo.training.transfer import check_test_texts
 
     spec = read_spec(folder)
     arguments = {**_without_vectors(spec["model"]), **spec["arguments"]}
+    job_class = tasks.find(registry.entry(spec["model"]).task).job_class
     rows = []
     for name, _, corpus, seed in parts(spec):
         run_dir = folder / "runs" / name
         if not (run_dir / "manifest.json").is_file():
+            check_test_texts(job_class, spec["arguments"], corpus)
             try:
                 train(
                     spec["model"],

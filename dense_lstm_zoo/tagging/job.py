@@ -10,15 +10,22 @@ import tensorflow as tf
 
 from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches
 from dense_lstm_zoo.job import FitData, WordVectorJob
+from dense_lstm_zoo.registry import network
 from dense_lstm_zoo.tagging.batches import TaggedExamples
 from dense_lstm_zoo.tagging.bundle import TaggingBundle
 from dense_lstm_zoo.tagging.corpus import RARE, TaggingCorpus, merge_rare_tags
-from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary, build_tagging_vocabulary
+from dense_lstm_zoo.tagging.vocabulary import (
+    TaggingVocabulary,
+    build_tagging_vocabulary,
+    carry_tagging_vocabulary,
+)
 from dense_lstm_zoo.task import Options
 
 if TYPE_CHECKING:
     import keras
     import pandas as pd
+
+    from dense_lstm_zoo.bundle import Bundle
 
 
 class TaggingJob(WordVectorJob):
@@ -27,13 +34,34 @@ class TaggingJob(WordVectorJob):
     CORPUS, NEEDS = TaggingCorpus, "A tagger needs a TaggingCorpus of tagged sentences"
     PARTS: ClassVar[tuple[str, ...]] = ("train", "dev", "test")
 
-    def __init__(self, corpus: Any, options: Options) -> None:
+    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
         if corpus.dev is None:
             raise ValueError(f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file).")
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
-        self.words = build_tagging_vocabulary(
-            self.corpus.train.tokens, vectors=options.vectors, vector_words=options.vector_words, seed=options.seed
-        )
+        vectors: dict[str, Any] = {
+            "vectors": options.vectors,
+            "vector_words": options.vector_words,
+            "seed": options.seed,
+        }
+        tokens = self.corpus.train.tokens
+        if source is None:
+            self.words = build_tagging_vocabulary(tokens, **vectors)
+        else:
+            matrix = network(source.model).get_layer("embedding").get_matrix()
+            trained = {"learns": options.learns_words, "learns_chars": options.learns_chars}
+            self.words = carry_tagging_vocabulary(source.vocabulary, matrix, tokens, **trained, **vectors)
+            self.new_words = self.words.new
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the tags."""
+        return list(self.corpus.tag_names)
+
+    @staticmethod
+    def token_rows(part: Any) -> list[list[str]]:
+        """Return the tokens of each sentence."""
+        found: list[list[str]] = part.tokens
+        return found
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and tags, and the length of the vectors."""
@@ -80,5 +108,4 @@ class TaggingJob(WordVectorJob):
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
     ) -> TaggingBundle:
         """Return the bundle."""
-        labels = list(self.corpus.tag_names)
-        return TaggingBundle(model, config, self._vocabulary(config), labels, {}, history, dev_curve=dev_curve)
+        return TaggingBundle(model, config, self._vocabulary(config), self.labels, {}, history, dev_curve=dev_curve)

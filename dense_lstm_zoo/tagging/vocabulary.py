@@ -13,6 +13,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, alphabet
@@ -63,12 +64,16 @@ class TaggingVocabulary:
 
 @dataclass(frozen=True)
 class BuiltTaggingVocabulary:
-    """A vocabulary with its initial word vectors (size, dim), their coverage and the reader's report."""
+    """A vocabulary with its initial word vectors (size, dim), their coverage and the reader's report.
+
+    ``new`` counts the words that a source, if there is one, does not know.
+    """
 
     vocabulary: TaggingVocabulary
     matrix: np.ndarray | None = None
     coverage: Coverage | None = None
     report: VectorReport | None = None
+    new: int = 0
 
 
 def build_tagging_vocabulary(
@@ -100,14 +105,7 @@ def build_tagging_vocabulary(
         >>> found.vocabulary.words, found.vocabulary.chars
         (('the', 'cat'), 'atceh0248Tsw')
     """
-    # A lone surrogate is read as "?", as in every text.
-    tokens = Counter(token.encode("utf-8", "replace").decode() for sentence in sentences for token in sentence)
-    if not tokens:
-        raise ValueError("A tagger needs training sentences; received none.")
-    counts, characters = Counter[str](), alphabet(tokens)
-    for token, count in tokens.items():
-        if "\n" not in token:
-            counts[fold(token)] += count
+    counts, characters = _count(sentences)
     ranked = [word for word, _ in counts.most_common()]
     if vectors is None:
         known = tuple(word for word in ranked if counts[word] > 1)
@@ -131,6 +129,48 @@ def build_tagging_vocabulary(
     coverage = Coverage(len(counts), len(covered), counts.total(), sum(counts[word] for word in covered))
     vocabulary = TaggingVocabulary(words, characters, len(frozen), case)
     return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report)
+
+
+def carry_tagging_vocabulary(
+    source: TaggingVocabulary,
+    matrix: np.ndarray,
+    sentences: Iterable[Sequence[str]],
+    *,
+    learns: bool,
+    learns_chars: bool,
+    **options: Any,
+) -> BuiltTaggingVocabulary:
+    """Return a source's vocabulary with the new words and characters of other training sentences.
+
+    Args:
+        source: The source's vocabulary.
+        matrix: Its word vectors (size, dim).
+        sentences: The tokens of the new training sentences, nothing else.
+        learns: Whether word vectors are trained, at least in the end.
+        learns_chars: Whether characters are, likewise.
+        **options: ``vectors``, ``vector_words`` and ``seed``, as in ``carry_words``.
+
+    Raises:
+        ValueError: No sentences, or vectors of another length.
+    """
+    counts, characters = _count(sentences)
+    words = carry_words(source.words, matrix, Counter(dict(counts.most_common())), learns=learns, **options)
+    chars = more_characters(source.chars, characters, learns=learns_chars)
+    vocabulary = TaggingVocabulary(words.words, chars, words.num_frozen, source.case)
+    return BuiltTaggingVocabulary(vocabulary, words.matrix, words.coverage, words.report, words.new)
+
+
+def _count(sentences: Iterable[Sequence[str]]) -> tuple[Counter[str], str]:
+    """Count folded words, and return the characters of all tokens."""
+    # A lone surrogate is read as "?", as in every text.
+    tokens = Counter(token.encode("utf-8", "replace").decode() for sentence in sentences for token in sentence)
+    if not tokens:
+        raise ValueError("A tagger needs training sentences; received none.")
+    counts = Counter[str]()
+    for token, count in tokens.items():
+        if "\n" not in token:
+            counts[fold(token)] += count
+    return counts, alphabet(tokens)
 
 
 def fold(token: str) -> str:

@@ -30,9 +30,11 @@ def averaged(model: keras.Model) -> Iterator[None]:
     if not optimizer.use_ema or not int(optimizer.iterations):
         yield
         return
-    variables = optimizer._trainable_variables
+    pairs = zip(optimizer._trainable_variables, optimizer._model_variables_moving_average, strict=True)
+    averages = [(variable, average) for variable, average in pairs if variable.trainable]  # others are frozen
+    variables = [variable for variable, _ in averages]
     held = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
-    for variable, average in zip(variables, optimizer._model_variables_moving_average, strict=True):
+    for variable, average in averages:
         variable.assign(average)
     try:
         yield

@@ -34,6 +34,7 @@ class Checkpoint(keras.callbacks.Callback):
         overwrite: Whether to discard an interrupted run that had other settings, or is damaged.
         monitor: The epoch's score.
         higher_is_better: Whether a higher score is better.
+        at_least: The epoch from which patience counts at the earliest.
 
     Use it as a context manager: it locks the folder against other processes until the block ends.
 
@@ -51,9 +52,10 @@ class Checkpoint(keras.callbacks.Callback):
         overwrite: bool = False,
         monitor: str = "val_accuracy",
         higher_is_better: bool = True,
+        at_least: int = 0,
     ) -> None:
         super().__init__()
-        self.folder, self.patience = folder.resolve(), patience
+        self.folder, self.patience, self.at_least = folder.resolve(), patience, at_least
         self.monitor, self._sign = monitor, 1 if higher_is_better else -1
         self.settings: dict[str, Any] = json.loads(files.to_json(settings))
         self.history: list[dict[str, float]] = []
@@ -85,7 +87,7 @@ class Checkpoint(keras.callbacks.Callback):
     @property
     def is_done(self) -> bool:
         """Whether patience has run out."""
-        return self.best_epoch is not None and self.epochs - self.best_epoch >= self.patience
+        return self.best_epoch is not None and self.epochs - max(self.best_epoch, self.at_least) >= self.patience
 
     def resume(self, model: keras.Model) -> None:
         """Give ``model`` the weights, optimiser state and random states of the last saved epoch."""

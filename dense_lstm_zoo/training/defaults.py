@@ -29,6 +29,8 @@ def choose(
         The options, the recipe, and a line that says which vectors are used, if the user did not say.
     """
     options = dict(options)
+    if options.get("init_from") is not None:  # the source decides, see ``transfer.read_source``
+        return options, recipe, ""
     if not any(option.name == "vectors" for option in task.all_options):
         return options, recipe, ""
     if options.get("vectors") == word_source.NONE:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
-import platform
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import read_dev_curve
+from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.recipes import get_recipe
 from dense_lstm_zoo.task import Task, every_option, with_options
 from dense_lstm_zoo.training import defaults, run_folder
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
 
     from dense_lstm_zoo.bundle import Bundle
     from dense_lstm_zoo.classification.corpus import Corpus
@@ -53,7 +53,13 @@ class Run:
     overwrite: bool
     log_dir: Path | None
     verbose: int
+    seen: np.ndarray | None  # hashes of the texts that its source was trained on
     callbacks: Sequence[keras.callbacks.Callback] = ()
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What the config says about the model that the run goes on from; empty for a run from scratch."""
+        return dict(self.config["training"].get("init_from", {}))
 
     def say(self, text: str) -> None:
         """Print a line, if progress is wanted."""
@@ -136,6 +142,7 @@ def train(
         overwrite=overwrite,
         monitor=monitor,
         higher_is_better=higher_is_better,
+        at_least=run.origin.get("unfreeze_after") or 0,
     ) as checkpoint:
         diverged = None
         if checkpoint.epochs:
@@ -190,9 +197,12 @@ def _prepare(
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
 
     from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
 
-    if getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
+    source = transfer.read_source(name, task.name, options, arguments, recipe)
+    resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
+    if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
         warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
     corpus = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
 
@@ -201,7 +211,9 @@ def _prepare(
     task.job_class.check_corpus(corpus)
     keras.utils.set_random_seed(seed)
     keep_freed_memory()
-    job = task.job_class(corpus, options)
+    job = task.job_class(corpus, options, source and source.bundle)
+    if source:
+        source.check_overlap(job)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
     if told:
         say(told)
@@ -210,6 +222,8 @@ def _prepare(
     weights = job.weights()
     resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
     model = registry.build(name, **resolved, **weights)
+    if source:
+        source.give(job, model)
     say(f"{name}: {model.count_params():,} parameters, {resolved['vocab_size']:,} words")
     found = job.config(resolved)
     config = {
@@ -223,12 +237,14 @@ def _prepare(
             **{option.name: getattr(options, option.name) for option in tasks.COMMON},
             "seed": seed,
             **found["training"],
+            **(source.provenance(job) if source else {}),
         },
         "versions": versions(),
     }
     log_dir = files.beside(run_dir, ".tensorboard") if tensorboard else None
     verbose = (1 if sys.stdout.isatty() else 2) if progress else 0
-    return Run(task, job, model, config, run_dir, overwrite, log_dir, verbose)
+    seen = source.bundle.train_texts if source else None
+    return Run(task, job, model, config, run_dir, overwrite, log_dir, verbose, seen)
 
 
 def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
@@ -237,6 +253,7 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
     from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss, schedule
+    from dense_lstm_zoo.training.freezing import Freeze
 
     training = run.config["training"]
     checkpoint.resume(run.model)
@@ -247,6 +264,8 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     if training["learning_rate_decay"] != 1:
         callbacks.append(schedule(run.config["arguments"]["learning_rate"], training))
     callbacks += [*run.callbacks, checkpoint]  # after the callbacks that add to the epoch's row
+    if run.origin.get("freeze"):
+        callbacks.append(Freeze(run.origin["freeze"], run.origin["unfreeze_after"]))
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     run.model.fit(
@@ -265,10 +284,13 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     """Score the best epoch, write the bundle, and remove what was needed only for training."""
     import pandas as pd
 
+    from dense_lstm_zoo.training.transfer import training_texts
+
     checkpoint.restore_best(run.model)
     history = pd.DataFrame(checkpoint.history)
     history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
     bundle = run.job.bundle(run.model, run.config, history, read_dev_curve(checkpoint.folder))
+    bundle.train_texts = training_texts(run.job, run.seen)
     bundle.metrics = run.job.score(bundle) | _facts(checkpoint, run.model)
     if diverged:
         bundle.metrics["diverged"] = diverged
@@ -286,12 +308,6 @@ def _facts(checkpoint: Checkpoint, model: keras.Model) -> dict[str, Any]:
         "encoder_parameters": registry.count_encoder_parameters(model),
         "seconds": round(sum(row["seconds"] for row in checkpoint.history), 1),
     }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions a result depends on."""
-    packages = ("dense-lstm-zoo", "keras", "tensorflow", "tensorflow-text", "numpy")
-    return {"python": platform.python_version()} | {p: importlib.metadata.version(p) for p in packages}
 
 
 def _installed(module: str) -> bool:

@@ -140,6 +140,10 @@ def run_protocol(
     shared.pop("callbacks", None)  # objects, which a file cannot hold
     if training.get("vectors") is not None:
         shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
+    if training.get("init_from") is not None:
+        from dense_lstm_zoo.training import transfer
+
+        shared["init_from"] = transfer.resolved_path(training["init_from"])
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []

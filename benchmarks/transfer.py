@@ -1,0 +1,166 @@
+"""From scratch beside ``init_from``, with 100, 500 and all training texts.
+
+Each seed holds out a tenth of the training texts for dev, the same for every size, and draws the training texts of a
+size from the others, by label. A corpus without test texts is scored on fold SEED of ten. Runs that are finished are
+kept; the rows are in results/transfer.csv, the picture in results/transfer.png. From the repository's root:
+
+    python -m benchmarks.transfer --source runs/sst2 --datasets trec cr --run-dir runs/transfer
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import platform
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from benchmarks import protocols, tables
+from dense_lstm_zoo import plots
+from dense_lstm_zoo.bundle import check
+from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold, split_dev
+
+RESULTS = tables.ROOT / "results" / "transfer.csv"
+PICTURE = tables.ROOT / "results" / "transfer.png"
+KEY = ["dataset", "start", "texts", "settings", "vectors"]
+SIZES = (100, 500, None)  # None is all
+
+
+def subset(split: Split, size: int, seed: int) -> Split:
+    """Return ``size`` examples of a split, each label with its share of them and with one at least.
+
+    Raises:
+        ValueError: A size below the number of labels, or above the number of examples.
+
+    Example:
+        >>> split = Split([f"text {i}" for i in range(40)], [0, 0, 0, 1] * 10)
+        >>> found = subset(split, 8, seed=1)
+        >>> len(found), sum(found.labels)
+        (8, 2)
+    """
+    import numpy as np
+
+    labels = np.asarray(split.labels)
+    names, counts = np.unique(labels, return_counts=True)
+    if not len(names) <= size <= len(labels):
+        raise ValueError(f"size must be from {len(names)} to {len(labels)}; received {size}.")
+    quotas = counts * (size / len(labels))
+    sizes = np.minimum(np.maximum(np.floor(quotas).astype(int), 1), counts)
+    while sizes.sum() != size:
+        step = 1 if sizes.sum() < size else -1
+        open_to = sizes < counts if step > 0 else sizes > 1
+        sizes[np.where(open_to, step * (quotas - sizes), -np.inf).argmax()] += step
+    generator = np.random.Generator(np.random.PCG64(seed))
+    drawn = [generator.permutation(np.flatnonzero(labels == name))[:n] for name, n in zip(names, sizes, strict=True)]
+    chosen = sorted(int(i) for i in np.concatenate(drawn))
+    return Split([split.texts[i] for i in chosen], [split.labels[i] for i in chosen])
+
+
+def corpus_of(corpus: Corpus, size: int | None, seed: int) -> Corpus:
+    """Return a corpus with dev and test texts and ``size`` training texts."""
+    if corpus.test is None:
+        corpus = cross_validation_fold(corpus, seed, 10)
+    corpus = split_dev(corpus, seed=seed)
+    return corpus if size is None else dataclasses.replace(corpus, train=subset(corpus.train, size, seed))
+
+
+def run(model: str, corpus: Corpus, folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Train, unless that is done, and return the config and the metrics."""
+    if not (folder / "manifest.json").is_file():
+        print(f"\n{folder.name}", flush=True)
+        zoo.train(model, corpus, folder, **settings)
+    check(folder)
+    return {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "metrics")}
+
+
+def row(dataset: str, start: str, size: int | None, words: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a row of results/transfer.csv."""
+    config, accuracies = runs[0]["config"], [100 * found["metrics"]["test_accuracy"] for found in runs]
+    return {
+        "dataset": dataset,
+        "start": start,
+        "texts": size or "all",
+        "settings": words,
+        "vectors": config["training"]["vectors"] or "",
+        "model": config["model"],
+        "train_texts": round(statistics.mean(found["metrics"]["train_texts"] for found in runs)),
+        "accuracy_mean": round(statistics.mean(accuracies), 2),
+        "accuracy_std": round(statistics.stdev(accuracies), 2) if len(runs) > 1 else "",
+        "accuracies": " ".join(f"{accuracy:.2f}" for accuracy in accuracies),
+        "dev_accuracy_mean": round(100 * statistics.mean(found["metrics"]["dev_accuracy"] for found in runs), 2),
+        "seeds": len(runs),
+        "best_epochs": " ".join(str(found["metrics"]["best_epoch"]) for found in runs),
+        "seconds_median": round(statistics.median(found["metrics"]["seconds"] for found in runs), 1),
+        "versions": protocols.read_versions(config),
+        "processor": platform.processor() or platform.machine(),
+        "command": " ".join(["python -m benchmarks.transfer", *sys.argv[1:]]),
+    }
+
+
+def draw(results: Path = RESULTS, path: Path = PICTURE) -> None:
+    """Draw test accuracy against the number of training texts, a panel for each corpus."""
+    import pandas as pd
+
+    rows = pd.read_csv(results, keep_default_na=False)
+    corpora = list(dict.fromkeys(rows["dataset"]))
+    with plots.picture(path, "from scratch and from a trained model", 4.5 * len(corpora), 4) as figure:
+        for axes, name in zip(figure.subplots(1, len(corpora), squeeze=False)[0], corpora, strict=True):
+            for start, found in rows[rows["dataset"] == name].groupby("start", sort=False):
+                found = found.sort_values("train_texts")
+                spread = pd.to_numeric(found["accuracy_std"], errors="coerce").fillna(0)
+                label = plots.short(start)
+                axes.errorbar(found["train_texts"], found["accuracy_mean"], spread, label=label, marker="o", capsize=3)
+            axes.set(xlabel="training texts", ylabel="test accuracy %", title=plots.short(name), xscale="log")
+            axes.grid(alpha=0.3)
+            axes.legend(fontsize="small")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    made = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    made.add_argument("--source", required=True, help="the trained model that training goes on from")
+    made.add_argument("--datasets", nargs="+", default=["trec", "cr"], help="default: trec cr")
+    made.add_argument("--seeds", type=int, default=3, help="default: 3")
+    made.add_argument("--vectors", help="word vectors, for both: a file, or a name in the data's vectors folder")
+    made.add_argument("--recipe", default="fixed_vectors", help="of the runs from scratch (default: fixed_vectors)")
+    made.add_argument("--freeze", choices=("encoder", "embedding"), help="what init_from does not train at first")
+    made.add_argument("--unfreeze-after", type=int, metavar="N", help="train everything after N epochs")
+    made.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="arguments of train, for both")
+    made.add_argument("--run-dir", default="runs/transfer", help="default: runs/transfer")
+    return made
+
+
+def main() -> None:
+    """Run every corpus, size, start and seed, and write and draw the rows."""
+    options = parser().parse_args()
+    with protocols.plain_errors():
+        source = check(options.source)
+        model = json.loads((source / "config.json").read_text(encoding="utf-8"))["model"]
+        settings = {**protocols.parse_settings(options.set), "vectors": protocols.vector_file(options.vectors)}
+        tuned = {"init_from": source, "freeze": options.freeze, "unfreeze_after": options.unfreeze_after}
+        words = [protocols.as_words(protocols.parse_settings(options.set))]
+        frozen = {name: tuned[name] for name in ("freeze", "unfreeze_after") if tuned[name] is not None}
+        starts = {
+            "from scratch": ({"recipe": options.recipe, **settings}, " ".join([f"recipe={options.recipe}", *words])),
+            f"from {source.resolve().name}": ({**settings, **tuned}, " ".join([protocols.as_words(frozen), *words])),
+        }
+        corpora = {name: zoo.load_corpus(name, "classification") for name in options.datasets}
+        for name, corpus in corpora.items():
+            for size in SIZES:
+                for start, (given, told) in starts.items():
+                    runs = []
+                    for seed in range(1, options.seeds + 1):
+                        folder = f"{name}_{size or 'all'}_{start.replace(' ', '_')}_seed{seed}"
+                        part = corpus_of(corpus, size, seed)
+                        runs.append(run(model, part, Path(options.run_dir) / folder, {**given, "seed": seed}))
+                    tables.merge(RESULTS, [row(name, start, size, told.strip(), runs)], KEY)
+        draw()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The comparison of training from scratch with training from a trained model: its subsets of the training texts."""
+
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+from benchmarks import transfer
+from dense_lstm_zoo.classification.corpus import Corpus, Split
+
+SPLIT = Split([f"text {i}" for i in range(200)], [0] * 150 + [1] * 48 + [2] * 2)
+
+
+@pytest.mark.parametrize(("size", "counts"), [(100, {0: 75, 1: 24, 2: 1}), (3, {0: 1, 1: 1, 2: 1}), (200, None)])
+def test_a_subset_has_every_label_in_its_share(size, counts):
+    found = transfer.subset(SPLIT, size, seed=1)
+    assert len(found) == size == len(set(found.texts))
+    assert Counter(found.labels) == (counts or Counter(SPLIT.labels))
+    known = dict(zip(SPLIT.texts, SPLIT.labels, strict=True))
+    assert [known[text] for text in found.texts] == found.labels
+
+
+def test_a_seed_draws_the_same_subset_and_another_seed_another_one():
+    first, again, other = (transfer.subset(SPLIT, 50, seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+@pytest.mark.parametrize("size", [2, 201])
+def test_a_size_that_cannot_be_drawn_is_refused(size):
+    with pytest.raises(ValueError, match=f"size must be from 3 to 200; received {size}"):
+        transfer.subset(SPLIT, size, seed=1)
+
+
+def test_every_size_has_the_same_dev_and_test_texts():
+    corpus = Corpus("mine", ("a", "b"), Split([f"text {i}" for i in range(100)], [0, 1] * 50), None, None)
+    small, whole = (transfer.corpus_of(corpus, size, seed=2) for size in (10, None))
+    assert (small.dev, small.test) == (whole.dev, whole.test)
+    assert len(small.train) == 10
+    assert len(whole.train) == 81
+    assert set(small.train.texts) < set(whole.train.texts)
+
+
+def test_the_picture_is_drawn(tmp_path):
+    rows = [
+        {"dataset": "trec", "start": start, "train_texts": texts, "accuracy_mean": 50 + texts, "accuracy_std": spread}
+        for start, spread in (("from scratch", 1.5), ("from sst2", ""))
+        for texts in (10, 40)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
+    transfer.draw(tmp_path / "rows.csv", tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
