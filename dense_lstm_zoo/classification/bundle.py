@@ -120,8 +120,8 @@ class ClassificationBundle(Bundle):
         Args:
             frame: A pandas DataFrame.
             text: The name of the column with the texts.
-            prefix: What the names of the new columns begin with; by default nothing, or "predicted_" if the frame has
-                one of these columns already.
+            prefix: What the names of the new columns begin with; by default nothing, or ``"predicted_"`` if the frame
+                has one of these columns already.
 
         Raises:
             TypeError: Anything but a frame, or a text that is not a string; the message gives its position.
