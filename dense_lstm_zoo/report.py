@@ -155,7 +155,7 @@ bundle = zoo.load("this folder")
 
 ## Source
 
-{escape(registry.entry(config["model"]).paper)}
+{escape(_paper(config["model"]))}
 
 {_settings(config.get("versions", {}))}
 """
@@ -188,6 +188,14 @@ def _data(training: Mapping[str, Any]) -> str:
     else:
         lines.append("- no word vectors from elsewhere")
     return "\n".join(lines)
+
+
+def _paper(model: str) -> str:
+    """The paper of a model; a card is also written for one that this version does not know."""
+    try:
+        return registry.entry(model).paper
+    except ValueError:
+        return "unknown to this version"
 
 
 def _knows(bundle: Bundle) -> str:

@@ -110,6 +110,7 @@ TASK = {
     "job": """
         from types import SimpleNamespace
         from dense_lstm_zoo.classification.job import ClassificationJob
+        from dense_lstm_zoo.classification.task import TASK as CLASSIFICATION
         from toy_task.bundle import ToyBundle
 
         class ToyJob(ClassificationJob):
@@ -120,7 +121,7 @@ TASK = {
                 found = super().bundle(model, config, history, dev_curve)
                 return ToyBundle(model, config, found.vocabulary, found.labels, {}, history)
 
-        UNUSED = {"vectors": None, "vector_words": 0, "oov": None, "dev_every": None}
+        UNUSED = {**{option.name: option.default for option in CLASSIFICATION.options}, "vector_words": 0}
     """,
     "recipes": "RECIPES = []",
     "corpora": "SOURCES = {}",

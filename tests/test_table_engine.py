@@ -146,7 +146,8 @@ def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path):
     (found,) = run(tmp_path, "--rows", row, "--seeds", "1", "--hours", "99", table=table).to_dict("records")
     like = tables.README.parent / f"{table.file}.csv"
     paper = tables.README.parent / "ding2018_table3.csv"
-    assert set(found) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
+    if like.is_file() or table.test == "all":  # a search on dev has columns of its own until it has been run
+        assert set(found) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
     assert set(table.key) <= set(found)
     assert len(done) == len(fake.seen) == 1
     assert (fake.seen[0]["model"], fake.seen[0]["test"]) == (table.points[row].model, table.test == "all")

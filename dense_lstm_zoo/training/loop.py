@@ -211,7 +211,7 @@ def _prepare(
     task.job_class.check_corpus(corpus)
     keras.utils.set_random_seed(seed)
     keep_freed_memory()
-    job = task.job_class(corpus, options, source and source.bundle)
+    job = task.job_class(corpus, options, *([source.bundle] if source else []))
     if source:
         source.check_overlap(job)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
