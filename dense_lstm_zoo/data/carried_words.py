@@ -42,8 +42,8 @@ def with_new_rows(known: np.ndarray, count: int, rng: np.random.Generator, axis:
     """Return an array with ``count`` more rows along an axis, each the mean of the known ones plus a little noise.
 
     Example:
-        >>> with_new_rows(np.array([[1.0, 2.0], [1.0, 2.0]]), 1, np.random.default_rng(1)).tolist()
-        [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]
+        >>> with_new_rows(np.array([[2.0, 2.0], [2.0, 2.0]]), 1, np.random.default_rng(1)).tolist()
+        [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
     shape = list(known.shape)
     shape[axis] = count

@@ -55,7 +55,7 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
     row |= {"import_s": import_s, "load_s": load_s, "first_ms": first_ms}
     for size, times in found.items():
         row |= {f"{name}_{size}": times[name] for name in ("p50_ms", "p99_ms", "calls")}
-    row |= {"texts_per_s": found[sizes[-1]]["texts_per_s"], "peak_mb": peak, "added_mb": peak - before}
+    row |= {"texts_per_s": found[sizes[-1]]["texts_per_s"], "peak_mb": peak, "added_mb": max(peak - before, 0.0)}
     return {**row, "warnings": [str(warning.message) for warning in caught]}
 
 
