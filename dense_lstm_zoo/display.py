@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn text around
@@ -88,3 +88,22 @@ def table(header: Sequence[Any], rows: Iterable[Iterable[Any]]) -> Markdown:
     """
     head, *body = (f"| {' | '.join(escape(cell, cell=True) for cell in line)} |" for line in (header, *rows))
     return Markdown("\n".join([head, "|---" * len(header) + "|", *body]))
+
+
+def by_class(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
+    """Return a table of precision, recall and F1 by class."""
+    cells = [
+        (label(row["label"]), *(percent(row[name]) for name in ("precision", "recall", "f1")), f"{row['texts']:,}")
+        for row in rows
+    ]
+    return table(["label", "precision %", "recall %", "F1 %", unit], cells)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent, with one decimal; a dash for none."""
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def label(name: str) -> str:
+    """Return a label in a form that fits a table cell."""
+    return escape(name, 80, cell=True)

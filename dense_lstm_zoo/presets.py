@@ -222,7 +222,8 @@ def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
 def _protocol(metrics: Mapping[str, Any], split: str | None, training: Mapping[str, Any]) -> str:
     counts = {unit: metrics.get(f"{split}_{unit}") for unit in ("texts", "tokens")}
     told = [f"{count:,} {unit}" for unit, count in counts.items() if isinstance(count, int)]
-    return ", ".join([*told, *([f"seed {training['seed']}"] if "seed" in training else [])])
+    told += [f"seed {training['seed']}"] if "seed" in training else []
+    return ", ".join([*told, *([str(metrics["chosen"])] if "chosen" in metrics else [])])
 
 
 def write_index(folder: str | os.PathLike[str], path: str | os.PathLike[str] = INDEX) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import plots, report
+from dense_lstm_zoo import cards, plots
 from dense_lstm_zoo.classification import report as classification_report
 from tests.saving_harness import NEEDED, made, names, same_weights
 
@@ -110,7 +110,7 @@ def test_a_picture_that_fails_is_told_in_one_line_and_the_bundle_is_whole(plain,
 
 @pytest.mark.parametrize("writer", ["model_card", "markdown"])
 def test_a_card_or_report_that_fails_is_told_and_the_bundle_is_whole(plain, tmp_path, monkeypatch, writer):
-    monkeypatch.setattr(report if writer == "model_card" else classification_report, writer, broken)
+    monkeypatch.setattr(cards if writer == "model_card" else classification_report, writer, broken)
     with pytest.warns(UserWarning, match="FreeType is broken"):
         plain.save(tmp_path / "run")
     missing = {"model_card": "README.md", "markdown": "report.md"}[writer]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import report
 from dense_lstm_zoo.classification.analysis import confusion_cells
-from dense_lstm_zoo.display import escape, table
-from dense_lstm_zoo.report import by_class, label, percent, write
+from dense_lstm_zoo.display import by_class, escape, label, percent, table
+from dense_lstm_zoo.report import write
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dense_lstm_zoo.display import escape, table
-from dense_lstm_zoo.report import by_class, label, percent, summary, write
+from dense_lstm_zoo.display import by_class, escape, label, percent, table
+from dense_lstm_zoo.report import summary, write
 
 __all__ = ["USE", "all_scores", "markdown", "score_line", "summary", "write"]
 

@@ -1,0 +1,107 @@
+"""Train the zoo's presets, each with one command, and write them into the distribution.
+
+Of several seeds the one with the best dev score is kept; its weights are rounded to float16, its scores are those of
+the rounded weights, and its word vectors are those of the installed table ``zoo_600d``. Seeds that are finished are
+kept in the work folder, and an interrupted one goes on. From the repository's root:
+
+    python -m presets.build dc_bilstm_trec
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+MODELS = HERE / "dense_lstm_zoo_presets" / "models"
+_SPEED_BATCH = 32
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a preset is trained: what ``train`` is given."""
+
+    model: str
+    corpus: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+PLANS = {
+    "dc_bilstm_sst2": Plan("dc_bilstm", "sst2", {"recipe": "fixed_vectors", "vectors": "zoo_600d"}),
+    "dc_bilstm_trec": Plan("dc_bilstm", "trec", {"recipe": "fixed_vectors", "vectors": "zoo_600d"}),
+    "gated_skip_tagger_ewt_upos": Plan(
+        "gated_skip_tagger",
+        "ewt_upos",
+        {"recipe": "batched_fixed_vectors", "vectors": "zoo_600d", "num_layers": 7},
+    ),
+}
+
+
+def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: Mapping[str, Plan] = PLANS) -> Path:
+    """Train a preset, write it to ``output``, and return its folder.
+
+    Raises:
+        ValueError: No plan of that name.
+    """
+    import dense_lstm_zoo as zoo
+    from dense_lstm_zoo import checks, task
+    from dense_lstm_zoo.classification.corpus import split_dev
+
+    plan = plans[checks.one_of("preset", name, plans)]
+    runs = [work / name / f"seed{seed}" for seed in range(1, seeds + 1)]
+    for seed, run in enumerate(runs, start=1):
+        if not (run / "manifest.json").is_file():
+            print(f"\n{name}, seed {seed} of {seeds}", flush=True)
+            zoo.train(plan.model, plan.corpus, run, seed=seed, **plan.settings)
+    bundles = [zoo.load(run) for run in runs]
+    kind = task.find(bundles[0].config["task"])
+    sign = 1 if kind.higher_is_better else -1
+    best = max(bundles, key=lambda bundle: sign * bundle.metrics[f"dev_{kind.measure}"])
+    corpus = zoo.load_corpus(plan.corpus, kind.name)
+    if corpus.dev is None:  # what train held out
+        corpus = split_dev(corpus, seed=best.config["training"]["seed"])
+    if seeds > 1:
+        best.metrics["chosen"] = f"best of {seeds} seeds on dev"
+    best.metrics |= speed(best, corpus.dev)
+    folder = best.save_to_preset(
+        output / name, dtype="float16", shared_words=True, dev=corpus.dev, test=corpus.test, overwrite=True
+    )
+    print(zoo.load(folder).summary())
+    return folder
+
+
+def speed(bundle: Any, part: Any) -> dict[str, Any]:
+    """Return what a bundle's predictions of dev texts cost on this machine, for its card."""
+    from dense_lstm_zoo import machine
+    from dense_lstm_zoo.measuring.latency import time_calls
+
+    texts: Sequence[Any] = part.texts if hasattr(part, "texts") else part.tokens
+    one, many = (time_calls(bundle.predict, texts, size, 200) for size in (1, _SPEED_BATCH))
+    return {
+        "p50_ms_1": round(one["p50_ms"], 2),
+        "p99_ms_1": round(one["p99_ms"], 2),
+        "texts_per_s": round(many["texts_per_s"]),
+        "speed_batch": _SPEED_BATCH,
+        "speed_of": f"bundle.predict, {machine.cores()} cores of {machine.processor()}",
+    }
+
+
+def main() -> None:
+    """Build the presets that are named, and write the index."""
+    from dense_lstm_zoo import presets
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=PLANS, metavar="NAME", help=", ".join(PLANS))
+    parser.add_argument("--seeds", type=int, default=3, help="default: 3")
+    parser.add_argument("--work", type=Path, default=Path("runs/presets"), help="default: runs/presets")
+    given = parser.parse_args()
+    for name in given.names:
+        build(name, given.work, seeds=given.seeds)
+    presets.write_index(MODELS)
+
+
+if __name__ == "__main__":
+    main()

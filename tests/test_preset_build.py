@@ -1,0 +1,64 @@
+"""The command that builds a preset, on the demo corpora; and what the distribution may weigh."""
+
+import json
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import presets
+from presets import build
+from tests.preset_harness import write_table
+
+WORDS = ("the", "a", "of", "and", "was", "film", "good", "bad", "fox", "dog")
+SMALL = {"epochs": 1, "units": 3, "vectors": "zoo_tiny", "trainable_embeddings": False}
+PLANS = {
+    "tiny_classifier": build.Plan("bilstm", "demo", SMALL),
+    "tiny_tagger": build.Plan("gated_skip_tagger", "demo", {**SMALL, "num_layers": 1}),
+}
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    return write_table(tmp_path / "presets", name="zoo_tiny", words=WORDS)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, name, monkeypatch):
+    models = tmp_path / "presets" / "models"
+    monkeypatch.setattr(
+        build, "time_calls", lambda *_: {"p50_ms": 1.0, "p99_ms": 2.0, "texts_per_s": 3.0}, raising=False
+    )
+    folder = build.build(name, tmp_path / "work", models, seeds=2, plans=PLANS)
+    seeds = [zoo.load(tmp_path / "work" / name / f"seed{seed}") for seed in (1, 2)]
+    best = max(seeds, key=lambda bundle: bundle.metrics["dev_accuracy"])
+    found = zoo.load(folder)
+    assert found.config["training"]["seed"] == best.config["training"]["seed"]
+    assert found.metrics["chosen"] == "best of 2 seeds on dev"
+    assert found.metrics["test_accuracy"] == pytest.approx(best.metrics["test_accuracy"], abs=0.02)
+    assert "shared_words" in json.loads((folder / "config.json").read_text())
+    assert "one text: median" in (folder / "README.md").read_text()
+    presets.write_index(models, tmp_path / "index.json")
+    (entry,) = json.loads((tmp_path / "index.json").read_text())["presets"]
+    assert entry["name"] == name
+    assert entry["protocol"].endswith(f"seed {found.config['training']['seed']}, best of 2 seeds on dev")
+    trained = [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
+    build.build(name, tmp_path / "work", models, seeds=2, plans=PLANS)  # finished seeds are not trained again
+    assert trained == [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
+
+
+def test_an_unknown_plan_is_named():
+    with pytest.raises(ValueError, match="dc_bilstm_sst2"):
+        build.build("dc_bilstm_sst", None)
+
+
+def test_the_distribution_is_under_90_mb_and_its_presets_are_those_of_the_index():
+    folder = build.MODELS.parent
+    total = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    assert total < 90 * 2**20
+    index = json.loads(presets.INDEX.read_text())["presets"]
+    there = sorted(path.parent.name for path in build.MODELS.glob("*/manifest.json"))
+    assert [entry["name"] for entry in index] == there
+    for entry in index:
+        assert entry == presets.index_entry(build.MODELS / entry["name"])
+    assert set(build.PLANS) >= set(there)
