@@ -165,13 +165,16 @@ def about(work: Path, missing: str) -> dict[str, Any]:
     }
 
 
-def join(work: Path, output: Path, missing: str = "regression") -> None:
-    """Write both halves side by side as the table ``zoo_600d``."""
-    from dense_lstm_zoo.data.word_table import quantised
+def join(work: Path, output: Path, missing: str = "zeros") -> None:
+    """Write both halves side by side as the table ``zoo_600d``, and the half from reviews as ``zoo_300d``."""
+    from dense_lstm_zoo import files
+    from dense_lstm_zoo.data.word_table import part_of, quantised
 
     words, left, right = halves(work, missing)
     table = quantised("zoo_600d", words, np.concatenate([left, right], axis=1), about(work, missing))
     print(f"{table.write(output / 'zoo_600d', overwrite=True)}: {len(table):,} words, sha256 {table.sha256}")
+    (output / "zoo_300d").mkdir(exist_ok=True)
+    files.write_json(output / "zoo_300d" / "config.json", part_of(table, "zoo_300d", 0, 300) | {"terms": TERMS})
 
 
 def candidates(work: Path) -> None:
@@ -236,7 +239,7 @@ def main() -> None:
     parser.add_argument("work", type=Path, help="the work folder")
     parser.add_argument("--model", type=Path, help="distil: the folder of all-MiniLM-L6-v2")
     parser.add_argument(
-        "--missing", choices=("regression", "zeros"), default="regression", help="join: words without reviews"
+        "--missing", choices=("zeros", "regression"), default="zeros", help="join: words that no review has"
     )
     parser.add_argument("--output", type=Path, default=Path("presets/dense_lstm_zoo_presets/vectors"))
     given = parser.parse_args()

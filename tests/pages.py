@@ -13,12 +13,15 @@ ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "results" / "README.md"]
 
-_MARK = re.compile(r"<!-- (not run|slow): .+ -->")
+_MARK = re.compile(r"<!-- (not run|slow|presets): .+ -->")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its text, its first line, and ``not run`` or ``slow`` where a comment before it says so."""
+    """A fenced block: its text, its first line, and the mark of a comment before it.
+
+    ``not run``, ``slow`` (only in the slow tests), or ``presets`` (with the distribution's trained models).
+    """
 
     text: str
     line: int

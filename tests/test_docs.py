@@ -21,6 +21,7 @@ from tuning import command as results
 WITH_PYTHON = [path for path in pages.GUIDES if pages.blocks(path, "python")]
 # Caps that keep a quick run quick, whatever a page asks for.
 SIZES = {"num_dense_layers": 1, "num_layers": 1, "dense_units": 3, "top_units": 4, "units": 6, "embedding_dim": 8}
+PRESETS = pages.ROOT / "presets" / "dense_lstm_zoo_presets"
 PARTS = {"train": 80, "dev": 20, "test": 20}
 
 
@@ -80,19 +81,23 @@ def quick(monkeypatch):
 
 
 @pytest.mark.parametrize("path", WITH_PYTHON, ids=pages.name)
-def test_the_code_of_a_page_runs(path, workplace, quick):
+def test_the_code_of_a_page_runs(path, workplace, quick, monkeypatch):
     namespace = {}
     for block in pages.blocks(path, "python"):
         # Empty lines before it, so that a traceback has the page's own line numbers.
         code = compile("\n" * block.line + block.text, str(path), "exec")
-        if not block.mark:
+        if block.mark == "presets":
+            with monkeypatch.context() as patched:
+                patched.setenv("DENSE_LSTM_ZOO_PRESETS", str(PRESETS))
+                exec(code, namespace)
+        elif not block.mark:
             exec(code, namespace)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_PYTHON, ids=pages.name)
 def test_the_code_of_a_page_runs_as_it_stands_in_a_fresh_process(path, workplace):
-    code = "\n".join(block.text for block in pages.blocks(path, "python") if block.mark != "not run")
+    code = "\n".join(block.text for block in pages.blocks(path, "python") if block.mark not in ("not run", "presets"))
     run = subprocess.run([sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert len(list(workplace.glob("exports/*/1/saved_model.pb"))) == code.count(".export(")
@@ -101,7 +106,7 @@ def test_the_code_of_a_page_runs_as_it_stands_in_a_fresh_process(path, workplace
 def test_every_mark_of_a_page_belongs_to_a_block():
     for path in pages.GUIDES:
         marked = [block for language in ("python", "shell") for block in pages.blocks(path, language) if block.mark]
-        assert len(marked) == len(re.findall(r"<!-- (?:not run|slow):", path.read_text(encoding="utf-8"))), path
+        assert len(marked) == len(re.findall(r"<!-- (?:not run|slow|presets):", path.read_text(encoding="utf-8"))), path
 
 
 def commands(path):
