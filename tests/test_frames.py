@@ -8,6 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from tests.bundle_harness import LABELS, bundle
+from tests.cli_harness import output_of
 
 
 @pytest.fixture
@@ -161,3 +162,16 @@ def test_frames_that_cannot_be_predicted_are_refused(trained):
     with pytest.raises(TypeError, match="frame must be a pandas DataFrame; received"):
         trained.predict_frame(["good"], text="text")
     assert trained.predict_frame(frame[:0], text="text").shape == (0, 4 + len(LABELS))
+
+
+def test_evaluate_asks_for_a_file_of_a_run_whose_frame_is_gone(frame, tmp_path, capsys):
+    made = bundle("bilstm")
+    made.config["training"] |= {"dataset": "frame", "columns": {"text_column": "review", "label_column": "stars"}}
+    made.save(tmp_path / "run")
+    status, _, told = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev")
+    assert status == 2
+    assert "was trained on 'frame', which is no file and no published corpus: give its dev texts as --dev-file" in told
+    file = tmp_path / "mine.csv"
+    pd.DataFrame({"review": ["a b"] * 4, "stars": [LABELS[0]] * 4}).to_csv(file, index=False)
+    status, said, _ = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev", "--dev-file", file)
+    assert (status, "4 texts" in said) == (0, True)

@@ -98,6 +98,12 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
         options |= {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
         name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
     else:
+        known = tasks.find(task)
+        if dataset is None and trained_on not in {*known.sources, *known.own_files}:  # a frame, or made by hand
+            raise ValueError(
+                f"{bundle} was trained on {trained_on!r:.80}, which is no file and no published corpus: "
+                f"give its {split} texts as --{split}-file FILE."
+            )
         corpus = _corpus(dataset or trained_on, task, file_options)
         name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())
         if texts is None:
