@@ -130,6 +130,39 @@ def dynamic_interaction() -> str:
     )
 
 
+def word_vectors() -> str:
+    """Return the table of word vectors, with their dev accuracies."""
+    return _table(
+        _read(ROOT / "results" / "word_vectors.csv"),
+        ["dataset"],
+        ("corpus", "model", "recipe", "vectors", "dev accuracy", "protocol", "best epoch"),
+        lambda row: (
+            *(row.dataset, code(row.model), code(row.recipe), row.settings.removeprefix("vectors=")),
+            *(_with_spread(row.dev_accuracy_mean, row.dev_accuracy_std), row.protocol),
+            f"{row.best_epochs} of {row.epochs}",
+        ),
+    )
+
+
+def transfer() -> str:
+    """Return the table of training from scratch and from a trained model, the second beside the first."""
+    found = _read(ROOT / "results" / "transfer.csv")
+    scratch = found[found["start"] == "from scratch"].set_index(["dataset", "texts"])["accuracies"]
+
+    def beside(row: Any) -> str:
+        return "" if row.start == "from scratch" else _beside(row.accuracies, scratch[row.dataset, row.texts])
+
+    return _table(
+        found,
+        ["dataset"],
+        ("corpus", "training texts", "start", "settings", "test accuracy", "beside from scratch", "dev", "best epoch"),
+        lambda row: (
+            *(row.dataset, f"{int(row.train_texts):,}", row.start, escape(row.settings, cell=True)),
+            *(_with_spread(row.accuracy_mean, row.accuracy_std), beside(row), row.dev_accuracy_mean, row.best_epochs),
+        ),
+    )
+
+
 def paper_table(path: Path) -> str:
     """Return a paper's table with ours beside: one of ``results/`` that a job of ``tuning/`` wrote.
 
@@ -219,6 +252,8 @@ TABLES = {
     "dynamic_interaction": dynamic_interaction,
     "language_model": language_model,
     "tagging": tagging,
+    "transfer": transfer,
+    "word_vectors": word_vectors,
     "speed": speed_table,
 }
 
