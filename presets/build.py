@@ -91,6 +91,7 @@ def speed(bundle: Any, part: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Build the presets that are named, and write the index."""
+    from benchmarks import protocols
     from dense_lstm_zoo import presets
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -98,9 +99,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="default: 3")
     parser.add_argument("--work", type=Path, default=Path("runs/presets"), help="default: runs/presets")
     given = parser.parse_args()
-    for name in given.names:
-        build(name, given.work, seeds=given.seeds)
-    presets.write_index(MODELS)
+    with protocols.plain_errors():
+        for name in given.names:
+            build(name, given.work, seeds=given.seeds)
+        presets.write_index(MODELS)
 
 
 if __name__ == "__main__":
