@@ -1,5 +1,6 @@
 """results/README.md: its tables are generated from the rows, and its sentences agree with them."""
 
+import json
 import re
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -219,6 +220,22 @@ def by_the_rows_of_tagging():
     ]
 
 
+def vectors(dataset, name):
+    return Decimal(row("word_vectors", dataset=dataset, settings=f"vectors={name}")["dev_accuracy_mean"])
+
+
+def by_the_rows_of_word_vectors():
+    table = tables.ROOT / "presets" / "dense_lstm_zoo_presets" / "vectors" / "zoo_600d" / "config.json"
+    cosine = Decimal(str(json.loads(table.read_text())["lowest_cosine"]))
+    rounded = pd.read_csv(tables.ROOT / "results" / "rounded_vectors.csv")
+    assert rounded["labels_that_differ"].sum() == 0
+    return [
+        f"worth {one(vectors('trec', 'zeros_600d') - vectors('trec', 'none'))} points on TREC's dev questions",
+        f"no word's vector has a cosine below {cosine:.4f} with the one before rounding",
+        f"none of the {rounded['dev_texts'].sum():,} dev texts gets another label",
+    ]
+
+
 def f1(layers, model, crf=""):
     return deep(layers, model, "conll2000", crf, "f1_mean")
 
@@ -241,6 +258,7 @@ def chunks(model):
         by_the_rows_of_dynamic_interaction,
         by_the_rows_of_language_models,
         by_the_rows_of_tagging,
+        by_the_rows_of_word_vectors,
     ],
 )
 def test_the_sentences_say_what_their_rows_say(claims):
@@ -253,6 +271,12 @@ def test_what_a_sentence_calls_the_best_is_the_best():
     assert best("trec") == accuracy("trec", "cnn_mc", "kim2014")
     reached = [small(1, "bilstm_tagger"), *map(small, (3, 5, 7, 9))]
     assert {one(score) for score in reached} == {one(small(7))}
+
+
+@pytest.mark.parametrize("dataset", ["trec", "sst2", "cr"])
+def test_the_table_that_ships_is_the_best_one_on_dev(dataset):
+    others = ("reviews_300d", "distilled_300d", "regression_600d")
+    assert vectors(dataset, "zeros_600d") > max(vectors(dataset, name) for name in others)
 
 
 def test_the_ratios_of_speed_are_at_least_what_the_page_says():
