@@ -45,6 +45,8 @@ def installed(saved, tmp_path, monkeypatch):
     folder = tmp_path / "presets"
     shutil.copytree(saved, folder)
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder))
+    (tmp_path / "index.json").write_text('{"presets": []}')
+    monkeypatch.setattr(presets, "INDEX", tmp_path / "index.json")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return folder / "models"
