@@ -12,6 +12,7 @@ PLOTS = ["matplotlib>=3.9"]
 NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
 TENSORBOARD = ["tensorboard>=2.20"]
 HUB = ["huggingface_hub>=1.0"]
+SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
 
 setup(
@@ -40,6 +41,7 @@ setup(
         "notebooks": NOTEBOOKS,
         "docs": DOCS,
         "hub": HUB,
+        "serving": SERVING,
         "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
         "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
@@ -48,6 +50,7 @@ setup(
             *NOTEBOOKS,
             *DOCS,
             *HUB,
+            *SERVING,
             "ruff>=0.12",
             "mypy>=1.15",
             "pytest>=8.3",
