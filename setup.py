@@ -13,6 +13,7 @@ NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
 TENSORBOARD = ["tensorboard>=2.20"]
 HUB = ["huggingface_hub>=1.0"]
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
+RUNTIME_SERVER = ["fastapi>=0.160", "uvicorn>=0.50", "prometheus-client>=0.22"]  # deploy/runtime, which tests run
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
 
 setup(
@@ -59,6 +60,7 @@ setup(
             "markdown-it-py>=3.0",  # reports as a reader's Markdown shows them
             "scikit-learn>=1.5",
             "seqeval>=1.2.2",  # spans counted by another hand than ours
+            *RUNTIME_SERVER,
         ],
     },
     entry_points={"console_scripts": ["dense-lstm-zoo = dense_lstm_zoo.cli:main"]},
