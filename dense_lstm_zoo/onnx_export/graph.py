@@ -1,0 +1,222 @@
+"""A small builder of ONNX graphs: nodes with core operators, weights stored in a chosen precision."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from dense_lstm_zoo import checks
+
+OPSET = 18
+IR_VERSION = 9  # the oldest that opset 18 allows, so that older runtimes read it
+WEIGHTS = ("float32", "float16", "int8")
+_SMALL = 1024  # numbers; smaller weights, such as biases, always stay in float32
+_DTYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
+_LARGEST_HALF = float(np.finfo(np.float16).max)
+
+
+class Value(str):
+    """The name of a tensor in a graph, with its shape in the Keras model where that is known (None: dynamic)."""
+
+    shape: tuple[int | None, ...] | None
+
+    def __new__(cls, name: str, shape: Sequence[int | None] | None = None) -> Value:
+        """Return the name with a shape."""
+        made = super().__new__(cls, name)
+        made.shape = None if shape is None else tuple(shape)
+        return made
+
+
+class WeightsFile:
+    """The large weights of several graphs in one file beside them; equal ones are stored once."""
+
+    def __init__(self, name: str = "weights.bin") -> None:
+        self.name = name
+        self.data = bytearray()
+        self._places: dict[bytes, tuple[int, int]] = {}
+
+    def add(self, array: np.ndarray) -> tuple[int, int]:
+        """Return offset and length of an array's bytes, which are added unless they are there."""
+        raw = np.ascontiguousarray(array).tobytes()
+        key = hashlib.sha256(raw).digest()
+        if key not in self._places:
+            self.data.extend(bytes(-len(self.data) % 64))
+            self._places[key] = len(self.data), len(raw)
+            self.data.extend(raw)
+        return self._places[key]
+
+
+class Graph:
+    """An ONNX graph under construction. Tensors are named by strings; every method returns names.
+
+    Args:
+        weights: How large weights are stored: ``"float32"``, ``"float16"``, or ``"int8"`` with a float32 scale per
+            output. Smaller types are turned into float32 by nodes that a runtime evaluates once, when it loads the
+            graph, so that they make the file smaller but no answer slower.
+        parent: The graph around this one, for the body of a loop: the body sees all its tensors.
+
+    Raises:
+        ValueError: Another ``weights``.
+    """
+
+    def __init__(self, weights: str = "float32", parent: Graph | None = None) -> None:
+        self.weights = checks.one_of("weights", weights, WEIGHTS)
+        self.parent = parent
+        self.nodes: list[onnx.NodeProto] = []
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.outputs: list[onnx.ValueInfoProto] = []
+        self.arrays: dict[str, np.ndarray] = {} if parent is None else parent.arrays
+        self.cache: dict[Any, str] = {}
+        self._counts: Counter[str] = Counter() if parent is None else parent._counts
+        self._constants: dict[Any, str] = {} if parent is None else parent._constants
+
+    def body(self) -> Graph:
+        """Return an empty graph for the body of a loop in this one."""
+        return Graph(self.weights, self)
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no tensor has yet."""
+        self._counts[name] += 1
+        return name if self._counts[name] == 1 else f"{name}_{self._counts[name]}"
+
+    def op(self, kind: str, *inputs: str, outputs: int = 1, name: str | None = None, **attributes: Any) -> Any:
+        """Add a node; return the name of its output, or the list of names if it has several.
+
+        Args:
+            kind: The operator.
+            *inputs: Names of its inputs; ``""`` leaves an optional one out.
+            outputs: How many outputs it has.
+            name: What the outputs are called.
+            **attributes: Its attributes; a ``Graph`` becomes the body of a loop.
+        """
+        names = [self.fresh(name or kind.lower()) for _ in range(outputs)]
+        given = {key: value.proto(key) if isinstance(value, Graph) else value for key, value in attributes.items()}
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **given))
+        return names[0] if outputs == 1 else names
+
+    def constant(self, value: Any, dtype: str = "float32") -> str:
+        """Return a small constant; equal ones are one."""
+        array = np.asarray(value, dtype)
+        key = array.dtype.str, array.shape, array.tobytes()
+        if key not in self._constants:
+            self._constants[key] = self._array("constant", array)
+        return self._constants[key]
+
+    def ints(self, *values: int) -> str:
+        """Return a vector of int64, as shapes, axes and positions are given."""
+        return self.constant(list(values), "int64")
+
+    def weight(self, array: Any, name: str, *, summed: int = 0) -> str:
+        """Return a weight in float32, stored as ``weights`` says.
+
+        Args:
+            array: Its values.
+            name: What it is called.
+            summed: The axis that a product sums over; int8 has one scale for each place of the others.
+
+        Raises:
+            ValueError: Values that float16 cannot hold.
+        """
+        array = np.asarray(array, np.float32)
+        if self.weights == "float32" or array.size < _SMALL:
+            return self._array(name, array)
+        if self.weights == "float16":
+            return self._root().op("Cast", self._array(name, _halves(name, array)), to=TensorProto.FLOAT)
+        rounded, scales = _bytes(array, summed)
+        wide = self._root().op("Cast", self._array(name, rounded), to=TensorProto.FLOAT)
+        return self._root().op("Mul", wide, self._array(f"{name}_scale", scales))
+
+    def rows(self, array: Any, ids: str, name: str) -> str:
+        """Return the rows of a table of float32 at ``ids``; the table is never in memory in more than it is stored."""
+        array = np.asarray(array, np.float32)
+        if self.weights == "float32" or array.size < _SMALL:
+            return self.op("Gather", self._array(name, array), ids, axis=0)
+        if self.weights == "float16":
+            found = self.op("Gather", self._array(name, _halves(name, array)), ids, axis=0)
+            return self.op("Cast", found, to=TensorProto.FLOAT)
+        rounded, scales = _bytes(array, 1)
+        found = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
+        return self.op("Mul", found, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
+
+    def _array(self, name: str, array: np.ndarray) -> str:
+        name = self.fresh(name)
+        self.arrays[name] = array
+        return name
+
+    def _root(self) -> Graph:
+        return self if self.parent is None else self.parent._root()
+
+    def input(self, name: str, dtype: str, shape: Sequence[int | str]) -> Value:
+        """Add an input; sizes that vary are named."""
+        self.inputs.append(helper.make_tensor_value_info(self.fresh(name), _DTYPES[dtype], list(shape)))
+        return Value(name, [size if isinstance(size, int) else None for size in shape])
+
+    def output(self, value: str, name: str, dtype: str, shape: Sequence[int | str]) -> None:
+        """Make a tensor an output of that name."""
+        fresh = self.fresh(name)
+        self.nodes.append(helper.make_node("Identity", [value], [fresh], name=fresh))
+        self.outputs.append(helper.make_tensor_value_info(fresh, _DTYPES[dtype], list(shape)))
+
+    def cast(self, value: str, dtype: str) -> str:
+        """Return a tensor as another type."""
+        return self.op("Cast", value, to=_DTYPES[dtype])
+
+    def reshape(self, value: str, *shape: int) -> str:
+        """Return a tensor with another shape; 0 keeps a size, -1 is what is left."""
+        return self.op("Reshape", value, self.ints(*shape))
+
+    def dim(self, value: str, axis: int) -> str:
+        """Return a size as a vector of one int64."""
+        shape = self.op("Shape", value)
+        return self.op("Slice", shape, self.ints(axis), self.ints(axis + 1), self.ints(0))
+
+    def slice(self, value: str, axis: int, start: int, stop: int | None = None) -> str:
+        """Return ``value[start:stop]`` along an axis; None is the end."""
+        end = np.iinfo(np.int64).max if stop is None else stop
+        return self.op("Slice", value, self.ints(start), self.constant([end], "int64"), self.ints(axis))
+
+    def proto(self, name: str, external: WeightsFile | None = None) -> onnx.GraphProto:
+        """Return the graph; a body has no weights of its own."""
+        initializers = [] if self.parent is not None else [_tensor(n, a, external) for n, a in self.arrays.items()]
+        return helper.make_graph(self.nodes, name, self.inputs, self.outputs, initializers)
+
+    def model(self, name: str, external: WeightsFile | None = None) -> onnx.ModelProto:
+        """Return the model, which is checked."""
+        opset = [helper.make_opsetid("", OPSET)]
+        made = helper.make_model(self.proto(name, external), opset_imports=opset, producer_name="dense_lstm_zoo")
+        made.ir_version = IR_VERSION
+        return made
+
+
+def _tensor(name: str, array: np.ndarray, external: WeightsFile | None) -> onnx.TensorProto:
+    if external is None or array.size < _SMALL:
+        return numpy_helper.from_array(np.ascontiguousarray(array), name)
+    made = onnx.TensorProto(
+        name=name,
+        data_type=helper.np_dtype_to_tensor_dtype(array.dtype),
+        dims=array.shape,
+        data_location=onnx.TensorProto.EXTERNAL,
+    )
+    offset, length = external.add(array)
+    for key, value in {"location": external.name, "offset": offset, "length": length}.items():
+        made.external_data.add(key=key, value=str(value))
+    return made
+
+
+def _halves(name: str, array: np.ndarray) -> np.ndarray:
+    if array.size and np.abs(array).max() > _LARGEST_HALF:
+        raise ValueError(f"{name} has values that float16 cannot hold; use weights='float32'.")
+    return array.astype(np.float16)
+
+
+def _bytes(array: np.ndarray, summed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return values from -127 to 127 and the scales that they are multiplied by."""
+    scales = np.abs(array).max(axis=summed, keepdims=True) / 127
+    scales[scales == 0] = 1
+    return np.rint(array / scales).astype(np.int8), scales.astype(np.float32)
