@@ -74,7 +74,7 @@ class Graph:
         self.arrays: dict[str, np.ndarray] = {} if parent is None else parent.arrays
         self.cache: dict[Any, str] = {}
         self._counts: Counter[str] = Counter() if parent is None else parent._counts
-        self._constants: dict[Any, str] = {} if parent is None else parent._constants
+        self._stored: dict[Any, str] = {} if parent is None else parent._stored
 
     def body(self) -> Graph:
         """Return an empty graph for the body of a loop in this one."""
@@ -102,11 +102,7 @@ class Graph:
 
     def constant(self, value: Any, dtype: str = "float32") -> str:
         """Return a small constant; equal ones are one."""
-        array = np.asarray(value, dtype)
-        key = array.dtype.str, array.shape, array.tobytes()
-        if key not in self._constants:
-            self._constants[key] = self._array("constant", array)
-        return self._constants[key]
+        return self._array("constant", np.asarray(value, dtype))
 
     def ints(self, *values: int) -> str:
         """Return a vector of int64, as shapes, axes and positions are given."""
@@ -145,9 +141,12 @@ class Graph:
         return self.op("Mul", found, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
 
     def _array(self, name: str, array: np.ndarray) -> str:
-        name = self.fresh(name)
-        self.arrays[name] = array
-        return name
+        """Store an array, unless an equal one is there, as where a table is looked up and also multiplied by."""
+        key = array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array)).digest()
+        if key not in self._stored:
+            self._stored[key] = self.fresh(name)
+            self.arrays[self._stored[key]] = array
+        return self._stored[key]
 
     def _root(self) -> Graph:
         return self if self.parent is None else self.parent._root()
