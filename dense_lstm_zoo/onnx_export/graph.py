@@ -195,7 +195,7 @@ class Graph:
 
 def _tensor(name: str, array: np.ndarray, external: WeightsFile | None) -> onnx.TensorProto:
     if external is None or array.size < _SMALL:
-        return numpy_helper.from_array(np.ascontiguousarray(array), name)
+        return numpy_helper.from_array(np.asarray(array, order="C"), name)  # a scalar stays one
     made = onnx.TensorProto(
         name=name,
         data_type=helper.np_dtype_to_tensor_dtype(array.dtype),
