@@ -1,0 +1,35 @@
+"""Load the models, then serve them until SIGTERM or SIGINT; requests in progress are answered first."""
+
+from __future__ import annotations
+
+import sys
+
+import uvicorn
+
+from . import models
+from .app import create_app
+from .settings import parse
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve; return 2 if a model cannot be loaded."""
+    settings = parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        loaded = models.load(settings.models, settings.threads)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    uvicorn.run(
+        create_app(loaded, settings),
+        host=settings.host,
+        port=settings.port,
+        log_level=settings.log_level,
+        access_log=settings.log_level == "debug",
+        timeout_graceful_shutdown=int(settings.timeout) + 2,
+        server_header=False,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,176 @@
+"""The application: routes, and how a request becomes an answer or a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.exceptions import HTTPException
+
+from . import descriptions
+from .batching import Batcher
+from .errors import RequestError, too_busy, unknown
+from .metrics import Metrics
+from .middleware import Watch
+from .models import Model
+from .reading import read_body, read_texts
+from .settings import Settings
+
+_KEYS = {"predict": "predictions", "embed": "vectors"}
+_log = logging.getLogger("uvicorn.error")
+
+
+def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
+    """Return the application that serves these models.
+
+    Args:
+        models: Models by name; the first one answers ``/v1/predict`` and ``/v1/embed``.
+        settings: The limits; its ``models``, ``host`` and ``port`` are not used.
+    """
+    metrics = Metrics()
+    executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="predict")
+    batchers: dict[tuple[str, str], Batcher] = {}
+    for model in models.values():
+        for name, operation in model.operations.items():
+            batchers[model.name, name] = batcher = Batcher(
+                operation,
+                executor,
+                workers=settings.workers,
+                max_batch=settings.max_batch,
+                max_wait=settings.max_wait_ms / 1000,
+                max_queue=settings.max_queue,
+                seen=metrics.batch_counter(model.name, name),
+            )
+            metrics.watch_queue(model.name, name, batcher)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        for batcher in batchers.values():
+            batcher.start()
+        yield
+        for batcher in batchers.values():
+            await batcher.stop()
+        executor.shutdown()
+
+    app = FastAPI(title="Dense LSTM Zoo", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.add_middleware(Watch, metrics=metrics, max_requests=settings.max_requests)
+    _answer_errors(app, metrics)
+    first = next(iter(models))
+
+    async def answer(request: Request, operation: str, name: str) -> Response:
+        if name not in models:
+            raise unknown("model", name, models)
+        model = models[name]
+        if operation not in model.operations:
+            raise unknown(f"operation of the {model.task} model {name!r}:", operation, model.operations)
+        began = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(settings.timeout):
+                body = await read_body(request, settings.max_body)
+        except TimeoutError:
+            message = f"The body had not arrived after {settings.timeout:g} s. Send it at once, or less of it."
+            raise RequestError(408, message, {"Connection": "close"}) from None
+        texts = read_texts(body, settings, model.takes_tokens)
+        left = began + settings.timeout - asyncio.get_running_loop().time()
+        answers = await _unless_cut(request, batchers[name, operation].predict(texts), left, settings.timeout)
+        content = b'{"%s":[%s]}' % (_KEYS[operation].encode(), b",".join(answers))
+        return Response(content, media_type="application/json")
+
+    @app.post("/v1/predict", openapi_extra=descriptions.PREDICT, response_class=JSONResponse)
+    async def predict(request: Request) -> Response:
+        """Answer texts with the first model."""
+        return await answer(request, "predict", first)
+
+    @app.post("/v1/embed", openapi_extra=descriptions.EMBED, response_class=JSONResponse)
+    async def embed(request: Request) -> Response:
+        """Return the vectors of texts by the first model, which must be a classifier."""
+        return await answer(request, "embed", first)
+
+    @app.post("/v1/models/{name}:predict", openapi_extra=descriptions.PREDICT, response_class=JSONResponse)
+    async def predict_with(request: Request, name: str) -> Response:
+        """Answer texts with a model."""
+        return await answer(request, "predict", name)
+
+    @app.post("/v1/models/{name}:embed", openapi_extra=descriptions.EMBED, response_class=JSONResponse)
+    async def embed_with(request: Request, name: str) -> Response:
+        """Return the vectors of texts by a classifier."""
+        return await answer(request, "embed", name)
+
+    @app.get("/v1/models")
+    async def list_models() -> dict[str, Any]:
+        """List the models, with their labels and operations."""
+        return {"models": [model.description() for model in models.values()]}
+
+    @app.head("/healthz", include_in_schema=False)
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Say that the process lives."""
+        return {"status": "live"}
+
+    @app.head("/readyz", include_in_schema=False)
+    @app.get("/readyz")
+    async def readyz() -> dict[str, str]:
+        """Say that the models are loaded and there is room for a text, or 503."""
+        if any(batcher.full for batcher in batchers.values()):
+            raise too_busy("a queue is full")
+        return {"status": "ready"}
+
+    @app.get("/metrics")
+    async def show_metrics() -> Response:
+        """Show counts and times in Prometheus' text format."""
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    return app
+
+
+async def _unless_cut(request: Request, answering: Any, left: float, timeout: float) -> list[bytes]:
+    """Return the answers; cancel the work if the time is over or the client has left."""
+    work = asyncio.ensure_future(answering)
+    leaving = asyncio.ensure_future(request.receive())  # after the body, only a disconnect comes
+    try:
+        await asyncio.wait((work, leaving), timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        if leaving.done():
+            raise RequestError(499, "The client has left.")
+        message = f"The answer took longer than {timeout:g} s. Try again later, or send fewer and shorter texts."
+        raise RequestError(504, message)
+    finally:
+        for task in (work, leaving):
+            task.cancel()
+        await asyncio.gather(work, leaving, return_exceptions=True)
+
+
+def _answer_errors(app: FastAPI, metrics: Metrics) -> None:
+    """Make every error one JSON object, ``{"error": "..."}``."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestError)
+        metrics.rejected.labels(str(error.status)).inc()
+        return JSONResponse({"error": error.message}, error.status, error.headers)
+
+    async def route(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        method, path = request.method, request.url.path[:100]
+        message = f"{method} {path}: {error.detail}."
+        if error.status_code == 404:
+            message = unknown("path", path, descriptions.PATHS).message
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            message = f"{path} does not accept {method}; use {allowed.replace(', ', ' or ')}."
+        return JSONResponse({"error": message}, error.status_code, error.headers)
+
+    async def fail(request: Request, error: Exception) -> Response:
+        message = "The server failed on this request; its log says why. Other requests are not affected."
+        return JSONResponse({"error": message}, 500)
+
+    app.add_exception_handler(RequestError, refuse)
+    app.add_exception_handler(HTTPException, route)
+    app.add_exception_handler(Exception, fail)

@@ -1,0 +1,78 @@
+"""What ``/openapi.json`` says of requests, and the paths that an unknown one is compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PATHS = (
+    "/healthz",
+    "/metrics",
+    "/openapi.json",
+    "/readyz",
+    "/v1/embed",
+    "/v1/models",
+    "/v1/models/NAME:embed",
+    "/v1/models/NAME:predict",
+    "/v1/predict",
+)
+
+_ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+_ERRORS = {
+    "400": "The body is not JSON.",
+    "404": "The model does not exist, or cannot do this.",
+    "408": "The body came too slowly.",
+    "413": "Too many texts, a text that is too long, or too large a body.",
+    "422": "The body is JSON, but not texts.",
+    "503": "The server is busy; Retry-After says when to try again.",
+    "504": "The answer took too long.",
+}
+
+
+def _described(key: str, item: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
+    """Return the OpenAPI description of an operation that takes texts."""
+    request = {"type": "object", "properties": {"texts": {"type": "array", "items": text}}, "required": ["texts"]}
+    answer = {"type": "object", "properties": {key: {"type": "array", "items": item}}, "required": [key]}
+    responses = {status: _content(_ERROR) | {"description": why} for status, why in _ERRORS.items()}
+    responses["200"] = _content(answer) | {"description": "One item per text, in order."}
+    return {"requestBody": _content(request) | {"required": True}, "responses": responses}
+
+
+def _content(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+_TEXT = {"type": "string"}
+_TOKENS = {"type": "array", "items": _TEXT}
+_NUMBER = {"type": "number"}
+_NUMBERS = {"type": "array", "items": _NUMBER}
+_PREDICTION = {
+    "oneOf": [
+        {
+            "title": "Class",
+            "type": "object",
+            "properties": {
+                "label": _TEXT,
+                "probability": _NUMBER,
+                "probabilities": {"type": "object", "additionalProperties": _NUMBER},
+            },
+        },
+        {
+            "title": "Tags",
+            "type": "object",
+            "properties": {"tokens": _TOKENS, "tags": _TOKENS, "probabilities": _NUMBERS},
+        },
+        {
+            "title": "Score",
+            "type": "object",
+            "properties": {
+                "log_probability": _NUMBER,
+                "perplexity": {"type": ["number", "null"]},
+                "tokens": {"type": "integer"},
+                "unknown_words": {"type": "integer"},
+            },
+        },
+    ]
+}
+
+PREDICT = _described("predictions", _PREDICTION, {"oneOf": [_TEXT, _TOKENS]})
+EMBED = _described("vectors", _NUMBERS, _TEXT)

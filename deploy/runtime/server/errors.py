@@ -1,0 +1,40 @@
+"""Refusals: what a request is answered with when it is not answered with predictions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+
+class RequestError(Exception):
+    """A request is refused: the HTTP status, the text of the error, and headers that go with it.
+
+    Args:
+        status: The HTTP status.
+        message: What was wrong, what was received, what to do.
+        headers: Headers of the answer, such as ``Retry-After``.
+    """
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+def too_busy(what: str) -> RequestError:
+    """Return the refusal of a request that there is no room for; the client may try again."""
+    return RequestError(503, f"The server is busy: {what}. Try again in a second.", {"Retry-After": "1"})
+
+
+def unknown(kind: str, received: str, accepted: Iterable[str]) -> RequestError:
+    """Return the refusal of a name that does not exist, with near matches and every accepted name.
+
+    Example:
+        >>> unknown("model", "tree", ["trec", "sst2"]).message
+        "Unknown model 'tree'. Did you mean 'trec'? Accepted: sst2, trec."
+    """
+    names = sorted(accepted)
+    near = difflib.get_close_matches(received, names, n=3, cutoff=0.6)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return RequestError(404, f"Unknown {kind} {received[:100]!r}.{hint} Accepted: {', '.join(names)}.")

@@ -1,0 +1,68 @@
+"""Around every request: a limit on how many are in progress, its count and its time."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .errors import too_busy
+from .metrics import Metrics
+
+# Always answered, or a busy server could not be watched.
+_UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+class Watch:
+    """Count and time requests, and refuse those that are too many before anything of them is read.
+
+    Args:
+        app: The application.
+        metrics: Where requests are counted.
+        max_requests: Requests in progress at a time.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, max_requests: int) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._max_requests = max_requests
+        self._in_progress = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 499  # nginx's number for a client that left before its answer
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        began = time.perf_counter()
+        self._in_progress += 1
+        self._metrics.in_progress.set(self._in_progress)
+        try:
+            if self._in_progress > self._max_requests and scope["path"] not in _UNLIMITED:
+                refusal = too_busy(f"{self._max_requests:,} requests are in progress")
+                self._metrics.rejected.labels("503").inc()
+                headers = {**refusal.headers, "Connection": "close"}
+                await JSONResponse({"error": refusal.message}, 503, headers)(scope, receive, watched)
+            else:
+                await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            pass
+        except Exception:
+            status = 500
+            raise
+        finally:
+            self._in_progress -= 1
+            self._metrics.in_progress.set(self._in_progress)
+            # The route's pattern, so that strangers cannot make series of their own; the router leaves it in the scope.
+            path = getattr(scope.get("route"), "path", "other")
+            self._metrics.requests.labels(path, str(status)).inc()
+            self._metrics.seconds.labels(path).observe(time.perf_counter() - began)

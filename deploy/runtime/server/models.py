@@ -1,0 +1,83 @@
+"""The models that are served: loaded by name, and what each can be asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic_core import to_json
+
+
+class Predicts(Protocol):
+    """What the server needs of ``dense_lstm_zoo_runtime.Predictor``; classifiers also have ``embed``."""
+
+    task: str
+    model: str
+    labels: Sequence[str]
+
+    def predict(self, texts: Sequence[Any]) -> Sequence[Any]:
+        """Return one answer per text, each a dataclass."""
+        ...
+
+
+Operation = Callable[[list[Any]], list[bytes]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that is served: what it is, whether it takes lists of tokens, and its operations by name.
+
+    An operation takes texts and returns an answer per text, as JSON. It is called in a worker thread, so that the
+    answers of large batches are written there too.
+    """
+
+    name: str
+    task: str
+    model: str
+    labels: Sequence[str]
+    takes_tokens: bool
+    operations: Mapping[str, Operation]
+
+    def description(self) -> dict[str, Any]:
+        """Return what ``GET /v1/models`` says of the model."""
+        return {
+            "name": self.name,
+            "task": self.task,
+            "model": self.model,
+            "labels": list(self.labels),
+            "operations": sorted(self.operations),
+        }
+
+
+def serve(name: str, predictor: Predicts) -> Model:
+    """Return the model over a predictor."""
+    operations: dict[str, Operation] = {"predict": lambda texts: [_answer(a) for a in predictor.predict(texts)]}
+    if predictor.task == "classification":
+        embed: Callable[[list[Any]], Any] = predictor.embed  # type: ignore[attr-defined]
+        operations["embed"] = lambda texts: [to_json(row.tolist(), inf_nan_mode="null") for row in embed(texts)]
+    tagger = predictor.task == "tagging"
+    return Model(name, predictor.task, predictor.model, predictor.labels, tagger, operations)
+
+
+def load(sources: Mapping[str, str], threads: int) -> dict[str, Model]:
+    """Load each source and predict an empty text with it, so that the first request finds everything in memory.
+
+    Raises:
+        ExportError: A source that is damaged, of another version or not an export.
+        FileNotFoundError: A source that does not exist.
+    """
+    from dense_lstm_zoo_runtime import Predictor
+
+    models = {name: serve(name, Predictor(source, threads=threads)) for name, source in sources.items()}
+    for model in models.values():
+        for operation in model.operations.values():
+            operation([""])
+    return models
+
+
+def _answer(answer: Any) -> bytes:
+    """Return an answer as JSON; the text is left out, since the client has it, and infinity becomes null."""
+    fields = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "text"}
+    return to_json(fields, inf_nan_mode="null", fallback=float)

@@ -1,0 +1,99 @@
+"""Requests are read and checked here: no more of a body than the limit is ever in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_core import from_json
+from starlette.requests import ClientDisconnect, Request
+
+from .errors import RequestError
+from .settings import Settings
+
+# A client that is still sending does not see an answer, so the rest of a body that is too large is read and dropped,
+# up to this number of bytes.
+_DROPPED = 64 * 1_048_576
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body of a request.
+
+    Raises:
+        RequestError: It has more than ``limit`` bytes (413).
+        ClientDisconnect: The client left before it had sent everything.
+    """
+    declared = request.headers.get("content-length", "")
+    length = int(declared) if declared.isdecimal() else 0
+    waits = "expect" in request.headers  # it sends the body once it is asked to
+    if length > limit and (waits or length > _DROPPED):
+        raise _too_large(limit, length)
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size <= limit:
+            parts.append(part)
+        else:
+            parts.clear()
+        if size > _DROPPED:
+            break
+    if size > limit:
+        raise _too_large(limit, length or size)
+    return b"".join(parts)
+
+
+def _too_large(limit: int, received: int) -> RequestError:
+    message = f"The body has {received:,} bytes; at most {limit:,} are accepted. Send the texts in several requests."
+    return RequestError(413, message, {"Connection": "close"})
+
+
+def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]:
+    """Return the texts of a request's body.
+
+    Args:
+        body: JSON: ``{"texts": [...]}``.
+        settings: The limits.
+        takes_tokens: Whether an item may also be a list of tokens.
+
+    Raises:
+        RequestError: It is not JSON (400), not texts (422), or too much (413); the message gives the item's position.
+    """
+    try:
+        data = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise RequestError(400, f'The body is not valid JSON: {error}. Send {{"texts": ["..."]}} in UTF-8.') from None
+    if not isinstance(data, dict) or list(data) != ["texts"] or not isinstance(data["texts"], list):
+        received = f"an object with {_shown(list(data))}" if isinstance(data, dict) else _shown(data)
+        if isinstance(data, dict) and list(data) == ["texts"]:
+            received = f"texts that are {_shown(data['texts'])}"
+        raise RequestError(422, f'The body must be an object with one list: {{"texts": ["..."]}}; received {received}.')
+    texts = data["texts"]
+    if len(texts) > settings.max_texts:
+        message = f"The request has {len(texts):,} texts; at most {settings.max_texts:,} are accepted. Send several."
+        raise RequestError(413, message)
+    for position, text in enumerate(texts):
+        _check(position, text, settings.max_chars, takes_tokens)
+    return texts
+
+
+def _check(position: int, text: Any, limit: int, takes_tokens: bool) -> None:
+    if isinstance(text, str):
+        length = len(text)
+    elif takes_tokens and isinstance(text, list) and all(isinstance(token, str) for token in text):
+        length = sum(map(len, text)) + len(text)  # tokens as if between spaces, so that empty ones count too
+    else:
+        accepted = "a string or a list of strings" if takes_tokens else "a string"
+        raise RequestError(422, f"texts[{position}] must be {accepted}; received {_shown(text)}.")
+    if length > limit:
+        message = f"texts[{position}] has {length:,} characters; at most {limit:,} are accepted. Send it in parts."
+        raise RequestError(413, message)
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message: what it is, and how it begins."""
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:60] + '...'} ({type(value).__name__})"

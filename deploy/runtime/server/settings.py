@@ -1,0 +1,133 @@
+"""The server's settings: arguments, or environment variables of the same names with ``ZOO_`` before them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the server serves, where, and its limits; ``--help`` describes each field.
+
+    Example:
+        >>> Settings(models={"trec": "exports/trec-onnx"}).port
+        8000
+    """
+
+    models: dict[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    threads: int = 1
+    max_batch: int = 8
+    max_wait_ms: float = 0.0
+    max_queue: int = 1024
+    max_requests: int = 256
+    max_texts: int = 128
+    max_chars: int = 10_000
+    max_body: int = 1_048_576
+    timeout: float = 10.0
+    log_level: str = "info"
+
+
+_HELP = {
+    "host": "address to listen on; 0.0.0.0 for every interface",
+    "port": "port to listen on; 0 takes a free one",
+    "workers": "batches predicted at the same time, each in a thread",
+    "threads": "cores that one prediction uses",
+    "max_batch": "texts that are predicted together",
+    "max_wait_ms": "milliseconds that a text waits for others to be predicted with; 0 takes what is there",
+    "max_queue": "texts that may wait for each model; more are refused with 503",
+    "max_requests": "requests that are read, queued or predicted at a time; more are refused with 503",
+    "max_texts": "texts in a request",
+    "max_chars": "characters in a text, or in the tokens of a sentence",
+    "max_body": "bytes in a request's body",
+    "timeout": "seconds from a request's first byte to its answer",
+    "log_level": "debug, info, warning or error",
+}
+
+
+def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Read settings; an argument goes before the environment.
+
+    Args:
+        arguments: The command line, without the program's name.
+        environment: ``ZOO_MODEL`` (separated by white space), ``ZOO_PORT``, ``ZOO_MAX_BATCH``, ...
+
+    Raises:
+        SystemExit: A value out of range, or no model; the message is printed. Also for ``--help``.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m server",
+        description="Serve models over HTTP with NumPy, ONNX Runtime and RE2 alone.",
+        epilog="Each option can be set in the environment: ZOO_MODEL, ZOO_PORT, ZOO_MAX_BATCH, ...",
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="[NAME=]SOURCE",
+        help="an ONNX export's folder, a bundle that holds one, or a preset's name; may be given several times, "
+        "and /v1/predict asks the first",
+    )
+    defaults = Settings()
+    for name, text in _HELP.items():
+        default = getattr(defaults, name)
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=type(default),
+            default=environment.get(f"ZOO_{name.upper()}", default),
+            metavar="N" if isinstance(default, (int, float)) else "TEXT",
+            help=f"{text} (default {default})",
+        )
+    values = vars(parser.parse_args(arguments))
+    sources = values.pop("model") or environment.get("ZOO_MODEL", "").split()
+    try:
+        settings = Settings(models=_named(sources), **values)
+        _check(settings)
+    except ValueError as error:
+        parser.error(str(error))
+    return settings
+
+
+def _named(sources: Sequence[str]) -> dict[str, str]:
+    """Return the sources by name; one without a name has that of its folder, or of the folder around ``onnx``."""
+    named: dict[str, str] = {}
+    for given in sources:
+        name, equals, source = given.partition("=")
+        if not equals:
+            path = Path(given).absolute()
+            name, source = path.parent.name if path.name == "onnx" else path.name, given
+        if not NAME.fullmatch(name) or not source:
+            raise ValueError(f"A model must be NAME=SOURCE with a name of letters, digits, . _ -; received {given!r}.")
+        if name in named:
+            raise ValueError(f"Two models are called {name!r}: {named[name]} and {source}; give NAME=SOURCE.")
+        named[name] = source
+    if not named:
+        raise ValueError("No model to serve: give --model SOURCE or set ZOO_MODEL.")
+    return named
+
+
+def _check(settings: Settings) -> None:
+    smallest = {name: 1 for name in _HELP if isinstance(getattr(settings, name), int)} | {"port": 0, "max_wait_ms": 0}
+    for name, minimum in smallest.items():
+        if not minimum <= getattr(settings, name) < math.inf:
+            raise ValueError(f"{name} must be at least {minimum}; received {getattr(settings, name)!r}.")
+    if settings.port > 65_535:
+        raise ValueError(f"port must be from 0 to 65535; received {settings.port}.")
+    if not 0 < settings.timeout < math.inf:
+        raise ValueError(f"timeout must be a number of seconds above 0; received {settings.timeout!r}.")
+    if settings.max_queue < settings.max_texts:
+        raise ValueError(
+            f"max_queue must be at least max_texts, or a full request could never be answered; "
+            f"received {settings.max_queue} and {settings.max_texts}."
+        )
+    if settings.log_level not in ("debug", "info", "warning", "error"):
+        raise ValueError(f"log_level must be debug, info, warning or error; received {settings.log_level!r}.")

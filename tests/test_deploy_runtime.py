@@ -1,0 +1,183 @@
+"""deploy/runtime: answers, refusals and metrics of the HTTP server."""
+
+import contextlib
+import socket
+
+import pytest
+
+from tests.server_harness import PATIENCE, Classifier, LanguageModel, Tagger, running
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running(
+        Classifier(), Tagger(), LanguageModel(), max_texts=5, max_chars=20, max_body=400, max_batch=2
+    ) as found:
+        yield found
+
+
+def test_texts_are_answered_in_order_by_the_first_model(server):
+    answer = server.ask("/v1/predict", {"texts": ["a", "", "four", "schön 😀", "xx"]})
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert [p["label"] for p in answer.json["predictions"]] == ["odd", "even", "even", "odd", "even"]
+    assert answer.json["predictions"][0] == {
+        "label": "odd",
+        "probability": 0.75,
+        "probabilities": {"even": 0.25, "odd": 0.75},
+    }
+    assert server.ask("/v1/models/m0:predict", {"texts": ["a"]}).json == {
+        "predictions": [answer.json["predictions"][0]]
+    }
+
+
+def test_no_texts_have_no_answers(server):
+    assert server.ask("/v1/predict", {"texts": []}).json == {"predictions": []}
+
+
+def test_taggers_take_texts_and_lists_of_tokens(server):
+    answer = server.ask("/v1/models/m1:predict", {"texts": ["a b", ["New York", "is"], []]})
+    assert [p["tokens"] for p in answer.json["predictions"]] == [["a", "b"], ["New York", "is"], []]
+    assert answer.json["predictions"][1]["tags"] == ["X", "X"]
+
+
+def test_language_models_answer_with_scores_whose_infinity_is_null(server):
+    answer = server.ask("/v1/models/m2:predict", {"texts": ["a b"]})
+    score = {"log_probability": -1.5, "perplexity": None, "tokens": 3, "unknown_words": 0}
+    assert answer.json == {"predictions": [score]}
+
+
+def test_classifiers_give_the_vectors_of_texts(server):
+    assert server.ask("/v1/embed", {"texts": ["abc", ""]}).json == {"vectors": [[3.0, 0.5], [0.0, 0.5]]}
+    assert server.ask("/v1/models/m0:embed", {"texts": ["ab"]}).json == {"vectors": [[2.0, 0.5]]}
+
+
+def test_the_models_are_listed_with_what_they_can_do(server):
+    first, second, _ = server.ask("/v1/models").json["models"]
+    assert first == {
+        "name": "m0",
+        "task": "classification",
+        "model": "dc_bilstm",
+        "labels": ["even", "odd"],
+        "operations": ["embed", "predict"],
+    }
+    assert second["operations"] == ["predict"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_can_be_asked_by_get_and_head(server, path):
+    assert server.ask(path).status == 200
+    head = server.ask(path, method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+
+
+def test_the_description_names_every_path_and_answer(server):
+    described = server.ask("/openapi.json").json["paths"]
+    assert {"/v1/predict", "/v1/models/{name}:embed", "/v1/models", "/healthz", "/metrics"} < set(described)
+    operation = described["/v1/models/{name}:predict"]["post"]
+    assert {"200", "400", "404", "408", "413", "422", "503", "504"} <= set(operation["responses"])
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["required"] == ["texts"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "parts"),
+    [
+        (b'{"texts": ["a"', 400, ["not valid JSON", "line 1 column 14"]),
+        (b"", 400, ["not valid JSON"]),
+        (b'{"texts": ["\xff"]}', 400, ["not valid JSON"]),
+        (b'{"texts": ["\\ud800"]}', 400, ["not valid JSON"]),
+        (b'{"texts": [NaN]}', 400, ["not valid JSON"]),
+        (b"[" * 390, 400, ["not valid JSON", "recursion"]),
+        (b'["a"]', 422, ["must be an object", "['a'] (list)"]),
+        (b'{"text": ["a"]}', 422, ["must be an object", "['text']"]),
+        (b'{"texts": ["a"], "k": 1}', 422, ["one list", "['texts', 'k']"]),
+        (b'{"texts": "a"}', 422, ["one list", "'a' (str)"]),
+        (b'{"texts": ["a", 5]}', 422, ["texts[1] must be a string; received 5 (int)"]),
+        (b'{"texts": [null]}', 422, ["texts[0] must be a string; received None (NoneType)"]),
+        (b'{"texts": [["a"]]}', 422, ["texts[0] must be a string; received ['a'] (list)"]),
+        (b'{"texts": ["a","a","a","a","a","a"]}', 413, ["has 6 texts", "at most 5"]),
+        (b'{"texts": ["a", "123456789012345678901"]}', 413, ["texts[1] has 21 characters", "at most 20"]),
+        (b'{"texts": ["' + b"a" * 400 + b'"]}', 413, ["has 415 bytes", "at most 400"]),
+    ],
+    ids=lambda value: value[:24].decode(errors="replace") if isinstance(value, bytes) else None,
+)
+def test_a_bad_body_is_refused_with_one_clear_error(server, body, status, parts):
+    answer = server.ask("/v1/predict", body)
+    assert answer.status == status
+    for part in parts:
+        assert part in answer.error
+    assert server.ask("/v1/predict", {"texts": ["a"]}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("sentence", "status", "part"),
+    [(["a", 1], 422, "a string or a list of strings"), ([""] * 21, 413, "21 characters"), (["x" * 20], 413, "21")],
+    ids=["number", "empty tokens", "long token"],
+)
+def test_a_bad_list_of_tokens_is_refused(server, sentence, status, part):
+    answer = server.ask("/v1/models/m1:predict", {"texts": ["fine", sentence]})
+    assert answer.status == status
+    assert part in answer.error
+    assert "texts[1]" in answer.error
+
+
+def test_a_wrong_method_is_told_the_right_one(server):
+    answer = server.ask("/v1/predict", method="GET")
+    assert (answer.status, answer.headers["allow"]) == (405, "POST")
+    assert answer.error == "/v1/predict does not accept GET; use POST."
+    assert server.ask("/v1/models", b"{}", "DELETE").headers["allow"] == "GET"
+
+
+def test_an_unknown_path_model_or_operation_is_told_the_known_ones(server):
+    path = server.ask("/v1/predikt", {"texts": []})
+    assert (path.status, "Did you mean '/v1/predict'" in path.error) == (404, True)
+    model = server.ask("/v1/models/m7:predict", {"texts": []})
+    assert (model.status, "Accepted: m0, m1, m2." in model.error) == (404, True)
+    operation = server.ask("/v1/models/m1:embed", {"texts": []})
+    assert (operation.status, "tagging model 'm1'" in operation.error) == (404, True)
+
+
+def test_a_body_without_a_length_is_limited_too(server):
+    with contextlib.closing(server.connect()) as connection:
+        connection.request("POST", "/v1/predict", iter([b"[" + b" " * 300, b" " * 300]), encode_chunked=True)
+        assert connection.getresponse().status == 413
+
+
+def test_a_client_that_asks_first_need_not_send_a_large_body(server):
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(
+            b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 500\r\n\r\n"
+        )
+        assert connection.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_connection_is_used_again_after_answers_and_refusals(server):
+    with contextlib.closing(server.connect()) as connection:
+        statuses = []
+        for body in (b'{"texts": ["a"]}', b"{", b'{"texts": [1]}', b'{"texts": ["b"]}'):
+            connection.request("POST", "/v1/predict", body)
+            connection.auto_open = 0  # a second connection would be an error
+            answer = connection.getresponse()
+            statuses.append((answer.status, len(answer.read()) > 0))
+    assert [status for status, _ in statuses] == [200, 400, 422, 200]
+
+
+def test_the_metrics_count_requests_texts_batches_and_refusals():
+    with running(Classifier(), max_batch=2) as server:
+        server.ask("/v1/predict", {"texts": ["a", "b", "c"]})
+        server.ask("/v1/predict", b"{")
+        server.ask("/v1/models/m0:embed", {"texts": ["a"]})
+        server.ask("/made/up")
+        assert server.metric('zoo_requests_total{path="/v1/predict",status="200"}') == 1
+        assert server.metric('zoo_requests_total{path="/v1/predict",status="400"}') == 1
+        assert server.metric('zoo_requests_total{path="/v1/models/{name}:embed",status="200"}') == 1
+        assert server.metric('zoo_requests_total{path="other",status="404"}') == 1
+        assert server.metric('zoo_texts_total{model="m0",operation="predict"}') == 3
+        assert server.metric('zoo_batch_texts_count{model="m0",operation="predict"}') == 2
+        assert server.metric('zoo_batch_texts_bucket{le="1.0",model="m0",operation="predict"}') == 1
+        assert server.metric('zoo_request_seconds_count{path="/v1/predict"}') == 2
+        assert server.metric('zoo_rejected_total{reason="400"}') == 1
+        assert server.metric("zoo_queue_texts") == 0
+        assert server.metric("zoo_requests_in_progress") == 1  # the one that asks
+        assert server.metric("process_resident_memory_bytes") > 1e6
