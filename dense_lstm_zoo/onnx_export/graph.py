@@ -17,7 +17,12 @@ OPSET = 18
 IR_VERSION = 9  # the oldest that opset 18 allows, so that older runtimes read it
 WEIGHTS = ("float32", "float16", "int8")
 _SMALL = 1024  # numbers; smaller weights, such as biases, always stay in float32
-_DTYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
+_DTYPES = {
+    "float32": TensorProto.FLOAT,
+    "int32": TensorProto.INT32,
+    "int64": TensorProto.INT64,
+    "bool": TensorProto.BOOL,
+}
 _LARGEST_HALF = float(np.finfo(np.float16).max)
 
 
@@ -153,7 +158,8 @@ class Graph:
 
     def input(self, name: str, dtype: str, shape: Sequence[int | str]) -> Value:
         """Add an input; sizes that vary are named."""
-        self.inputs.append(helper.make_tensor_value_info(self.fresh(name), _DTYPES[dtype], list(shape)))
+        name = self.fresh(name)
+        self.inputs.append(helper.make_tensor_value_info(name, _DTYPES[dtype], list(shape)))
         return Value(name, [size if isinstance(size, int) else None for size in shape])
 
     def output(self, value: str, name: str, dtype: str, shape: Sequence[int | str]) -> None:
