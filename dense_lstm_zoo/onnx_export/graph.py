@@ -147,7 +147,7 @@ class Graph:
 
     def _array(self, name: str, array: np.ndarray) -> str:
         """Store an array, unless an equal one is there, as where a table is looked up and also multiplied by."""
-        key = array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array)).digest()
+        key = array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest()
         if key not in self._stored:
             self._stored[key] = self.fresh(name)
             self.arrays[self._stored[key]] = array
