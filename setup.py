@@ -11,6 +11,7 @@ VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dense_lstm_zoo/__init__.p
 PLOTS = ["matplotlib>=3.9"]
 NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
 TENSORBOARD = ["tensorboard>=2.20"]
+ONNX = ["onnx>=1.17"]
 HUB = ["huggingface_hub>=1.0"]
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 RUNTIME_SERVER = ["fastapi>=0.160", "uvicorn>=0.50", "prometheus-client>=0.22"]  # deploy/runtime, which tests run
@@ -29,6 +30,7 @@ setup(
     package_data={"dense_lstm_zoo": ["py.typed", "presets_index.json"]},
     # tensorflow-text and tensorflow are built against each other: their minor versions must agree.
     install_requires=[
+        f"dense-lstm-zoo-runtime=={VERSION}",  # the tokeniser's rules are there
         "tensorflow>=2.21,<2.22",
         "tensorflow-text>=2.21,<2.22",
         "keras>=3.15,<3.16",
@@ -45,12 +47,13 @@ setup(
         "serving": SERVING,
         "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
         "torch": ["torch>=2.13,<2.14"],  # a peer of the speed benchmark, nothing else
-        "onnx": ["onnx>=1.17", "tf2onnx>=1.16"],
+        "onnx": ONNX,
         "dev": [
             *TENSORBOARD,
             *NOTEBOOKS,
             *DOCS,
             *HUB,
+            *ONNX,
             *SERVING,
             "ruff>=0.12",
             "mypy>=1.15",

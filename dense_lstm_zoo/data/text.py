@@ -10,64 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
-
-# Characters that must not be split off are replaced by private-use characters, which never remain in text, and restored
-# at the end: RE2's regular expressions have no look-ahead.
-_COMMA, _COLON, _DOT, _QUOTE = "\ue000", "\ue001", "\ue002", "\ue003"
-
-# Written with a period inside a sentence. Those in the second list are also ordinary words in lower case.
-_ABBREVIATIONS = (
-    "mr|mrs|ms|dr|prof|sr|jr|st|inc|corp|co|ltd|bros|cos|vs|etc|gen|sen|rep|gov|rev|lt|sgt|capt|adm|al|cf|dept|approx|"
-    "jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|ave|blvd"
-)
-_CAPITALISED_ABBREVIATIONS = (
-    "Ala|Ariz|Ark|Calif|Colo|Conn|Del|Fla|Ga|Ill|Ind|Ky|La|Mass|Md|Mich|Minn|Miss|Mo|Neb|Nev|Okla|Ore|Pa|Tenn|Va|Wis|"
-    "Mt|Messrs|Sens|Reps|Col|Bhd|Bancorp"
-)
-_CLITICS = "s|m|d|ll|re|ve"
-_LEADING = f"{_CLITICS}|t|em|til|tis|twas|cause|n|round|bout"
-
-# (pattern, replacement), applied in this order.
-_RULES: tuple[tuple[str, str], ...] = (
-    (f"[{_COMMA}{_COLON}{_DOT}{_QUOTE}]", "\ufffd"),
-    (r"[\s\p{Z}\p{Cc}\x{200B}\x{2060}\x{FEFF}]+", " "),
-    ("[“”„‟«»]", '"'),
-    ("[‘’‚‛]", "'"),
-    ("[—―]", " -- "),
-    ("[–‐‑]", "-"),
-    # Always tokens of their own; runs of dots, dashes, stars and quotes stay together.
-    (r'(["()\[\]{}!?;£€¥¡¿]|\.\.+|--+|(?:\\?\*)+|``+|\'\'+)', r" \1 "),
-    # Commas and colons, except between digits; twice, because the digits of neighbours overlap.
-    (r"(\d),(\d)", rf"\1{_COMMA}\2"),
-    (r"(\d),(\d)", rf"\1{_COMMA}\2"),
-    (r"(\d):(\d)", rf"\1{_COLON}\2"),
-    (r"(\d):(\d)", rf"\1{_COLON}\2"),
-    (r"([,:])", r" \1 "),
-    (r"\$([\d.])", r"$ \1"),
-    (r"(^|[\s'])(\$+)([^\s$])", r"\1\2 \3"),
-    (r"(^|[\s'])(\$+)([^\s$])", r"\1\2 \3"),
-    (r"'\.", "' ."),
-    (r"\.'(\s|\.|$)", r". '\1"),
-    # Clitics, also before a closing quote or the last period, twice for "she'd've"; then other quotes.
-    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))('?\.?(?:\s|$))", r"\1 \2\3"),
-    (rf"(?i)([\pL\d.])('(?:{_CLITICS}))('?\.?(?:\s|$))", r"\1 \2\3"),
-    (r"(?i)(\pL)(n't)('?\.?(?:\s|$))", r"\1 \2\3"),
-    (rf"(?i)(^|\s)'((?:{_LEADING})\b|\d)", rf"\1{_QUOTE}\2"),
-    (r"(^|\s)'([^\s'])", r"\1' \2"),
-    (r"([^\s'])'(\s|$)", r"\1 '\2"),
-    # A period ends a sentence unless it belongs to an abbreviation: a listed one, dotted letters, an initial.
-    (rf"(?i)(^|[\s(-])({_ABBREVIATIONS})\.(\s|$)", rf"\1\2{_DOT}\3"),
-    (rf"(^|[\s(-])({_CAPITALISED_ABBREVIATIONS})\.(\s|$)", rf"\1\2{_DOT}\3"),
-    (r"(?i)(^|\s)(nos?)\.(\s\d)", rf"\1\2{_DOT}\3"),
-    (r"(^|[\s(-])((?:\pL\.)+\pL)\.", rf"\1\2{_DOT}"),
-    (r"(^|\s)(\pL)\.(\s+\S)", rf"\1\2{_DOT}\3"),
-    (r"([^\s.])\.(\s|$)", r"\1 .\2"),
-    (r"(\d)%(\s|$)", r"\1 %\2"),
-    (_COMMA, ","),
-    (_COLON, ":"),
-    (_DOT, "."),
-    (_QUOTE, "'"),
-)
+from dense_lstm_zoo_runtime.rules import RULES
 
 
 class StringLayer(keras.layers.Layer):
@@ -105,7 +48,7 @@ class Tokenizer(StringLayer):
         """Tokenise."""
         text = tf.strings.unicode_transcode(inputs, "UTF-8", "UTF-8", errors="replace")
         text = tf_text.normalize_utf8(text, "NFKC")
-        for pattern, replacement in _RULES:
+        for pattern, replacement in RULES:
             text = tf.strings.regex_replace(text, pattern, replacement)
         return tf.strings.split(text)
 
