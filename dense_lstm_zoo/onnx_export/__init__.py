@@ -1,7 +1,19 @@
 """Models as ONNX graphs, written node by node with core operators; each layer's form is beside those of its kind."""
 
-from dense_lstm_zoo.onnx_export import basic, pooling, recurrent
+from dense_lstm_zoo.onnx_export import basic, pooling, recurrent, stack
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, Value, WeightsFile
 from dense_lstm_zoo.onnx_export.walk import converts, trace
 
-__all__ = ["OPSET", "WEIGHTS", "Graph", "Value", "WeightsFile", "basic", "converts", "pooling", "recurrent", "trace"]
+__all__ = [
+    "OPSET",
+    "WEIGHTS",
+    "Graph",
+    "Value",
+    "WeightsFile",
+    "basic",
+    "converts",
+    "pooling",
+    "recurrent",
+    "stack",
+    "trace",
+]
