@@ -1,6 +1,6 @@
 """Models as ONNX graphs, written node by node with core operators; each layer's form is beside those of its kind."""
 
-from dense_lstm_zoo.onnx_export import basic, pooling, recurrent, stack
+from dense_lstm_zoo.onnx_export import basic, characters, convolution, interaction, pooling, recurrent, stack
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, Value, WeightsFile
 from dense_lstm_zoo.onnx_export.walk import converts, trace
 
@@ -11,7 +11,10 @@ __all__ = [
     "Value",
     "WeightsFile",
     "basic",
+    "characters",
     "converts",
+    "convolution",
+    "interaction",
     "pooling",
     "recurrent",
     "stack",
