@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
+import importlib.util
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 
 __all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
+
+EXPORT_FORMATS = ("saved_model", "onnx")
 
 # Metrics that stay when the weights change: what is still true, and what predictions are made with.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")
@@ -62,6 +65,8 @@ class Bundle(abc.ABC):
     dev_curve: pd.DataFrame | None = None
     scored_weights: str | None = None
     train_texts: np.ndarray | None = None
+
+    _saved: tuple[str, Any] | None = field(default=None, init=False)
 
     task: ClassVar[Task]
     read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
@@ -104,6 +109,19 @@ class Bundle(abc.ABC):
         return digest.hexdigest()
 
     @property
+    def saved_as(self) -> str | None:
+        """The sha256 of the manifest of the folder that holds the same model, if it was loaded or saved as it is."""
+        if self._saved is None or self._saved[1] != (self.fingerprint(), self.metrics.get("temperature")):
+            return None
+        return self._saved[0]
+
+    def mark_saved(self, folder: Path) -> str:
+        """Remember which folder holds the model, which its exports name; return its fingerprint."""
+        fingerprint = self.fingerprint()
+        self._saved = files.sha256(folder / "manifest.json"), (fingerprint, self.metrics.get("temperature"))
+        return fingerprint
+
+    @property
     def has_other_weights(self) -> bool:
         """Whether the weights have changed since the bundle was scored."""
         return self.scored_weights is not None and self.scored_weights != self.fingerprint()
@@ -128,6 +146,7 @@ class Bundle(abc.ABC):
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with files.new_folder(path, overwrite) as folder:
             shown._write(folder, shared_words)
+        self.mark_saved(path)
         self.task.module("report").write(shown, path)
         if shown is not self:
             warnings.warn(
@@ -267,25 +286,57 @@ class Bundle(abc.ABC):
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of a split and the analysis for its report."""
 
-    def export(self, path: str | Path, *, overwrite: bool = False, max_words: int | None = None) -> Path:
-        """Write a SavedModel that takes raw strings and needs no Python, whole or not at all; return its path.
+    def export(
+        self,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        max_words: int | None = None,
+        format: str = "saved_model",
+        weights: str = "float32",
+        shared_words: bool = False,
+    ) -> Path:
+        """Write the model for serving, whole or not at all; return the path.
 
-        The ``export`` module in the task's folder describes its signatures.
+        ``"saved_model"`` is for TensorFlow and TF Serving: it takes raw strings and needs no Python; the ``export``
+        module in the task's folder describes its signatures. ``"onnx"`` is for ``dense_lstm_zoo_runtime``, which needs
+        no TensorFlow, and for any ONNX runtime; the ``to_onnx`` module describes its inputs and outputs.
 
         Args:
             path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
             overwrite: Whether to replace an existing folder.
             max_words: Keep this number of words: those of the training texts first, then the most frequent ones.
+            format: ``saved_model`` or ``onnx``.
+            weights: How ONNX stores weights: ``float32``, ``float16`` or ``int8``, a half or a quarter of the size.
+                Answers are computed in float32 either way.
+            shared_words: With ONNX, leave out the word vectors that an installed word table has, and refer to the table
+                by name and sha256.
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
-            ValueError: ``max_words`` with a language model, or below 1.
+            ValueError: Another ``format`` or ``weights``; an option of ONNX without it; ``max_words`` with a language
+                model, or below 1; word vectors that are not those of an installed table.
+            ImportError: ``"onnx"`` without the package ``onnx``.
+
+        Example:
+            ``bundle.export("exports/trec", format="onnx", weights="float16")``
         """
+        checks.one_of("format", format, EXPORT_FORMATS)
+        options: dict[str, Any] = {"weights": weights, "shared_words": shared_words}
+        if format == "onnx":
+            if importlib.util.find_spec("onnx") is None:
+                raise ImportError("format='onnx' needs the package onnx: pip install dense-lstm-zoo[onnx].")
+        elif options != {"weights": "float32", "shared_words": False}:
+            raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
         bundle = self
         if max_words is not None:
             from dense_lstm_zoo.fewer_words import with_words
 
             bundle = with_words(self, max_words)
+        if format == "onnx":
+            from dense_lstm_zoo.onnx_export import folder
+
+            return folder.write(bundle, path, overwrite=overwrite, **options)
         found: Path = self.task.module("export").export(bundle, path, overwrite=overwrite)
         return found
 

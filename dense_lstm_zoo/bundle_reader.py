@@ -67,5 +67,5 @@ def read(path: Path) -> Any:
         bundle._weights.load_weights(whole)
     bundle_checks.check_finite(weights, bundle._weights)
     bundle.metrics = metrics  # set after the weights, which they describe
-    bundle.scored_weights = bundle.fingerprint()
+    bundle.scored_weights = bundle.mark_saved(path)
     return bundle

@@ -50,6 +50,17 @@ def write(bundle: Bundle, folder: Path) -> None:
     _try(writers, folder)
 
 
+def write_card(bundle: Bundle, folder: Path, use: str | None = None) -> None:
+    """Write a bundle's model card into the folder of an export; a failure is only a warning.
+
+    Args:
+        bundle: The bundle.
+        folder: The folder of the export.
+        use: Python code that uses the export.
+    """
+    _try({"README.md": lambda path: _write_text(path, cards.model_card(bundle, folder, use))}, folder)
+
+
 def write_evaluation(task: Task, evaluation: dict[str, Any], folder: Path, title: str) -> None:
     """Write ``report.md``; for a classifier also ``report.png``, if matplotlib is installed.
 

@@ -102,7 +102,27 @@ def find(
     Raises:
         ValueError: No table is installed, or none has any of the rows.
     """
-    arrays = list(_arrays(weights, model))
+    return find_in(list(_arrays(weights, model)), words, used, required=required)
+
+
+def find_in(
+    arrays: Sequence[tuple[str, int, float, np.ndarray]],
+    words: Sequence[str],
+    used: object = None,
+    *,
+    required: bool | None = True,
+) -> SharedWords | None:
+    """Return the installed table that has rows of arrays of word vectors, and which rows; see ``find``.
+
+    Args:
+        arrays: Name, id of the first row, scale and values of each; see ``Part``.
+        words: As for ``find``.
+        used: As for ``find``.
+        required: As for ``find``.
+
+    Raises:
+        ValueError: As for ``find``.
+    """
     names = sorted(installed_tables(), key=lambda name: name != used)
     if not names and required:
         raise ValueError(f"shared_words=True needs an installed word table; there is none: {_GET}.")

@@ -121,10 +121,10 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
             write_evaluation(loaded.task, {"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
 
 
-def export(bundle: str, path: str, overwrite: bool, max_words: int | None) -> None:
-    """Write a SavedModel and print its folder."""
-    files.check_new_folder(path, overwrite)
-    print(load(bundle).export(path, overwrite=overwrite, max_words=max_words))
+def export(bundle: str, path: str, **options: Any) -> None:
+    """Write a SavedModel or an ONNX export and print its folder."""
+    files.check_new_folder(path, options["overwrite"])
+    print(load(bundle).export(path, **options))
 
 
 def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:

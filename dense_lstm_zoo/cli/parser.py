@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundle import EXPORT_FORMATS
 from dense_lstm_zoo.cli import commands, measuring, presets, texts, vectors, writing
 from dense_lstm_zoo.cli.arguments import (
     BUNDLE,
@@ -210,9 +211,29 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("bundles", nargs="+", metavar="bundle", help="folders that train --dev-every wrote, or presets")
     add_output(sub, "also draw them, as .png, .svg or .pdf")
 
-    sub = command("export", commands.export, "Write a SavedModel for TF Serving.", "export runs/trec exports/trec/1")
+    sub = command(
+        "export",
+        commands.export,
+        "Write a SavedModel for TF Serving, or ONNX for the light runtime.",
+        "export runs/trec exports/trec/1",
+    )
     sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("path", help="the folder to write; for TF Serving, its name must be a version number")
+    sub.add_argument(
+        "--format",
+        choices=EXPORT_FORMATS,
+        default="saved_model",
+        help="onnx: for python -m dense_lstm_zoo_runtime; written to RUN/onnx, predict uses it (default: saved_model)",
+    )
+    sub.add_argument(
+        "--weights",
+        choices=("float32", "float16", "int8"),
+        default="float32",
+        help="onnx: how weights are stored; answers are computed in float32 (default: float32)",
+    )
+    sub.add_argument(
+        "--shared-words", action="store_true", help="onnx: refer to the installed word table for its word vectors"
+    )
     sub.add_argument(
         "--max-words", type=int, metavar="N", help="keep N words: those of the training texts, then the most frequent"
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.cli import writing
+from dense_lstm_zoo.cli import light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load, read_config
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
@@ -70,7 +70,7 @@ def score(**asked: Any) -> None:
 
 
 def _classifier(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: ClassificationBundle = load(bundle)  # type: ignore[assignment]
+    loaded: ClassificationBundle = light.load(bundle)
 
     def row(found: Prediction) -> list[str]:
         shares = (found.probability, *(found.probabilities[label] for label in loaded.labels))
@@ -85,7 +85,7 @@ def _classifier(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
 
 
 def _language_model(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: LanguageModelBundle = load(bundle)  # type: ignore[assignment]
+    loaded: LanguageModelBundle = light.load(bundle)
     columns = ["log_probability", "perplexity", "tokens", "unknown_words"]
 
     def row(found: Score) -> list[str]:
@@ -101,7 +101,7 @@ def _language_model(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
 
 
 def _tagger(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: TaggingBundle = load(bundle)  # type: ignore[assignment]
+    loaded: TaggingBundle = light.load(bundle)
 
     def line(found: TaggedSentence) -> list[str]:
         return [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
@@ -177,7 +177,7 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
 def generate(bundle: str, prompt: str, count: int, seed: int | None, **options: Any) -> None:
     """Print continuations of a prompt, one per line."""
     checks.integer("count", count)
-    loaded: LanguageModelBundle = load(bundle, "language_model")  # type: ignore[assignment]
+    loaded: LanguageModelBundle = light.load(bundle, "language_model")
     for i in range(count):
         found = loaded.generate(prompt, seed=None if seed is None else seed + i, **options)
         print(escape_controls(f"{prompt} {found.text}".strip(), keep="\n"))
@@ -186,7 +186,7 @@ def generate(bundle: str, prompt: str, count: int, seed: int | None, **options: 
 def next_words(bundle: str, prefix: str, k: int) -> None:
     """Print the likeliest next words with their probabilities."""
     checks.integer("k", k)
-    loaded: LanguageModelBundle = load(bundle, "language_model")  # type: ignore[assignment]
+    loaded: LanguageModelBundle = light.load(bundle, "language_model")
     for word, probability in loaded.next_words(prefix, k):
         print(f"{probability:.4f}\t{escape_controls(word)}")
 

@@ -3,6 +3,7 @@
 from dense_lstm_zoo.onnx_export import basic, characters, convolution, interaction, pooling, recurrent, stack
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, Value, WeightsFile
 from dense_lstm_zoo.onnx_export.walk import converts, trace
+from dense_lstm_zoo.onnx_export.words import word_inputs
 
 __all__ = [
     "OPSET",
@@ -19,4 +20,5 @@ __all__ = [
     "recurrent",
     "stack",
     "trace",
+    "word_inputs",
 ]

@@ -1,4 +1,4 @@
-"""From a functional Keras model to ONNX: its layers are visited by their public configuration, each by its converter."""
+"""From a functional Keras model to ONNX: a converter for each layer, called as the model's configuration says."""
 
 from __future__ import annotations
 

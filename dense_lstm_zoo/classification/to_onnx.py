@@ -1,0 +1,39 @@
+"""A classifier as an ONNX graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dense_lstm_zoo.data.token_ids import MAX_CHARS
+from dense_lstm_zoo.onnx_export import Graph, trace, word_inputs
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.classification.bundle import ClassificationBundle
+
+
+def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:
+    """Return the graph of a classifier, by the name of its file.
+
+    It reads ids, right-padded with 0: ``token_ids`` (batch, time) int32 and, for a model that reads characters,
+    ``char_ids`` (batch, time, 24) int32. It returns ``probabilities`` (batch, classes), with the temperature of a
+    calibrated bundle, ``logits`` (batch, classes) and ``vectors`` (batch, width), what ``bundle.embed`` returns.
+
+    Args:
+        bundle: A trained classifier.
+        weights: How weights are stored: ``float32``, ``float16`` or ``int8``.
+        shared: Whether word vectors are inputs, (batch, time, dim) under the name of their layer, beside ``lengths``
+            (batch,) int32 instead of ``token_ids``.
+    """
+    graph, model = Graph(weights), bundle.model
+    inputs = word_inputs(graph, model, shared)
+    if bundle.vocabulary.chars:
+        inputs["char_ids"] = graph.input("char_ids", "int32", ("batch", "time", MAX_CHARS))
+    vectors, logits = trace(graph, model, inputs, [model.get_layer("logits").input, model.output])
+    scaled: str = logits
+    if bundle.temperature is not None:
+        scaled = graph.op("Div", logits, graph.constant(bundle.temperature))
+    classes, width = len(bundle.labels), bundle.embedding_width
+    graph.output(graph.op("Softmax", scaled, axis=1), "probabilities", "float32", ("batch", classes))
+    graph.output(logits, "logits", "float32", ("batch", classes))
+    graph.output(vectors, "vectors", "float32", ("batch", width))
+    return {"model.onnx": graph}

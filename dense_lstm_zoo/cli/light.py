@@ -1,0 +1,46 @@
+"""Commands that answer without TensorFlow, from the ONNX export in a bundle's folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.cli import commands
+from dense_lstm_zoo.data.cells import escape_controls
+
+FOLDER = "onnx"  # in a bundle's
+
+
+def load(bundle: str, task: str | None = None) -> Any:
+    """Return a bundle, or the light runtime's predictor if the bundle's folder has an export: it has the same methods.
+
+    A line on standard error says that the export is used, or why it is not.
+    """
+    commands.check_task(bundle, commands.read_config(bundle), task)
+    folder = Path(bundle) / FOLDER
+    if not folder.is_dir():
+        return commands.load(bundle, task)
+    from dense_lstm_zoo_runtime import ExportError, Predictor
+
+    try:
+        told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        made_from, weights = told["bundle"], told["weights"]
+    except (OSError, ValueError, KeyError, TypeError):
+        made_from = weights = None
+    if made_from != files.sha256(Path(bundle) / "manifest.json"):
+        _say(f"{folder} was not made from this bundle and is not used; export it again.")
+        return commands.load(bundle, task)
+    try:
+        found = Predictor(folder)
+    except ExportError as error:
+        _say(f"{folder} is not used: {error}")
+        return commands.load(bundle, task)
+    _say(f"using {folder} (ONNX, {weights} weights)")
+    return found
+
+
+def _say(line: str) -> None:
+    print(escape_controls(line), file=sys.stderr)

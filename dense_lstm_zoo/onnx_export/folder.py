@@ -1,0 +1,95 @@
+"""The folder of an ONNX export: graphs, vocabulary, labels and rules of the tokeniser, with the sha256 of each file.
+
+``dense_lstm_zoo_runtime`` reads it; any ONNX runtime reads the graphs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from dense_lstm_zoo import checks, files, report
+from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, WeightsFile
+from dense_lstm_zoo.onnx_export.words import write_shared
+from dense_lstm_zoo_runtime.rules import RULES
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundle import Bundle
+
+KIND = "dense-lstm-zoo ONNX export"
+FORMAT = 1
+_MOST_BYTES = 2**31 - 1  # of a file in the format's protocol
+
+
+def write(
+    bundle: Bundle, path: str | Path, *, overwrite: bool = False, weights: str = "float32", shared_words: bool = False
+) -> Path:
+    """Write a bundle as an ONNX export, whole or not at all; return its path.
+
+    The card is written last, once the export is in place; a failure there is only a warning.
+
+    Args:
+        bundle: A trained model.
+        path: The folder to write.
+        overwrite: Whether to replace an existing folder.
+        weights: How weights are stored: ``float32``, ``float16`` or ``int8``. Answers are computed in float32.
+        shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name and
+            sha256.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False.
+        ValueError: Another ``weights``, a layer without an ONNX form, a graph above 2 GB, or ``shared_words`` with word
+            vectors that are not those of an installed table.
+    """
+    checks.one_of("weights", weights, WEIGHTS)
+    path = files.check_new_folder(path, overwrite)
+    graphs: dict[str, Graph] = bundle.task.module("to_onnx").graphs(bundle, weights=weights, shared=shared_words)
+    with files.new_folder(path, overwrite) as folder:
+        _write_graphs(folder, graphs)
+        bundle.vocabulary.write(folder / "vocabulary.txt")
+        table = write_shared(folder, bundle) if shared_words else None
+        files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
+        sums = {file.name: files.sha256(file) for file in sorted(folder.iterdir())}
+        files.write_json(folder / "manifest.json", {"format": FORMAT, "sha256": sums})
+    report.write_card(bundle, path)
+    return path
+
+
+def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
+    """Write the graphs; several share one file of weights."""
+    external = WeightsFile() if len(graphs) > 1 else None
+    for name, graph in graphs.items():
+        model = graph.model(Path(name).stem, external)
+        if model.ByteSize() > _MOST_BYTES:
+            raise ValueError(
+                f"{name} would be {model.ByteSize() / 2**30:.1f} GB; the format holds 2. Use weights='float16' or "
+                "'int8', fewer words (max_words) or shared words."
+            )
+        (folder / name).write_bytes(model.SerializeToString())
+    if external is not None:
+        (folder / external.name).write_bytes(external.data)
+
+
+def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | None) -> dict[str, Any]:
+    names = [one.name for one in graph.inputs]
+    task = bundle.task.name
+    config = {
+        "kind": KIND,
+        "format": FORMAT,
+        "task": task,
+        "model": bundle.config["model"],
+        "labels": bundle.labels,
+        "text": bundle.config["text"],
+        "inputs": names,
+        "states": [name for name in names if name.startswith("state_")],
+        "weights": weights,
+        "bundle": bundle.saved_as,
+        "shared_words": table,
+        "opset": OPSET,
+        "versions": {**bundle.config.get("versions", {}), "onnx": onnx.__version__},
+    }
+    if task != "language_model":  # its words are separated by white space
+        config["tokenizer"] = {"normalization": "NFKC", "rules": [list(rule) for rule in RULES]}
+    return config

@@ -1,0 +1,56 @@
+"""The words of a graph: ids that it looks up itself, or vectors that it is given from a shared word table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import shared_words
+from dense_lstm_zoo.layers import WordEmbedding
+from dense_lstm_zoo.onnx_export.graph import Graph, Value
+
+if TYPE_CHECKING:
+    import keras
+
+
+def embeddings(model: keras.Model) -> list[WordEmbedding]:
+    """Return the layers of a model that look up word vectors."""
+    return [layer for layer in model.layers if isinstance(layer, WordEmbedding)]
+
+
+def word_inputs(graph: Graph, model: keras.Model, shared: bool) -> dict[str, Value]:
+    """Add the inputs that stand for a text's words, and return what they replace in the model.
+
+    Args:
+        graph: The graph.
+        model: The model, with its ids named ``token_ids`` and its lengths ``lengths``.
+        shared: Whether the word vectors themselves are inputs.
+    """
+    if not shared:
+        return {"token_ids": graph.input("token_ids", "int32", ("batch", "time"))}
+    inputs = {"lengths": graph.input("lengths", "int32", ("batch",))}
+    for layer in embeddings(model):
+        inputs[layer.name] = graph.input(layer.name, "float32", ("batch", "time", layer.embedding_dim))
+    return inputs
+
+
+def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
+    """Write which row of an installed word table each word has, and the vectors that are no table's.
+
+    Returns:
+        What config.json says about it.
+
+    Raises:
+        ValueError: No table is installed, or none has any of the vectors.
+    """
+    import numpy as np
+
+    layers = embeddings(bundle.network)
+    arrays = [(layer.name, 0, 1.0, layer.get_matrix()) for layer in layers]
+    found = shared_words.find_in(arrays, bundle.vocabulary.words, bundle.config["training"].get("vectors"))
+    assert found is not None  # it is required
+    found.write_rows(folder / shared_words.ROWS)
+    for number, (part, (*_, matrix)) in enumerate(zip(found.parts, arrays, strict=True)):
+        np.save(folder / f"own_words_{number}.npy", found.reduced(part.array, matrix), allow_pickle=False)
+    told = [{"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size} for layer in layers]
+    return {"table": found.name, "sha256": found.table.sha256, "arrays": told}
