@@ -138,10 +138,10 @@ def test_an_answer_that_takes_too_long_is_given_up_and_its_texts_leave_the_queue
 
 
 def test_a_body_that_does_not_come_is_given_up():
-    with running(Classifier(), timeout=0.2) as server:
-        with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as slow:
-            slow.sendall(b'POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{"texts"')
-            answer = slow.makefile("rb").read()
+    begun = b'POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{"texts"'
+    with running(Classifier(), timeout=0.2) as server, socket.create_connection(("127.0.0.1", server.port)) as slow:
+        slow.sendall(begun)
+        answer = slow.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"after 0.2 s" in answer
 

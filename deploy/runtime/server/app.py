@@ -34,7 +34,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         models: Models by name; the first one answers ``/v1/predict`` and ``/v1/embed``.
         settings: The limits; its ``models``, ``host`` and ``port`` are not used.
     """
-    metrics = Metrics()
+    metrics = Metrics(settings)
     executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="predict")
     batchers: dict[tuple[str, str], Batcher] = {}
     for model in models.values():

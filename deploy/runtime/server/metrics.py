@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, PlatformCollector, ProcessCollector
 
 from .batching import Batcher
+from .settings import Settings
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """Counts of requests, refusals, texts and batches, times, and the process' memory (Linux)."""
+    """Counts of requests, refusals, texts and batches, times, and the process' memory (Linux).
 
-    def __init__(self) -> None:
+    Args:
+        settings: Shown as the labels of ``zoo_server_info``, with the versions of what answers.
+    """
+
+    def __init__(self, settings: Settings) -> None:
         self.registry = registry = CollectorRegistry()
+        info = {name: str(value) for name, value in vars(settings).items() if name not in ("models", "host", "port")}
+        Info("zoo_server", "The server's settings and versions.", registry=registry).info(info | _versions())
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         self.requests = Counter("zoo_requests", "Requests answered.", ["path", "status"], registry=registry)
@@ -44,3 +52,14 @@ class Metrics:
     def watch_queue(self, model: str, operation: str, batcher: Batcher) -> None:
         """Let the queue's length be asked when the metrics are read."""
         self.queue.labels(model, operation).set_function(lambda: batcher.waiting)
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of what answers, by distribution; one that is run from a folder has none."""
+    found = {}
+    for name in ("dense-lstm-zoo-runtime", "onnxruntime", "numpy", "fastapi", "uvicorn"):
+        try:
+            found[name.replace("-", "_")] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,188 @@
+"""A load test of the server with Python's standard library alone: ``python load.py --help``.
+
+Each client is one connection that sends its next request when the last one is answered. Times are the clients', from
+the first byte sent to the last byte received; memory is the server's own, as its ``/metrics`` say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import array
+import asyncio
+import collections
+import csv
+import json
+import os
+import platform
+import random
+import re
+import shlex
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+# Common enough to be in the vocabulary of any English model: those that drop unknown words read every one of them.
+_WORDS = """the of and to in a is that it was for on are as with they at be this from have or by one had not but what
+all were when we there can an your which their said if do will each about how up out them then she many some so these
+would other into has more her two like him see time could no make than first been its who now people my made over did
+down only way find use may water long little very after words called just where most know"""
+
+_MEMORY, _PROCESSOR_TIME = "process_resident_memory_bytes", "process_cpu_seconds_total"
+_TEXTS, _BATCHES = "zoo_batch_texts_sum", "zoo_batch_texts_count"
+
+
+@dataclass
+class Tally:
+    """The answers so far: their times in seconds, their statuses, and the requests that are still to be sent."""
+
+    left: int
+    deadline: float
+    seconds: array.array[float] = field(default_factory=lambda: array.array("d"))
+    statuses: collections.Counter[int] = field(default_factory=collections.Counter)
+
+
+def texts(lengths: Sequence[int]) -> Iterator[str]:
+    """Yield texts without end, of as many words as one of ``lengths``; the same ones each time."""
+    draw, words = random.Random(1), _WORDS.split()
+    while True:
+        yield " ".join(draw.choices(words, k=draw.choice(lengths)))
+
+
+def request(address: str, path: str, batch: Sequence[str]) -> bytes:
+    """Return a whole HTTP request for predictions of some texts."""
+    body = json.dumps({"texts": batch}).encode()
+    return f"POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def client(host: str, port: int, requests: Sequence[bytes], tally: Tally) -> None:
+    """Send requests on one connection until there are none left or the time is over."""
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        while tally.left > 0 and time.perf_counter() < tally.deadline:
+            tally.left -= 1
+            began = time.perf_counter()
+            writer.write(requests[tally.left % len(requests)])
+            head = await reader.readuntil(b"\r\n\r\n")
+            (length,) = re.findall(rb"(?i)\r\ncontent-length: (\d+)", head)
+            await reader.readexactly(int(length))
+            tally.seconds.append(time.perf_counter() - began)
+            tally.statuses[int(head.split()[1])] += 1
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+def metrics(url: str) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the server's memory, processor time, texts and batches so far, and its settings and versions."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
+        lines = answer.read().decode().splitlines()
+    found = dict.fromkeys((_MEMORY, _PROCESSOR_TIME, _TEXTS, _BATCHES), 0.0)
+    info: dict[str, str] = {}
+    for line in lines:
+        name = re.split(r"[{ ]", line, maxsplit=1)[0]
+        if name in found:
+            found[name] += float(line.rpartition(" ")[2])
+        if name == "zoo_server_info":
+            info = dict(re.findall(r'(\w+)="([^"]*)"', line))
+    return found, info
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--url", default="http://127.0.0.1:8000", help="the server (default %(default)s)")
+    options.add_argument("--model", help="the model's name (default: the server's first)")
+    options.add_argument("--requests", type=int, default=100_000, help="requests to send (default %(default)s)")
+    options.add_argument("--seconds", type=float, default=600, help="stop after this time (default %(default)s)")
+    options.add_argument("--clients", type=int, default=8, help="connections at a time (default %(default)s)")
+    options.add_argument("--texts", type=int, default=1, help="texts in a request (default %(default)s)")
+    options.add_argument("--tokens", default="30", help="words in a text: 30, or 1-60 for mixed ones (default 30)")
+    options.add_argument("--warm-up", type=int, default=500, help="requests before the measured ones (default 500)")
+    options.add_argument("--csv", type=Path, help="append a row to this file")
+    return options
+
+
+def measure(given: argparse.Namespace) -> dict[str, object]:
+    """Run the load test and return its row."""
+    url = urlsplit(given.url)
+    host, port = url.hostname or "127.0.0.1", url.port or 80
+    path = f"/v1/models/{given.model}:predict" if given.model else "/v1/predict"
+    low, _, high = given.tokens.partition("-")
+    source = texts(range(int(low), int(high or low) + 1))
+    requests = [request(url.netloc, path, [next(source) for _ in range(given.texts)]) for _ in range(1000)]
+
+    async def run(number: int, seconds: float) -> Tally:
+        tally = Tally(number, time.perf_counter() + seconds)
+        await asyncio.gather(*(client(host, port, requests, tally) for _ in range(given.clients)))
+        return tally
+
+    start, _ = metrics(given.url)
+    asyncio.run(run(given.warm_up, given.seconds))
+    before, info = metrics(given.url)
+    began = time.perf_counter()
+    tally = asyncio.run(run(given.requests, given.seconds))
+    wall = time.perf_counter() - began
+    after, _ = metrics(given.url)
+    ordered = sorted(tally.seconds)
+    spent = {name: after[name] - before[name] for name in before}
+    memory = [f"{found[_MEMORY] / 1e6:.1f}" for found in (start, before, after)]
+    settings = ("workers", "threads", "max_batch", "max_wait_ms")
+    versions = [f"{name.replace('_', '-')} {version}" for name, version in info.items() if version.count(".") > 1]
+    return {
+        "clients": given.clients,
+        "texts": given.texts,
+        "tokens": given.tokens,
+        **{name: info.get(name, "") for name in settings},
+        "requests": len(ordered),
+        "not_200": len(ordered) - tally.statuses[200],
+        "requests_per_second": f"{len(ordered) / wall:.0f}",
+        "p50_ms": f"{1000 * ordered[len(ordered) // 2]:.2f}",
+        "p99_ms": f"{1000 * ordered[len(ordered) * 99 // 100]:.2f}",
+        "server_cpu_ms_per_request": f"{1000 * spent[_PROCESSOR_TIME] / len(ordered):.2f}",
+        "texts_per_batch": f"{spent[_TEXTS] / max(spent[_BATCHES], 1):.2f}",
+        "rss_start_mb": memory[0],
+        "rss_warm_mb": memory[1],
+        "rss_end_mb": memory[2],
+        "command": shlex.join(["python", "load.py", *_without_csv(sys.argv[1:])]),
+        "versions": ", ".join([f"python {platform.python_version()}", *sorted(versions)]),
+        "machine_load": f"{os.getloadavg()[0]:.1f}",
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+    }
+
+
+def _without_csv(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments without the file that rows go into, which says nothing of what was measured."""
+    text = re.sub(r"(^|\0)--csv[=\0][^\0]*", "", "\0".join(arguments))
+    return [argument for argument in text.split("\0") if argument]
+
+
+def _processor() -> str:
+    try:
+        names = re.findall(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        names = []
+    return names[0] if names else platform.machine()
+
+
+def main() -> int:
+    """Measure, print the row and append it to the file; return 1 if an answer was not 200."""
+    given = parser().parse_args()
+    row = measure(given)
+    width = max(map(len, row))
+    print("\n".join(f"{name:{width}}  {value}" for name, value in row.items()))
+    if given.csv:
+        new = not given.csv.exists()
+        with given.csv.open("a", newline="") as file:
+            writer = csv.DictWriter(file, row, lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerow(row)
+    return 1 if row["not_200"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
