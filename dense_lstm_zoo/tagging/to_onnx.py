@@ -1,0 +1,47 @@
+"""A tagger as an ONNX graph, from padded ids to tags and their probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dense_lstm_zoo.data.token_ids import AFFIX, MAX_CHARS
+from dense_lstm_zoo.onnx_export import crf, trace
+from dense_lstm_zoo.onnx_export.graph import Graph
+from dense_lstm_zoo.onnx_export.words import word_inputs
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.tagging.bundle import TaggingBundle
+
+# Of the inputs besides the words: their sizes after batch and time.
+_SIZES: dict[str, tuple[int, ...]] = {"case_ids": (), "affix_ids": (2 * AFFIX,), "char_ids": (MAX_CHARS,)}
+
+
+def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:
+    """Return the graph of a tagger, by the name of its file.
+
+    Inputs, int32, right-padded with 0; one that the model does not read is left out:
+        - ``token_ids`` and ``case_ids`` (batch, time), ``affix_ids`` (batch, time, 10), ``char_ids`` (batch, time, 24).
+        - With ``shared``, ``embedding``, float32 (batch, time, dim), and ``lengths`` (batch,) replace ``token_ids``.
+
+    Outputs, (batch, time), of which those past a row's length are not to be read:
+        - ``tags``: The likeliest tags, int32; with a CRF, those of the likeliest sequence.
+        - ``probabilities``: The probability of each of them, float32.
+
+    Args:
+        bundle: A tagger.
+        weights: How large weights are stored; see ``Graph``.
+        shared: Whether the word vectors are inputs.
+    """
+    graph, network = Graph(weights), bundle.network
+    inputs = word_inputs(graph, network, shared)
+    for name in network.input:
+        if name in _SIZES:
+            inputs[name] = graph.input(name, "int32", ("batch", "time", *_SIZES[name]))
+    logits, lengths = trace(graph, network, inputs, [network.outputs[0], network.get_layer("lengths").output])
+    field = getattr(bundle.model, "crf", None)
+    tags, shares = crf.likeliest(graph, logits) if field is None else crf.decoded(graph, field, logits, lengths)
+    read = {name for node in graph.nodes for name in node.input}
+    graph.inputs = [one for one in graph.inputs if one.name in read]
+    graph.output(tags, "tags", "int32", ("batch", "time"))
+    graph.output(shares, "probabilities", "float32", ("batch", "time"))
+    return {"model.onnx": graph}
