@@ -1,6 +1,17 @@
 """Models as ONNX graphs, written node by node with core operators; each layer's form is beside those of its kind."""
 
-from dense_lstm_zoo.onnx_export import basic, characters, convolution, interaction, pooling, recurrent, stack
+from dense_lstm_zoo.onnx_export import (
+    basic,
+    cells,
+    characters,
+    convolution,
+    highway,
+    interaction,
+    pooling,
+    recurrent,
+    stack,
+    tokens,
+)
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, Value, WeightsFile
 from dense_lstm_zoo.onnx_export.walk import converts, trace
 from dense_lstm_zoo.onnx_export.words import word_inputs
@@ -12,13 +23,16 @@ __all__ = [
     "Value",
     "WeightsFile",
     "basic",
+    "cells",
     "characters",
     "converts",
     "convolution",
+    "highway",
     "interaction",
     "pooling",
     "recurrent",
     "stack",
+    "tokens",
     "trace",
     "word_inputs",
 ]
