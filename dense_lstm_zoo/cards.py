@@ -19,22 +19,25 @@ _MOST_WRONG = 3
 _RARE = 10  # a class with fewer texts says little
 
 
-def model_card(bundle: Bundle, folder: Path | None = None) -> str:
-    """Return a bundle's README.
+def model_card(bundle: Bundle, folder: Path | None = None, use: str | None = None) -> str:
+    """Return a bundle's README, or that of an export.
 
     Args:
         bundle: The bundle.
         folder: Where it is saved, for the size of its files.
+        use: Python code that uses an export; None for a bundle.
     """
     config = bundle.config
     training, evaluation = config["training"], bundle.evaluation
     told = [f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}", _knows(bundle)]
     told += [_origin(training.get("init_from")), fenced(bundle.summary())]
-    told += [
-        "Error analysis: `report.md`." if evaluation else "It has no scores; `bundle.rescore(test=...)` adds them."
-    ]
+    if not evaluation:
+        told.append("It has no scores; `bundle.rescore(test=...)` adds them.")
+    elif use is None:
+        told.append("Error analysis: `report.md`.")
     told += [_by_class(evaluation), _section("Known failures", _failures(evaluation)), _purpose(training["dataset"])]
-    use = f'import dense_lstm_zoo as zoo\n\nbundle = zoo.load("this folder")\n{bundle.task.module("report").USE}'
+    if use is None:
+        use = f'import dense_lstm_zoo as zoo\n\nbundle = zoo.load("this folder")\n{bundle.task.module("report").USE}'
     told += [_section("Use", fenced(use, "python")), _section("Data and terms", _data(training))]
     told += [_section("Size and speed", _cost(bundle, folder)), _section("Training", _settings(training))]
     told += [_section("Command", _command(config)), _section("Model arguments", _settings(config["arguments"]))]
@@ -142,7 +145,7 @@ def _cost(bundle: Bundle, folder: Path | None) -> str:
             f"- {metrics['parameters']:,} parameters, {metrics['encoder_parameters']:,} of them in the encoder"
         )
     if folder is not None and folder.is_dir():
-        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file() and file.name not in FOR_PEOPLE)
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and file.name not in FOR_PEOPLE)
         lines.append(f"- {size / 2**20:.1f} MB on disk")
     if "p50_ms_1" in metrics:
         lines.append(

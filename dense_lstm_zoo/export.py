@@ -10,14 +10,21 @@ import keras
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import files, registry, report
+from dense_lstm_zoo.serving import page, warmup
+from dense_lstm_zoo.serving.endpoint import Endpoints
+from dense_lstm_zoo.serving.signature import describe
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
-Endpoints = dict[str, tuple[Callable[..., Any], list[Any]]]  # signatures by name: function, input specs
 # Ops in exported graphs that come from tensorflow_text; all others are TensorFlow's own.
 TEXT_OPS = ("CaseFoldUTF8", "NormalizeUTF8")
+_USE = """import tensorflow as tf
+import tensorflow_text  # registers the ops of the tokeniser
+
+serve = tf.saved_model.load("this folder").signatures["serving_default"]
+print(serve(text=tf.constant(["a text", "another one"])))  # SIGNATURES.md shows this and every other signature"""
 
 
 class _Served(tf.Module):
@@ -33,6 +40,7 @@ class _Served(tf.Module):
 
 
 def write(
+    bundle: Bundle,
     path: Path,
     overwrite: bool,
     text_layer: keras.Layer,
@@ -41,7 +49,11 @@ def write(
 ) -> Path:
     """Write a SavedModel, whole or not at all; return its path.
 
+    Beside it lie requests that warm TF Serving up, if tensorflow-serving-api is installed, ``SIGNATURES.md`` and the
+    card. The card is written last, once the export is in place; a failure there is only a warning.
+
     Args:
+        bundle: The bundle that is exported.
         path: The folder to write.
         overwrite: Whether to replace an existing folder.
         text_layer: The layer that reads strings; its tables are saved too.
@@ -49,7 +61,7 @@ def write(
         vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.
     """
     served = _Served()
-    signatures = {name: _traced_once(function, inputs) for name, (function, inputs) in endpoints.items()}
+    signatures = {name: _traced_once(made.function, made.inputs) for name, made in endpoints.items()}
     for name, function in signatures.items():
         setattr(served, name, function)
     read = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
@@ -73,6 +85,10 @@ def write(
         (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in used))
         if vocabulary is not None:
             vocabulary.write(extra / "vocabulary.txt")
+        warm_up_requests = warmup.write(extra, endpoints)
+        described = [describe(name, endpoints[name], function) for name, function in signatures.items()]
+        (folder / page.NAME).write_text(page.markdown(described, warm_up_requests), encoding="utf-8")
+    report.write_card(bundle, path, _USE)
     return path
 
 

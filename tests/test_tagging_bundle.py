@@ -94,24 +94,27 @@ def test_scores_are_those_of_the_predictions_and_unknown_tags_are_wrong(trained)
 
 SERVE = """
 import json, sys
-import tensorflow as tf, tensorflow_text
+import numpy as np, tensorflow as tf, tensorflow_text
 loaded, cases = tf.saved_model.load(sys.argv[1]), json.load(open(sys.argv[2]))
-by_text, by_tokens = loaded.signatures["serving_default"], loaded.signatures["tokens"]
+padded, flat, by_tokens = (loaded.signatures[name] for name in ("serving_default", "flat", "tokens"))
 
 def plain(found):
+    found = {name: value.numpy() for name, value in found.items()}
     return {
-        "tokens": [t.decode() for t in found["tokens"].numpy()],
-        "tags": [t.decode() for t in found["tags"].numpy()],
-        "probabilities": found["probabilities"].numpy().tolist(),
-        "row_lengths": found["row_lengths"].numpy().tolist(),
+        "tokens": np.char.decode(found["tokens"].astype(bytes), "utf-8").tolist(),
+        "tags": np.char.decode(found["tags"].astype(bytes), "utf-8").tolist(),
+        "probabilities": found["probabilities"].tolist(),
+        "row_lengths": found["row_lengths"].tolist(),
     }
 
 lists = cases["lists"]
-flat = tf.constant([token for tokens in lists for token in tokens])
+tokens = tf.constant([token for tokens in lists for token in tokens])
 print(json.dumps({
-    "text": plain(by_text(text=tf.constant(cases["texts"]))),
-    "lists": plain(by_tokens(tokens=flat, row_lengths=tf.constant([len(t) for t in lists], tf.int64))),
-    "none": plain(by_text(text=tf.constant([], tf.string))),
+    "padded": plain(padded(text=tf.constant(cases["texts"]))),
+    "text": plain(flat(text=tf.constant(cases["texts"]))),
+    "lists": plain(by_tokens(tokens=tokens, row_lengths=tf.constant([len(t) for t in lists], tf.int64))),
+    "none": plain(flat(text=tf.constant([], tf.string))),
+    "no_rows": {name: list(x.shape) for name, x in padded(text=tf.constant([], tf.string)).items()},
     "imported": "dense_lstm_zoo" in sys.modules,
 }))
 """
@@ -141,6 +144,15 @@ def test_a_fresh_process_without_the_package_tags_as_python_does(trained, tmp_pa
         assert served[name]["probabilities"] == pytest.approx(shares, abs=1e-4)
     assert written_sizes(folder) == sorted(w.size for w in bundle.model.get_weights())
     assert served["none"] == {"tokens": [], "tags": [], "probabilities": [], "row_lengths": []}
+    assert served["no_rows"] == {"tokens": [0, 1], "tags": [0, 1], "probabilities": [0, 1], "row_lengths": [0]}
+    rows, expected = served["padded"], bundle.predict(cases["texts"])
+    longest = max(len(found.tokens) for found in expected)
+    assert rows["row_lengths"] == [len(found.tokens) for found in expected]
+    for i, found in enumerate(expected):
+        padding = longest - len(found.tokens)
+        assert rows["tokens"][i] == [*found.tokens, *[""] * padding]
+        assert rows["tags"][i] == [*found.tags, *[""] * padding]
+        assert rows["probabilities"][i] == pytest.approx([*found.probabilities, *[0] * padding], abs=1e-4)
 
 
 def test_gates_are_the_means_of_the_encoders_and_can_be_drawn(trained, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,18 @@ from dense_lstm_zoo import files
 from dense_lstm_zoo.classification.embedding import with_pooled
 from dense_lstm_zoo.classification.explain import explainer
 from dense_lstm_zoo.classification.text_ids import pad_features
-from dense_lstm_zoo.export import Endpoints, portable_copy, write
+from dense_lstm_zoo.export import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.serving.endpoint import Endpoint, Endpoints, texts_alone
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
+
+_ANSWER = "`labels` names the columns of `probabilities`; `label` is the likeliest."
+_EXPLAIN = (
+    "The words that the model read, how much each raised the logit of the predicted label (`saliency`: gradient times "
+    "input), and the `shares` of attention or routing that each got, if the model's pooling has any."
+)
 
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
@@ -32,8 +40,8 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
     classes), the names of the columns of ``probabilities``. ``explain`` returns the results of
     ``ClassificationBundle.explain``: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts, one after
-    the other, and ``row_lengths`` (batch,), the number of tokens per text. ``embed`` returns ``vectors`` (batch, width)
-    in float32, the results of ``ClassificationBundle.embed``.
+    the other, and ``row_lengths`` (batch,), the number of tokens per text; a server must not batch its requests.
+    ``embed`` returns ``vectors`` (batch, width) in float32, the results of ``ClassificationBundle.embed``.
 
     The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
     ``assets.extra/non_core_ops.txt``.
@@ -78,11 +86,22 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     def embed(text: Any) -> dict[str, Any]:
         return {"vectors": tf.cast(read(text_to_ids.padded(text))[0], tf.float32)}
 
+    def ids_of(texts: Sequence[str]) -> dict[str, Any]:
+        ids = text_to_ids.padded(tf.constant(texts))
+        return ids if isinstance(ids, dict) else {"token_ids": ids}
+
     text = tf.TensorSpec((None,), tf.string, name="text")
     endpoints: Endpoints = {
-        "serving_default": (lambda text: classify(text_to_ids.padded(text)), [text]),
-        "token_ids": (classify, [text_to_ids.signature]),
-        "explain": (explain, [text]),
-        "embed": (embed, [text]),
+        "serving_default": Endpoint(
+            lambda text: classify(text_to_ids.padded(text)), [text], texts_alone, f"The classes of texts. {_ANSWER}"
+        ),
+        "token_ids": Endpoint(
+            classify,
+            [text_to_ids.signature],
+            ids_of,
+            f"The classes of texts given as ids of words, right-padded with 0. {_ANSWER}",
+        ),
+        "explain": Endpoint(explain, [text], texts_alone, _EXPLAIN, is_concatenated=True),
+        "embed": Endpoint(embed, [text], texts_alone, "The vectors of texts: what the softmax layer reads."),
     }
-    return write(path, overwrite, text_to_ids, endpoints)
+    return write(bundle, path, overwrite, text_to_ids, endpoints)

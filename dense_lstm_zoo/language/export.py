@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.export import Endpoints, portable_copy, write
+from dense_lstm_zoo.export import portable_copy, write
 from dense_lstm_zoo.language.scoring import log_probabilities
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.serving.endpoint import Endpoint, Endpoints, texts_alone
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle
+
+_SCORE = "The log probability and the perplexity of texts, and how many `tokens` they count."
+_STEP = (
+    "The log probabilities of the next word after each given one, and the states to pass on with the words that "
+    "follow. A text begins with zero states and `<eos>`, as here. An id is a line of `assets.extra/vocabulary.txt`, "
+    "counted from 0."
+)
 
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
@@ -57,9 +67,18 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
 
     names = [state.name for state in core.inputs[1:]]
     states = [tf.TensorSpec(state.shape, tf.float32, name=state.name) for state in core.inputs[1:]]
+    start = bundle.vocabulary.words.index("<eos>")
+
+    def first_steps(texts: Sequence[str]) -> dict[str, Any]:
+        count = len(texts)
+        zeros = {state.name: np.zeros((count, state.shape[1]), np.float32) for state in states}
+        return {"token_ids": np.full((count, 1), start), **zeros}
+
+    scored = Endpoint(score, [text], texts_alone, _SCORE)
+    token_ids = tf.TensorSpec((None, None), tf.int32, name="token_ids")
     endpoints: Endpoints = {
-        "serving_default": (score, [text]),
-        "score": (score, [text]),
-        "step": (step, [tf.TensorSpec((None, None), tf.int32, name="token_ids"), *states]),
+        "serving_default": scored,
+        "score": scored,
+        "step": Endpoint(step, [token_ids, *states], first_steps, _STEP),
     }
-    return write(path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)
+    return write(bundle, path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.export import Endpoints, portable_copy, write
+from dense_lstm_zoo.export import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.serving.endpoint import Endpoint, Endpoints, texts_alone
 from dense_lstm_zoo.tagging.decoding import tag
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import TaggingBundle
+
+_PADDED = (
+    "The tokens of texts, their tags and the tags' probabilities, one row per text. Cut each row to its `row_lengths`: "
+    'what follows is padding, `""` or 0, up to the longest text of the batch, which may be from another request.'
+)
+_FLAT = "The tokens of all texts, one after the other, with their tags and the tags' probabilities."
+_TOKENS = "As `flat`, for texts that are tokens already: those of all texts, one after the other, and `row_lengths`."
 
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
@@ -22,9 +31,12 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
 
     Signatures, for any number of sentences, including 0:
         - ``serving_default``: ``text`` (batch,) strings, split into tokens as in the Penn Treebank, to ``tokens``,
-          ``tags`` and ``probabilities`` of all sentences, one after the other, and ``row_lengths`` (batch,), the
-          number of tokens per sentence.
-        - ``tokens``: ``tokens`` of all sentences, one after the other, and ``row_lengths``; returns the same.
+          ``tags`` and ``probabilities`` (batch, time), and ``row_lengths`` (batch,), the number of tokens per sentence;
+          what follows them in a row is padding, ``""`` or 0.
+        - ``flat``: the same for the tokens of all sentences, one after the other, without padding.
+        - ``tokens``: ``tokens`` of all sentences, one after the other, and ``row_lengths``; returns what ``flat`` does.
+
+    A server that batches requests cuts every output into rows by request, which only ``serving_default`` allows.
 
     Args:
         bundle: A trained tagger.
@@ -41,24 +53,43 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     text, tokens = (tf.TensorSpec((None,), tf.string, name=name) for name in ("text", "tokens"))
     lists = [tokens, tf.TensorSpec((None,), tf.int64, name="row_lengths")]
 
-    @tf.function(input_signature=lists, autograph=False)  # traced once for two signatures
-    def tag_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
+    @tf.function(input_signature=lists, autograph=False)  # traced once for all signatures
+    def tag_lists(tokens: Any, row_lengths: Any) -> tuple[Any, Any, Any]:
         sentences = tf.RaggedTensor.from_row_lengths(tokens, row_lengths)
         tags, shares = tag(network, crf, tokens_to_ids.padded(sentences))
         real = tf.sequence_mask(row_lengths, tf.shape(tags)[1])
+        return tf.gather(names, tags), shares, real
+
+    def tag_texts(text: Any) -> dict[str, Any]:
+        tokens = tokenizer(text)
+        tags, shares, real = tag_lists(tokens.flat_values, tokens.row_lengths())
+        return {
+            "tokens": tokens.to_tensor("", shape=tf.stack([-1, tf.shape(tags)[1]])),
+            "tags": tf.where(real, tags, ""),
+            "probabilities": tf.where(real, shares, 0.0),
+            "row_lengths": tokens.row_lengths(),
+        }
+
+    def tag_flat_lists(tokens: Any, row_lengths: Any) -> dict[str, Any]:
+        tags, shares, real = tag_lists(tokens, row_lengths)
         return {
             "tokens": tokens,
-            "tags": tf.gather(names, tf.boolean_mask(tags, real)),
+            "tags": tf.boolean_mask(tags, real),
             "probabilities": tf.boolean_mask(shares, real),
             "row_lengths": row_lengths,
         }
 
-    def tag_texts(text: Any) -> dict[str, Any]:
+    def tag_flat_texts(text: Any) -> dict[str, Any]:
         tokens = tokenizer(text)
-        return tag_lists(tokens.flat_values, tokens.row_lengths())
+        return tag_flat_lists(tokens.flat_values, tokens.row_lengths())
+
+    def tokens_of(texts: Sequence[str]) -> dict[str, Any]:
+        tokens = tokenizer(tf.constant(texts))
+        return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths()}
 
     endpoints: Endpoints = {
-        "serving_default": (tag_texts, [text]),
-        "tokens": (tag_lists, lists),
+        "serving_default": Endpoint(tag_texts, [text], texts_alone, _PADDED),
+        "flat": Endpoint(tag_flat_texts, [text], texts_alone, _FLAT, is_concatenated=True),
+        "tokens": Endpoint(tag_flat_lists, lists, tokens_of, _TOKENS, is_concatenated=True),
     }
-    return write(path, overwrite, tokens_to_ids, endpoints)
+    return write(bundle, path, overwrite, tokens_to_ids, endpoints)
