@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
+from dense_lstm_zoo_runtime.screen import escape_controls as escape_controls
+from dense_lstm_zoo_runtime.screen import escape_json as escape_json
+
 # What a spreadsheet may take for a formula (OWASP, "CSV Injection"), full-width forms included.
 _FORMULA = r"(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])"
 _TO_MARK, _MARKED = re.compile(f"'*{_FORMULA}"), re.compile(f"'+{_FORMULA}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-inf")
-
-_SURROGATES = "\ud800-\udfff"
-# Control characters, line separators, marks that change the text direction, lone surrogates.
-_UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069" + _SURROGATES
-_CONTROL = re.compile(f"[{_UNSAFE}]")
 
 
 def mark_formula(cell: str) -> str:
@@ -35,23 +33,3 @@ def unmark_formula(cell: str) -> str:
         ('=1+1', "'fine'")
     """
     return cell[1:] if _MARKED.match(cell) else cell
-
-
-def escape_controls(text: str, keep: str = "") -> str:
-    r"""Return text with control characters, except those in ``keep``, escaped as in Python strings.
-
-    Example:
-        >>> print(escape_controls("two\nlines \x1b[31mred"))
-        two\nlines \x1b[31mred
-    """
-    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
-
-
-def escape_json(line: str) -> str:
-    """Return a line of JSON with control characters and lone surrogates as JSON escapes, which keep its meaning.
-
-    Example:
-        >>> print(escape_json('"\x9b31m"'))
-        "\\u009b31m"
-    """
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)

@@ -1,0 +1,105 @@
+"""Checks of user input, which dense_lstm_zoo shares: each raises before any work, and says what is accepted."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+
+def unknown_name(kind: str, received: object, accepted: Iterable[str]) -> ValueError:
+    """Return (not raise) the error for a name that does not exist, with near matches and every accepted name.
+
+    Args:
+        kind: The kind of name, such as ``"model"`` or ``"argument of dc_bilstm"``.
+        received: What the user wrote.
+        accepted: Every name that exists.
+
+    Example:
+        >>> print(unknown_name("model", "dc_bilstn", ["dc_bilstm", "bilstm"]))
+        Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm' or 'bilstm'? Accepted: bilstm, dc_bilstm.
+    """
+    names = sorted(accepted)
+    near = difflib.get_close_matches(str(received), names, n=3, cutoff=0.6)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return ValueError(f"Unknown {kind} {received!r}.{hint} Accepted: {', '.join(names) or 'none'}.")
+
+
+def integer(name: str, value: Any, minimum: int = 1) -> int:
+    """Return ``value`` as an ``int`` of at least ``minimum``, else raise ``ValueError``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}; received {value!r}.")
+    return int(value)
+
+
+def positive(name: str, value: Any, zero: bool = False) -> float:
+    """Return ``value`` as a finite ``float`` above 0 (or at least 0 with ``zero=True``), else raise ``ValueError``."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not real or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{name} must be a finite number {'of at least' if zero else 'above'} 0; received {value!r}.")
+    return float(value)
+
+
+def sequence(items: Any, what: str = "texts") -> None:
+    """Raise ``TypeError`` for iterables that are not sequences of strings, such as a dictionary or a table.
+
+    Example:
+        >>> sequence({"text": ["good"]})
+        Traceback (most recent call last):
+        TypeError: texts must be a list of strings; received a dict with the keys text. Pass one of them: texts["text"].
+    """
+    received = f"{what} must be a list of strings; received"
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"{received} one string. Write [{items[:40]!r}].")
+    kind = type(items).__name__
+    if hasattr(items, "columns") and hasattr(items, "__getitem__"):  # pandas, polars, pyarrow, ...
+        columns = [str(name) for name in getattr(items, "column_names", items.columns)]
+        example = f'Pass one of them: df["{columns[0] if columns else "text"}"].'
+        raise TypeError(f"{received} a {kind} with the columns {', '.join(columns):.200}. {example}")
+    if isinstance(items, Mapping):
+        keys = [str(key) for key in itertools.islice(items, 5)]
+        example = f'Pass one of them: {what}["{keys[0] if keys else "text"}"].'
+        raise TypeError(f"{received} a {kind} with the keys {', '.join(keys):.200}. {example}")
+    if not isinstance(items, Iterable) or getattr(items, "ndim", 1) == 0:
+        raise TypeError(f"{received} {items!r:.80} ({kind}).")
+    if getattr(items, "ndim", 1) > 1:
+        shape = tuple(getattr(items, "shape", ()))
+        raise TypeError(f"{received} a {kind} of shape {shape}. Pass one column of it.")
+
+
+def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[list[Any]]:
+    """Yield items lazily, in lists of ``size``.
+
+    Raises:
+        TypeError: Not a sequence of items, such as a single string or a table.
+    """
+    sequence(items, what)
+    items = iter(items)
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk
+
+
+def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Check texts and yield them lazily, in lists of ``size``.
+
+    Raises:
+        TypeError: Not a sequence of strings, or an item that is not a string; the message gives its position.
+    """
+    seen = 0
+    for chunk in chunks(texts, size):
+        for number, text in enumerate(chunk, start=seen):
+            if not isinstance(text, (str, bytes)):
+                raise TypeError(not_text("texts", number, text))
+        seen += len(chunk)
+        yield chunk
+
+
+def not_text(what: str, number: int, item: Any) -> str:
+    """Return the message for an item that is not a string: tables represent a missing string as None or NaN."""
+    missing = item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
+    advice = ' It is missing: remove it (dropna), or make it an empty text (fillna("")).' if missing else ""
+    received = f"{item!r:.80} ({type(item).__name__})"
+    return f"{what} must hold strings; received {received} as item {number}, counted from 0.{advice}"

@@ -1,0 +1,30 @@
+"""Text that is safe in terminals and logs: no control characters."""
+
+from __future__ import annotations
+
+import re
+
+_SURROGATES = "\ud800-\udfff"
+# Control characters, line separators, marks that change the text direction, lone surrogates.
+_UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069" + _SURROGATES
+_CONTROL = re.compile(f"[{_UNSAFE}]")
+
+
+def escape_controls(text: str, keep: str = "") -> str:
+    r"""Return text with control characters, except those in ``keep``, escaped as in Python strings.
+
+    Example:
+        >>> print(escape_controls("two\nlines \x1b[31mred"))
+        two\nlines \x1b[31mred
+    """
+    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
+
+
+def escape_json(line: str) -> str:
+    """Return a line of JSON with control characters and lone surrogates as JSON escapes, which keep its meaning.
+
+    Example:
+        >>> print(escape_json('"\x9b31m"'))
+        "\\u009b31m"
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
