@@ -27,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
         access_log=settings.log_level == "debug",
         timeout_graceful_shutdown=int(settings.timeout) + 2,
         server_header=False,
+        http="h11",  # it limits the headers of a request to 64 KiB, which faster parsers do not
     )
     return 0
 
