@@ -142,6 +142,16 @@ def test_the_graphs_are_made_of_core_operators_alone(chosen):
         assert [opset.domain for opset in made.opset_import] == [""]
 
 
+@pytest.mark.parametrize("softmax", ["full", "tied"])
+def test_a_score_holds_its_logits_once_and_reads_a_tied_table_as_it_is_stored(softmax):
+    score = graphs(bundle_harness.bundle("dense_lstm_lm", softmax=softmax))["score.onnx"].model("score")
+    graph = onnx.shape_inference.infer_shapes(score, strict_mode=True, data_prop=True).graph
+    wide = {t.name for t in graph.value_info if [d.dim_value for d in t.type.tensor_type.shape.dim][-1:] == [16]}
+    made_by = [node.op_type for node in graph.node if node.output[0] in wide]
+    assert made_by == ["Gemm", "Reshape"]  # a Reshape copies nothing
+    assert [list(t.dims) for t in graph.initializer].count([16, 7]) == 1
+
+
 def test_likelihoods_of_very_large_logits_do_not_overflow(tmp_path):
     bundle = made(Case("stacked_lstm_lm"))
     bundle.network.get_layer("logits").bias.assign(np.linspace(-2000, 2000, 16))

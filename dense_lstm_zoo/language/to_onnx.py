@@ -53,7 +53,7 @@ def _score(network: keras.Model, weights: str) -> Graph:
     graph = Graph(weights)
     ids = graph.input("token_ids", "int32", ("batch", "time + 1"))
     logits, states = _run(graph, network, Value(graph.slice(ids, 1, 0, -1), (None, None)))
-    # The logits are the only tensor of their size: a vocabulary is large, and a LogSoftmax would be another one.
+    # A LogSoftmax would be another tensor of the logits' size, which grows with the vocabulary.
     targets = graph.op("Unsqueeze", graph.slice(ids, 1, 1), graph.ints(2))
     own = graph.op("GatherElements", logits, targets, axis=2)
     in_all = graph.op("ReduceLogSumExp", logits, graph.ints(2), keepdims=1)
@@ -62,11 +62,34 @@ def _score(network: keras.Model, weights: str) -> Graph:
     return _with_states(graph, network, states)
 
 
-def _run(graph: Graph, network: keras.Model, ids: Value) -> tuple[Value, list[Value]]:
+def _run(graph: Graph, network: keras.Model, ids: Value) -> tuple[str, list[Value]]:
     """Add the network, which reads the ids and the graph's inputs of states; return its logits and states."""
     states = [graph.input(state.name, "float32", ("batch", state.shape[-1])) for state in network.inputs[1:]]
     logits, *after = trace(graph, network, {"token_ids": ids, **{str(state): state for state in states}})
-    return logits, after
+    return _one_product(graph, logits, network.outputs[0].shape[-1]), after
+
+
+def _one_product(graph: Graph, logits: str, words: int) -> str:
+    """Let one ``Gemm`` give the logits, where a ``MatMul`` and an ``Add`` do.
+
+    The logits are then held once instead of twice, and a table that is also looked up is read as it is, not transposed.
+    """
+    made_by = {name: node for node in graph.nodes for name in node.output}
+    add = made_by[logits]
+    product = made_by.get(add.input[0])
+    readers = sum(add.input[0] in node.input for node in graph.nodes)
+    if add.op_type != "Add" or product is None or product.op_type != "MatMul" or readers > 1:
+        return logits
+    features, matrix = product.input
+    old = [add, product]
+    turned = matrix in made_by and made_by[matrix].op_type == "Transpose"
+    if turned:
+        old.append(made_by[matrix])
+        matrix = made_by[matrix].input[0]
+    graph.nodes = [node for node in graph.nodes if not any(node is one for one in old)]
+    rows = graph.op("Gemm", graph.op("Flatten", features, axis=2), matrix, add.input[1], transB=int(turned))
+    shape = graph.op("Concat", graph.op("Shape", features, end=2), graph.ints(words), axis=0)
+    return graph.op("Reshape", rows, shape)
 
 
 def _with_states(graph: Graph, network: keras.Model, states: list[Value]) -> Graph:

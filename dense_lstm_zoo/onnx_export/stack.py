@@ -87,11 +87,7 @@ def tied_embedding(graph: Graph, layer: Any, values: Value, reverse: bool = Fals
     table = numbers(layer.embeddings)
     if not reverse:
         return graph.rows(table, values, layer.name)
-    # Gemm reads the table as it is looked up; MatMul would need it transposed, a second time in memory.
-    flat = graph.reshape(values, -1, layer.output_dim)
-    scores = graph.op("Gemm", flat, graph.weight(table, layer.name, summed=1), transB=1)
-    shape = graph.op("Concat", graph.op("Shape", values, end=2), graph.ints(layer.input_dim), axis=0)
-    return graph.op("Reshape", scores, shape)
+    return graph.op("MatMul", values, graph.op("Transpose", graph.weight(table, layer.name, summed=1), perm=[1, 0]))
 
 
 @converts("Bias")
