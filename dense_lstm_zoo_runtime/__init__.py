@@ -1,5 +1,31 @@
-"""Predict with ONNX exports of dense_lstm_zoo, on NumPy, ONNX Runtime and RE2 alone."""
+"""Predict with ONNX exports of dense_lstm_zoo, on NumPy, ONNX Runtime and RE2 alone.
+
+Example:
+    ``Predictor("exports/trec-onnx").predict(["Who was Galileo?"])``
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo_runtime.answers import Continuation, Prediction, Score, TaggedSentence
+    from dense_lstm_zoo_runtime.errors import ExportError
+    from dense_lstm_zoo_runtime.predictor import Predictor
+
 __version__ = "0.1.0"
+__all__ = ["Continuation", "ExportError", "Prediction", "Predictor", "Score", "TaggedSentence"]
+
+# ONNX Runtime is imported with the first name that needs it: dense_lstm_zoo takes the tokeniser's rules from here.
+_MODULES = {"ExportError": "errors", "Predictor": "predictor"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'answers')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

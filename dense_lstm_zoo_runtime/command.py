@@ -1,0 +1,117 @@
+"""The command line: answers for texts, one per line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from dense_lstm_zoo_runtime import checks
+from dense_lstm_zoo_runtime.answers import Prediction, Score
+from dense_lstm_zoo_runtime.screen import escape_controls, escape_json
+
+# Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
+_PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
+_FAILURES = (RuntimeError, MemoryError)
+_DEBUG = "DENSE_LSTM_ZOO_DEBUG"
+_ABOUT = """\
+Answer texts with a model that was exported to ONNX, without TensorFlow.
+
+A classifier prints label, probability and text; a tagger TOKEN/TAG; a language model log probability, perplexity and
+text. Control characters are escaped.
+"""
+_EXAMPLES = """\
+examples:
+  python -m dense_lstm_zoo_runtime exports/trec-onnx "Who was Galileo?" "How far is it?"
+  python -m dense_lstm_zoo_runtime dc_bilstm_sst2 < reviews.txt          one text per line
+  python -m dense_lstm_zoo_runtime --json exports/trec-onnx "Who was Galileo?"
+
+dense-lstm-zoo export RUN PATH --format onnx writes an export.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m dense_lstm_zoo_runtime",
+        description=_ABOUT,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument(
+        "export",
+        metavar="EXPORT",
+        help="the folder of an ONNX export, a bundle's folder that holds one in 'onnx', or an installed preset's name",
+    )
+    made.add_argument("texts", metavar="TEXT", nargs="*", help="texts; without any, lines of standard input")
+    made.add_argument("--json", action="store_true", help="print a JSON object per text, with all that is known of it")
+    made.add_argument("--threads", type=int, metavar="N", help="how many threads may work on a text or batch")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status: 0, 1 for a failure, 2 for bad input, 130 after Ctrl-C.
+
+    An error is reported on one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
+    """
+    asked = parser().parse_args(argv)
+    try:
+        _run(asked)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except _PLAIN_ERRORS as error:
+        return _tell(str(error), 2)
+    except _FAILURES as error:
+        first = str(error).strip().split("\n")[0]
+        return _tell(f"{type(error).__name__}: {first}".rstrip(": "), 1)
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> None:
+    if asked.threads is not None:
+        checks.integer("--threads", asked.threads)
+    from dense_lstm_zoo_runtime.predictor import Predictor  # --help does not load ONNX Runtime
+
+    predictor = Predictor(asked.export, threads=asked.threads)
+    show = _json if asked.json else _line
+    for found in predictor.predict_stream(asked.texts or _lines(sys.stdin.buffer)):
+        print(show(found))
+
+
+def _lines(stream: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines of standard input, without their ends."""
+    for line in stream:
+        yield line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+
+
+def _line(found: Any) -> str:
+    if isinstance(found, Prediction):
+        cells = [found.label, f"{found.probability:.4f}", found.text]
+    elif isinstance(found, Score):
+        cells = [f"{found.log_probability:.4f}", f"{found.perplexity:.2f}", found.text]
+    else:
+        cells = [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
+    return "\t".join(map(escape_controls, cells))
+
+
+def _json(found: Any) -> str:
+    fields = dataclasses.asdict(found)
+    finite = {name: None if value == float("inf") else value for name, value in fields.items()}
+    return escape_json(json.dumps(finite, ensure_ascii=False))
+
+
+def _tell(message: str, status: int) -> int:
+    """Print an error on one line, whatever characters it holds, and return the exit status."""
+    if os.environ.get(_DEBUG, "0") not in ("", "0"):
+        traceback.print_exc()
+    lines = [escape_controls(line.strip(), keep="\t") for line in message.split("\n")]
+    print(f"error: {' '.join(filter(None, lines))}", file=sys.stderr)
+    return status

@@ -1,0 +1,171 @@
+"""The folder of an ONNX export: found, compared with its manifest, and its claims checked, before anything is loaded.
+
+An export may come from a stranger: nothing in it is executed or unpickled, and no file outside it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo_runtime.errors import ExportError, named
+
+KIND = "dense-lstm-zoo ONNX export"
+FORMAT = 1
+SUBFOLDER = "onnx"  # of a bundle
+TASKS = ("classification", "tagging", "language_model")
+_MANIFEST = "manifest.json"
+_MOST_JSON = 1 << 24  # bytes
+_HOW = 'bundle.export(path, format="onnx"), or dense-lstm-zoo export RUN PATH --format onnx, writes one'
+_UPDATE = "pip install -U dense-lstm-zoo-runtime"
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export whose files are those of its manifest.
+
+    Attributes:
+        folder: Where it is.
+        config: What its ``config.json`` says, with the types that this module checks.
+        words: The words of its vocabulary, in the order of their ids.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    words: list[str]
+
+
+def is_export(folder: Path) -> bool:
+    """Return whether a folder looks like an ONNX export, of whatever version."""
+    try:
+        with (folder / "config.json").open("rb") as file:
+            return KIND in file.read(_MOST_JSON).decode("utf-8", "replace")
+    except OSError:
+        return False
+
+
+def find(folder: Path) -> Path:
+    """Return the folder of the export that a folder is, or that a bundle's folder holds.
+
+    Raises:
+        ExportError: There is none; the message says what the folder is and how to export.
+    """
+    for found in (folder, folder / SUBFOLDER):
+        if is_export(found):
+            return found
+    if (folder / "saved_model.pb").is_file():
+        what = "is a SavedModel, not an ONNX export"
+    elif (folder / "model.weights.h5").is_file():
+        what = f"is a bundle without an ONNX export in its subfolder {SUBFOLDER!r}"
+    else:
+        what = "is not an ONNX export: it has no config.json of one"
+    raise ExportError(f"{folder} {what}; {_HOW}.")
+
+
+def read(folder: Path) -> Export:
+    """Check an export's files against its manifest and read what is not a graph.
+
+    Raises:
+        ExportError: A file that is missing, changed or a link; another version; a claim that cannot be.
+    """
+    sums = _manifest(folder)
+    for entry in folder.iterdir():
+        if entry.is_symlink():
+            raise ExportError(f"{entry} is a link; an export must hold its own files.")
+    for name, expected in sums.items():
+        _check(folder, name, expected)
+    config = _object(folder / "config.json")
+    with named(folder / "config.json"):
+        _check_config(config)
+    required = ["model.onnx", "vocabulary.txt", "config.json"]
+    required += ["score.onnx"] if config["task"] == "language_model" else []
+    if config.get("shared_words") is not None:
+        count = len(config["shared_words"]["arrays"])
+        required += ["shared_words.rows", *(f"own_words_{number}.npy" for number in range(count))]
+    for name in required:
+        if name not in sums:
+            raise ExportError(f"{folder} is incomplete: {name} is missing in its manifest. Export the model again.")
+    with named(folder / "vocabulary.txt"):
+        words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
+        if config["task"] == "language_model" and not {"<eos>", "<unk>"} <= set(words):
+            raise ValueError("it lacks <eos> or <unk>")
+    return Export(folder, config, words)
+
+
+def _manifest(folder: Path) -> dict[str, str]:
+    path = folder / _MANIFEST
+    if not path.is_file() or path.is_symlink():
+        raise ExportError(f"{folder} is incomplete: {_MANIFEST} is missing or a link. Export the model again.")
+    manifest = _object(path)
+    if manifest.get("format") != FORMAT:
+        raise _version(path, manifest.get("format"))
+    with named(path):
+        return {str(name): str(expected) for name, expected in manifest["sha256"].items()}
+
+
+def _version(path: Path, received: object) -> ExportError:
+    return ExportError(
+        f"{path} has format {received!r:.40}; this runtime reads format {FORMAT}. Export the model again, or {_UPDATE}."
+    )
+
+
+def _check(folder: Path, name: str, expected: str) -> None:
+    file = folder / name
+    if Path(name).name != name or file.is_symlink():
+        raise ExportError(f"{file} is a link or lies elsewhere; an export must hold its own files.")
+    if not file.is_file():
+        raise ExportError(f"{folder} is incomplete: {name} is missing. Export the model again.")
+    with named(file), file.open("rb") as stream:
+        received = hashlib.file_digest(stream, "sha256").hexdigest()
+    if received != expected:
+        raise ExportError(
+            f"{file} has been changed or damaged since it was written: its sha256 is {received[:12]}..., the manifest "
+            f"says {expected[:12]}... Export the model again."
+        )
+
+
+def _object(path: Path) -> dict[str, Any]:
+    with named(path):
+        if path.stat().st_size > _MOST_JSON:
+            raise ValueError(f"it has {path.stat().st_size:,} bytes")
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("it is not a JSON object")
+    if path.name == "config.json":
+        if found.get("kind") != KIND:
+            raise ExportError(f"{path} is not of an ONNX export: its kind is {found.get('kind')!r:.80}; {_HOW}.")
+        if found.get("format") != FORMAT:
+            raise _version(path, found.get("format"))
+    return found
+
+
+def _check_config(config: dict[str, Any]) -> None:
+    """Raise ``ValueError`` for values of another type than this package reads."""
+    if config.get("task") not in TASKS:
+        raise ValueError(f"'task' must be one of {', '.join(TASKS)}; it is {config.get('task')!r:.80}")
+    for name, kind in {"model": str, "labels": list, "text": dict, "inputs": list, "weights": str}.items():
+        if not isinstance(config.get(name), kind):
+            raise ValueError(f"{name!r} must be a {kind.__name__}; it is {config.get(name)!r:.80}")
+    for name in ("labels", "inputs", "states"):
+        values = config.setdefault(name, [])
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ValueError(f"{name!r} must be a list of strings")
+        if len(set(values)) < len(values):
+            raise ValueError(f"{name!r} holds a value twice")
+    if config["task"] == "language_model":
+        return
+    if not config["labels"]:
+        raise ValueError("'labels' is empty")
+    if config["tokenizer"].get("normalization") != "NFKC":
+        raise ValueError(f"the normalization {config['tokenizer'].get('normalization')!r:.80} is not NFKC")
+    for rule in config["tokenizer"]["rules"]:
+        if not isinstance(rule, list) or [type(part) for part in rule] != [str, str]:
+            raise ValueError(f"a rule of the tokeniser must be a pattern and a replacement; one is {rule!r:.80}")
+    text = config["text"]
+    if not isinstance(text.get("chars", ""), str) or not isinstance(text.get("max_tokens", 1), int | None):
+        raise ValueError("'text' must have characters in a string and a whole number of tokens")
+    if text.get("oov", "unk") not in ("unk", "drop") or text.get("case") not in (None, "binary", "four_way"):
+        raise ValueError(f"'text' has an unknown value: {text!r:.80}")

@@ -1,0 +1,55 @@
+"""A graph that ONNX Runtime runs on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from dense_lstm_zoo_runtime.errors import ExportError, named
+
+_TYPES = {"tensor(int32)", "tensor(float)"}
+
+
+class Graph:
+    """An ONNX graph, loaded.
+
+    Args:
+        path: Its file.
+        inputs: The inputs that it must have.
+        outputs: The outputs that it must have, among others.
+        threads: The threads that one call may use; None leaves the choice to ONNX Runtime.
+
+    Raises:
+        ExportError: Not a graph that this ONNX Runtime can run, or one with other inputs or outputs.
+    """
+
+    def __init__(self, path: Path, inputs: Sequence[str], outputs: Sequence[str], threads: int | None = None) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or 0
+        options.inter_op_num_threads = 1
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        options.log_severity_level = 4  # errors are raised
+        # Threads that wait for work sleep, rather than take a core from others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # What a very long text needs is given back after it.
+        options.enable_cpu_mem_arena = False
+        with named(path):
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self.shapes = {value.name: value.shape for value in self._session.get_inputs()}
+        found = {value.name: value.shape for value in self._session.get_outputs()}
+        self.output_shapes = found
+        if set(self.shapes) != set(inputs) or not set(outputs) <= set(found):
+            raise ExportError(
+                f"{path} does not match config.json: it has the inputs {', '.join(self.shapes):.200} and the outputs "
+                f"{', '.join(found):.200}. Export the model again."
+            )
+        if odd := [value.name for value in self._session.get_inputs() if value.type not in _TYPES]:
+            raise ExportError(f"{path} takes {odd[0]:.80} as another type than int32 or float32. Export it again.")
+
+    def run(self, outputs: Sequence[str], feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Return the named outputs for the inputs."""
+        found: list[np.ndarray] = self._session.run(list(outputs), dict(feeds))
+        return found

@@ -1,0 +1,132 @@
+"""A language model's export: scores of texts, and text that continues others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo_runtime import batches, checks
+from dense_lstm_zoo_runtime.answers import Continuation, Score
+from dense_lstm_zoo_runtime.errors import ExportError
+from dense_lstm_zoo_runtime.export_folder import Export
+from dense_lstm_zoo_runtime.graph import Graph
+from dense_lstm_zoo_runtime.ids import LineIds
+
+_CHUNK = 1024  # texts held at a time
+_BATCH = 16  # texts scored at once
+_STEPS = 32  # log probabilities are held for at most this many: vocabularies are large and texts may be long
+_OUTPUT = "log_probabilities"
+
+
+class LanguageModel:
+    """Scores and continuations of texts; see ``Predictor``."""
+
+    def __init__(self, export: Export, threads: int | None) -> None:
+        self._words, self._ids = export.words, LineIds(export.words)
+        self._states: list[str] = export.config["states"]
+        self._outputs = [_OUTPUT, *(f"next_{state}" for state in self._states)]
+        inputs = ["token_ids", *self._states]
+        self._step = Graph(export.folder / "model.onnx", inputs, self._outputs, threads)
+        self._score = Graph(export.folder / "score.onnx", inputs, self._outputs, threads)
+        size = self._step.output_shapes[_OUTPUT][-1]
+        if size != len(self._words):
+            raise ExportError(
+                f"{export.folder} is damaged: its graph knows {size} words, vocabulary.txt {len(self._words):,}. "
+                "Export the model again."
+            )
+
+    def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
+        """Score texts as they come."""
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            rows = [self._ids(text) for text in chunk]
+            for text, ids, total in zip(chunk, rows, self._totals(rows), strict=True):
+                tokens = len(ids) - 1
+                unknown = int((ids == self._ids.unknown).sum())
+                yield Score(text, total, _exp(-total / tokens), tokens, unknown)
+
+    def _totals(self, rows: Sequence[np.ndarray]) -> list[float]:
+        """Return the log probability of each row, without its first id."""
+        totals = np.empty(len(rows))
+        for indices in batches.plan([len(row) for row in rows], _BATCH):
+            ids = batches.pad([rows[i] for i in indices])
+            counts = np.array([len(rows[i]) - 1 for i in indices])
+            found = np.zeros(len(indices))
+            states = self._zero_states(len(indices))
+            for start in range(0, ids.shape[1] - 1, _STEPS):
+                window = np.ascontiguousarray(ids[:, start : start + _STEPS + 1])
+                log_p, *states = self._score.run(self._outputs, self._feeds(window, states))
+                is_counted = np.arange(start, start + log_p.shape[1]) < counts[:, None]
+                found += np.where(is_counted, log_p, 0).sum(axis=1, dtype=np.float64)
+            totals[indices] = found
+        return totals.tolist()
+
+    def generate(
+        self,
+        prompt: str,
+        max_tokens: int,
+        *,
+        temperature: float,
+        top_k: int | None,
+        seed: int | None,
+        stop_at_line_end: bool,
+        allow_unknown: bool,
+    ) -> Continuation:
+        """Continue a prompt word by word, carrying the states along."""
+        checks.integer("max_tokens", max_tokens)
+        checks.positive("temperature", temperature, zero=True)
+        top_k = len(self._words) if top_k is None else checks.integer("top_k", top_k)
+        generator = np.random.default_rng(None if seed is None else checks.integer("seed", seed, minimum=0))
+        eos, unknown = self._ids.eos, self._ids.unknown
+        drawn: list[int] = []
+        total = 0.0
+        log_p, states = self._read(prompt)
+        for _ in range(max_tokens):
+            weights = log_p.copy()
+            if not allow_unknown:
+                weights[unknown] = -np.inf
+            best = np.argsort(-weights, kind="stable")[: 1 if temperature == 0 else top_k]
+            shares = np.exp((weights[best] - weights[best[0]]) / (temperature or 1.0))
+            drawn.append(int(generator.choice(best, p=shares / shares.sum())))
+            total += float(log_p[drawn[-1]])
+            if drawn[-1] == eos and stop_at_line_end:
+                break
+            log_p, states = self._next(np.array([[drawn[-1]]], np.int32), states)
+        words = ["\n" if i == eos else self._words[i] for i in drawn]
+        return Continuation(prompt, " ".join(words).replace(" \n ", "\n").removesuffix("\n").rstrip(" "), total)
+
+    def next_words(self, prefix: str, k: int) -> list[tuple[str, float]]:
+        """Return the likeliest words after a prefix with their probabilities."""
+        checks.integer("k", k)
+        log_p, _ = self._read(prefix)
+        best = np.argsort(-log_p, kind="stable")[:k]
+        return [(self._words[i], float(np.exp(log_p[i]))) for i in best]
+
+    def _read(self, text: str) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the log probabilities of the word after a text, (words,), and the states at its end."""
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"The text must be a string; received {text!r} ({type(text).__name__}).")
+        ids = self._ids(text)[:-1]
+        states = self._zero_states(1)
+        for start in range(0, len(ids), _STEPS):
+            log_p, states = self._next(ids[None, start : start + _STEPS], states)
+        return log_p, states
+
+    def _next(self, ids: np.ndarray, states: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+        log_p, *states = self._step.run(self._outputs, self._feeds(ids, states))
+        row = log_p[0, -1].astype(np.float64)
+        row -= row.max()
+        return row - np.log(np.exp(row).sum()), states
+
+    def _zero_states(self, count: int) -> list[np.ndarray]:
+        return [np.zeros((count, self._step.shapes[name][1]), np.float32) for name in self._states]
+
+    def _feeds(self, ids: np.ndarray, states: Sequence[np.ndarray]) -> dict[str, Any]:
+        return {"token_ids": ids, **dict(zip(self._states, states, strict=True))}
+
+
+def _exp(value: float) -> float:
+    """Return exp(value); a perplexity too large for a float becomes infinite instead of an error."""
+    return math.exp(value) if value < 700 else math.inf

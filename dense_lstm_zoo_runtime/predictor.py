@@ -1,0 +1,159 @@
+"""The predictor: one class for the exports of every task."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo_runtime import checks, export_folder, sources
+from dense_lstm_zoo_runtime.answers import Continuation, Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.classification import Classifier
+from dense_lstm_zoo_runtime.language import LanguageModel
+from dense_lstm_zoo_runtime.tagging import Tagger
+
+Answer = Prediction | TaggedSentence | Score
+_TASKS: dict[str, Any] = {"classification": Classifier, "tagging": Tagger, "language_model": LanguageModel}
+
+
+class Predictor:
+    """A trained model, read from its ONNX export; answers are those of the bundle that it was made from.
+
+    It may be called from several threads at once.
+
+    Args:
+        source: The folder of an export, a bundle's folder that holds one in ``onnx``, or the name of an installed
+            preset. A folder wins over a preset of the same name.
+        threads: How many threads one call may use; None leaves the choice to ONNX Runtime.
+
+    Attributes:
+        task: ``"classification"``, ``"tagging"`` or ``"language_model"``.
+        model: The model's name in dense_lstm_zoo, such as ``"dc_bilstm"``.
+        labels: The classes or tags.
+        config: What the export's ``config.json`` says.
+
+    Raises:
+        ExportError: Not an export, or one that is damaged, of another version, or without the word table it needs.
+        FileNotFoundError: No such folder, and no presets are installed.
+        ValueError: No such preset, with near matches; ``threads`` below 1.
+
+    Example:
+        ``Predictor("dc_bilstm_sst2").predict(["a smart and sweet comedy ."])[0].label``
+    """
+
+    def __init__(self, source: str | os.PathLike[str], *, threads: int | None = None) -> None:
+        if threads is not None:
+            checks.integer("threads", threads)
+        export = export_folder.read(sources.find(source))
+        self.config: dict[str, Any] = export.config
+        self.task: str = export.config["task"]
+        self.model: str = export.config["model"]
+        self.labels: list[str] = export.config["labels"]
+        self._loaded = _TASKS[self.task](export, threads)
+
+    def __repr__(self) -> str:
+        return f"Predictor(task={self.task!r}, model={self.model!r}, labels={len(self.labels)})"
+
+    def predict(self, texts: Sequence[Any]) -> list[Any]:
+        """Return an answer per text, in order: label, tags, or a language model's score.
+
+        Args:
+            texts: Strings; for a tagger also lists of tokens, which are used unchanged. Empty texts and unknown words
+                are allowed.
+
+        Returns:
+            ``Prediction``, ``TaggedSentence`` or ``Score`` objects.
+
+        Raises:
+            TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
+                such as None; the message gives its position.
+        """
+        return list(self.predict_stream(texts))
+
+    def predict_stream(self, texts: Iterable[Any]) -> Iterator[Any]:
+        """Answer texts as they come, in constant memory: one answer per text, in order."""
+        if self.task == "language_model":
+            return self.score_stream(texts)
+        found: Iterator[Answer] = self._loaded.predict_stream(texts)
+        return found
+
+    def embed(self, texts: Iterable[str]) -> np.ndarray:
+        """Return a vector per text, float32 (texts, width): what a classifier's softmax layer reads.
+
+        Raises:
+            TypeError: As for ``predict``.
+            ValueError: The model is not a classifier.
+        """
+        rows = list(self.embed_stream(texts))
+        return np.stack(rows) if rows else np.empty((0, self._of("classification", "embed").width), np.float32)
+
+    def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Embed texts as they come, in constant memory: one vector per text, in order."""
+        found: Iterator[np.ndarray] = self._of("classification", "embed").embed_stream(texts)
+        return found
+
+    def score(self, texts: Sequence[str]) -> list[Score]:
+        """Return the log probability and perplexity of each text, read as a line of its own.
+
+        Raises:
+            TypeError: As for ``predict``.
+            ValueError: The model is not a language model.
+        """
+        return list(self.score_stream(texts))
+
+    def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
+        """Score texts as they come, in constant memory: one ``Score`` per text, in order."""
+        found: Iterator[Score] = self._of("language_model", "score").score_stream(texts)
+        return found
+
+    def generate(
+        self,
+        prompt: str = "",
+        max_tokens: int = 50,
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        seed: int | None = None,
+        stop_at_line_end: bool = True,
+        allow_unknown: bool = False,
+    ) -> Continuation:
+        """Continue a prompt word by word.
+
+        Args:
+            prompt: The start of the text; read after a line end.
+            max_tokens: Maximum number of words to add, line ends included.
+            temperature: Divides the logits: below 1 is safer, above 1 more varied; 0 takes the likeliest word.
+            top_k: Draw only from this number of the likeliest words; None draws from all.
+            seed: The same seed gives the same text, also from the bundle; None gives a new text each time.
+            stop_at_line_end: Stop at the end of the line; otherwise continue, and each ``<eos>`` becomes a line feed.
+            allow_unknown: Whether ``<unk>`` may be drawn.
+
+        Raises:
+            ValueError: A value out of range, or the model is not a language model.
+        """
+        found: Continuation = self._of("language_model", "generate").generate(
+            prompt,
+            max_tokens,
+            temperature=temperature,
+            top_k=top_k,
+            seed=seed,
+            stop_at_line_end=stop_at_line_end,
+            allow_unknown=allow_unknown,
+        )
+        return found
+
+    def next_words(self, prefix: str, k: int = 10) -> list[tuple[str, float]]:
+        """Return the ``k`` likeliest words after a prefix with their probabilities, likeliest first.
+
+        Raises:
+            ValueError: ``k`` is not a positive integer, or the model is not a language model.
+        """
+        found: list[tuple[str, float]] = self._of("language_model", "next_words").next_words(prefix, k)
+        return found
+
+    def _of(self, task: str, method: str) -> Any:
+        if self.task != task:
+            raise ValueError(f"{method} is for {task} models; {self.model} is a {self.task} model. Use predict.")
+        return self._loaded

@@ -1,0 +1,51 @@
+"""A tagger's export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from dense_lstm_zoo_runtime import checks
+from dense_lstm_zoo_runtime.answers import TaggedSentence
+from dense_lstm_zoo_runtime.errors import named
+from dense_lstm_zoo_runtime.export_folder import Export
+from dense_lstm_zoo_runtime.features import BatchedGraph
+from dense_lstm_zoo_runtime.ids import TokenIds, as_text
+from dense_lstm_zoo_runtime.text import Tokenizer
+
+_CHUNK = 1024  # sentences held at a time
+
+
+class Tagger:
+    """Tags of sentences; see ``Predictor``."""
+
+    def __init__(self, export: Export, threads: int | None) -> None:
+        config = export.config
+        self._labels = config["labels"]
+        with named(export.folder / "config.json"):
+            text = {name: config["text"][name] for name in ("case", "whole_words") if name in config["text"]}
+            self._ids = TokenIds(export.words, config["text"]["chars"], **text)
+            self._tokenize = Tokenizer(config["tokenizer"]["rules"])
+        self._graph = BatchedGraph(export, ("tags", "probabilities"), threads)
+
+    def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
+        """Tag sentences as they come."""
+        seen = 0
+        for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
+            tokens = [self._tokens(seen + number, sentence) for number, sentence in enumerate(chunk)]
+            seen += len(chunk)
+            found: list[Any] = [None] * len(tokens)
+            for indices, (tags, shares) in self._graph.run(list(map(self._ids, tokens)), ("tags", "probabilities")):
+                for i, row, row_shares in zip(indices, tags.tolist(), shares.tolist(), strict=True):
+                    count = len(tokens[i])
+                    names = [self._labels[tag] for tag in row[:count]]
+                    found[i] = TaggedSentence(tokens[i], names, row_shares[:count])
+            yield from found
+
+    def _tokens(self, number: int, sentence: Any) -> list[str]:
+        if isinstance(sentence, str | bytes):
+            return self._tokenize(as_text(sentence))
+        if not isinstance(sentence, Sequence) or not all(isinstance(token, str) for token in sentence):
+            message = checks.not_text("sentences", number, sentence)
+            raise TypeError(message.replace("hold strings", "be strings or lists of strings"))
+        return list(sentence)
