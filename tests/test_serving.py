@@ -1,0 +1,285 @@
+"""What an export brings for TF Serving: requests that warm it up, pages, rows that a server may batch, many threads."""
+
+import ast
+import concurrent.futures
+import contextlib
+import io
+import json
+import re
+import sys
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from markdown_it import MarkdownIt
+from tensorflow_serving.apis import prediction_log_pb2
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.serving import page, warmup
+from dense_lstm_zoo.serving.endpoint import Endpoint, texts_alone
+from tests.bundle_harness import bundle
+from tests.serving_harness import Loaded, Models, serving
+
+ODD = ["a|b `c` ``d``", "$x$ <b>\n# new *line*", "\u202eyes"]
+# One per task, and a classifier with two inputs.
+CHARACTERS = {"char_filters": 4, "char_dim": 3, "char_kernel_sizes": (2, 3)}
+MADE = {"bilstm": CHARACTERS, "dense_lstm_lm": {}, "gated_skip_tagger": {"crf": True}}
+TEXTS = ["The film was good, but very long!", "", "it", "qwerty \U0001f600", "bad " * 40, "It was n't good."]
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    """Bundles, their exports and the exports in sessions, by model."""
+    made = {}
+    for name, arguments in MADE.items():
+        trained = bundle(name, **arguments)
+        if name == "bilstm":
+            trained.labels = ODD
+        folder = trained.export(tmp_path_factory.mktemp("served") / name / "1")
+        made[name] = (trained, folder, Loaded(folder))
+    return made
+
+
+def pages_of(exports):
+    return {name: (folder / "SIGNATURES.md").read_text(encoding="utf-8") for name, (_, folder, _) in exports.items()}
+
+
+def tables(text):
+    """The cells of each table of a page, as a reader sees them."""
+    found = []
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type == "table_open":
+            found.append([])
+        elif token.type == "tr_open":
+            found[-1].append([])
+        elif token.type == "inline" and found and token.level > 3:
+            found[-1][-1].append("".join(child.content for child in token.children))
+    return found
+
+
+def batching(text):
+    """What a page says of each signature: whether a server may batch it."""
+    return {row[0]: row[3] for row in tables(text)[0][1:]}
+
+
+def fences(text, language):
+    return [t.content for t in MarkdownIt("commonmark").parse(text) if t.type == "fence" and t.info == language]
+
+
+def test_every_warm_up_request_is_answered_and_every_signature_that_may_be_batched_has_some(exports):
+    for name, (_, folder, loaded) in exports.items():
+        sizes = {}
+        for record in tf.data.TFRecordDataset(str(folder / "assets.extra" / "tf_serving_warmup_requests")):
+            log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+            request = log.predict_log.request
+            inputs = {key: tf.make_ndarray(value) for key, value in request.inputs.items()}
+            found = loaded.run(request.model_spec.signature_name, inputs)
+            (size,) = {len(value) for value in [*inputs.values(), *found.values()]}
+            sizes.setdefault(request.model_spec.signature_name, []).append(size)
+        told = batching((folder / "SIGNATURES.md").read_text())
+        assert sizes == {key: [1, 1, 32] for key, may in told.items() if may != "no"}, name
+
+
+def test_without_the_package_there_are_no_requests_and_the_page_says_so_in_a_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow_serving", None)
+    monkeypatch.delitem(sys.modules, "tensorflow_serving.apis", raising=False)
+    text = tf.TensorSpec((None,), tf.string, name="text")
+    assert warmup.write(tmp_path, {"serving_default": Endpoint(len, [text], texts_alone, "")}) == 0
+    assert not list(tmp_path.iterdir())
+    (line,) = [line for line in page.markdown([], 0).splitlines() if "warm-up" in line]
+    assert line == (
+        "The export has no warm-up requests for TF Serving; to have them, "
+        "`pip install 'dense-lstm-zoo[serving]'` and export again."
+    )
+
+
+def test_a_page_lists_the_tensors_that_the_saved_model_has(exports):
+    for name, (_, _, loaded) in exports.items():
+        first, *others = tables(pages_of(exports)[name])
+        assert {row[0] for row in first[1:]} == set(loaded.signatures)
+        for (signature, *_), rows in zip(first[1:], others, strict=True):
+            known = loaded.signatures[signature]
+            expected = {("input", key): value for key, value in known.inputs.items()}
+            expected |= {("output", key): value for key, value in known.outputs.items()}
+            assert {(side, key) for side, key, _, _ in rows[1:]} == set(expected)
+            for side, key, dtype, shape in rows[1:]:
+                tensor = expected[side, key]
+                assert tf.as_dtype(tensor.dtype).name == dtype
+                sizes = [size.strip() for size in shape.strip("()").split(",") if size.strip()]
+                found = [int(size) if size.isdigit() else -1 for size in sizes]
+                assert found == [dim.size for dim in tensor.tensor_shape.dim], (signature, key)
+                assert sizes[0] in ("batch", "tokens")
+        assert (
+            list(batching(pages_of(exports)[name]).values())
+            == {
+                "bilstm": ["yes", "equal lengths", "no", "yes"],
+                "dense_lstm_lm": ["yes", "yes", "equal lengths"],
+                "gated_skip_tagger": ["yes", "no", "no"],
+            }[name]
+        )
+
+
+def close(found, told):
+    """Whether a value is what the page tells of it, rounded and perhaps cut."""
+    if isinstance(told, dict):
+        return found.keys() == told.keys() and all(close(found[key], told[key]) for key in told)
+    if isinstance(told, list):
+        whole = told[-1:] != ["..."]
+        told = told if whole else told[:-1]
+        return (len(found) == len(told) or not whole) and all(map(close, found, told))
+    return found == told if isinstance(told, str | bytes) else found == pytest.approx(told, rel=1e-3, abs=1e-6)
+
+
+def test_the_requests_of_a_page_get_the_answers_of_the_page(exports):
+    models = Models({name: {1: loaded} for name, (_, _, loaded) in exports.items()})
+    with serving(models) as (by_grpc, by_rest):
+        for name, text in pages_of(exports).items():
+            bodies, codes, printed = fences(text, "json"), fences(text, "python"), fences(text, "text")
+            assert len(bodies) == 2 * len(codes) == 2 * len(printed) == 2 * len(batching(text))
+            for asked, told in zip(bodies[::2], bodies[1::2], strict=True):
+                assert close(post(by_rest, name, asked), json.loads(told)), (name, asked)
+            for code, told in zip(codes, printed, strict=True):
+                out = io.StringIO()
+                with contextlib.redirect_stdout(out):
+                    exec(code.replace("localhost:8500", by_grpc).replace("my_model", name), {})
+                lines = [dict(line.split(" ", 1) for line in x.splitlines()) for x in (out.getvalue(), told)]
+                found, expected = ({k: ast.literal_eval(v) for k, v in each.items()} for each in lines)
+                assert close(found, expected), (name, code)
+
+
+def post(server, name, body):
+    import http.client
+
+    connection = http.client.HTTPConnection(server)
+    connection.request("POST", f"/v1/models/{name}:predict", body.encode())
+    answer = connection.getresponse().read()
+    connection.close()
+    return json.loads(answer)
+
+
+def test_odd_labels_break_neither_the_page_nor_the_card(exports):
+    trained, folder, _ = exports["bilstm"]
+    text = pages_of(exports)["bilstm"]
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.M | re.S), re.M)
+    assert headings == ["Signatures", "Warm-up", *(f"`{name}`" for name in batching(text))]
+    assert "\u202e" not in text
+    first = json.loads(fences(text, "json")[1])["predictions"][0]
+    assert first["labels"] == ODD
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# bilstm trained on none\n")
+    assert 'tf.saved_model.load("this folder")' in card
+    assert "zoo.load(" not in card
+    assert "\n# new" not in card
+    assert trained.labels == ODD
+
+
+def parts(loaded, signature, requests):
+    """The outputs of requests run together as a server does, cut along their rows."""
+    together = {key: np.concatenate([request[key] for request in requests]) for key in requests[0]}
+    found = loaded.run(signature, together)
+    ends = np.cumsum([len(next(iter(request.values()))) for request in requests])
+    assert all(len(value) == ends[-1] for value in found.values())
+    cut = {key: np.split(value, ends[:-1]) for key, value in found.items()}
+    return [{key: cut[key][i] for key in cut} for i in range(len(requests))]
+
+
+def same(alone, together):
+    """Whether outputs agree, but for the padding that stands behind each row's length."""
+    assert alone.keys() == together.keys()
+    for key, value in alone.items():
+        other = together[key]
+        if "row_lengths" in alone and value.ndim == 2:
+            value, other = (
+                [x for row, n in zip(rows, alone["row_lengths"], strict=True) for x in row[:n]]
+                for rows in (value, other)
+            )
+        if np.asarray(value).dtype.kind == "f":
+            np.testing.assert_allclose(other, value, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(other, value)
+
+
+def test_requests_run_together_and_cut_along_their_rows_are_answered_as_alone(exports):
+    for name, (_, _, loaded) in exports.items():
+        told = batching(pages_of(exports)[name])
+        for signature, may in told.items():
+            if may == "no":
+                continue
+            shapes = {
+                key: [d.size for d in t.tensor_shape.dim] for key, t in loaded.signatures[signature].inputs.items()
+            }
+            if "text" in shapes:
+                rows = [[TEXTS[0]], TEXTS[1:4], [TEXTS[4], TEXTS[5]]]
+                requests = [{"text": np.array(texts, object)} for texts in rows]
+            else:  # requests of equal length
+                draw = np.random.default_rng(0)
+                requests = [{key: values(draw, key, [rows, 4, *shape[2:]], shape) for key, shape in shapes.items()}
+                            for rows in (1, 3, 2)]  # fmt: skip
+            for request, found in zip(requests, parts(loaded, signature, requests), strict=True):
+                same(loaded.run(signature, request), found)
+
+
+def values(draw, key, sizes, shape):
+    if key.startswith("state"):
+        return draw.normal(size=(sizes[0], shape[1])).astype(np.float32)
+    return draw.integers(2, 9, sizes).astype(np.int32)
+
+
+def test_what_a_server_must_not_batch_has_other_rows_than_texts(exports):
+    for name, signature in (("bilstm", "explain"), ("gated_skip_tagger", "flat")):
+        found = exports[name][2].run(signature, {"text": np.array(TEXTS, object)})
+        assert len(found["row_lengths"]) == len(TEXTS)
+        assert len(found["tokens"]) == found["row_lengths"].sum() != len(TEXTS)
+
+
+def expected_of(trained, texts):
+    """What a bundle answers, by the names of its export's outputs."""
+    if trained.task.name == "classification":
+        found = trained.predict(texts)
+        return {"probabilities": [[p.probabilities[label] for label in trained.labels] for p in found]}
+    if trained.task.name == "language_model":
+        found = trained.score(texts)
+        return {"log_probability": [s.log_probability for s in found], "tokens": [s.tokens for s in found]}
+    found = trained.predict(texts)
+    longest = max(len(sentence.tokens) for sentence in found)
+    return {"probabilities": [[*s.probabilities, *[0] * (longest - len(s.tokens))] for s in found]}
+
+
+def ask_from_many_threads(trained, loaded):
+    """Run a session from many threads at once, with other texts in each, and compare with the bundle."""
+    batches = [TEXTS[i:] + TEXTS[: i // 2] for i in range(len(TEXTS) - 1)] * 8
+    expected = [expected_of(trained, texts) for texts in batches[: len(TEXTS) - 1]] * 8
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        asked = [pool.submit(loaded.run, "serving_default", {"text": np.array(texts, object)}) for texts in batches]
+        for future, told in zip(asked, expected, strict=True):
+            found = future.result()
+            for key, value in told.items():
+                np.testing.assert_allclose(found[key], value, atol=1e-4, rtol=1e-4)
+
+
+def test_a_session_answers_many_threads_as_the_bundle_does(exports):
+    for trained, _, loaded in exports.values():
+        ask_from_many_threads(trained, loaded)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", zoo.list_models())
+def test_a_session_of_every_model_answers_many_threads_as_its_bundle_does(name, tmp_path):
+    trained = bundle(name)
+    ask_from_many_threads(trained, Loaded(trained.export(tmp_path / "1")))
+
+
+def test_the_small_server_refuses_as_the_real_one_does(exports):
+    models = Models({"bilstm": {1: exports["bilstm"][2]}})
+    with serving(models) as (by_grpc, by_rest):
+        assert "not found" in post(by_rest, "nope", '{"signature_name": "serving_default", "inputs": {}}')["error"]
+        with grpc.insecure_channel(by_grpc) as channel:
+            from tensorflow_serving.apis import get_model_metadata_pb2, prediction_service_pb2_grpc
+
+            request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
+            request.model_spec.name = "bilstm"
+            answer = prediction_service_pb2_grpc.PredictionServiceStub(channel).GetModelMetadata(request)
+            known = get_model_metadata_pb2.SignatureDefMap()
+            answer.metadata["signature_def"].Unpack(known)
+            assert set(known.signature_def) == {"serving_default", "token_ids", "explain", "embed"}
