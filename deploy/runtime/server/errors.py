@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
+
+from dense_lstm_zoo_runtime.checks import unknown_name
 
 
 class RequestError(Exception):
@@ -34,7 +35,4 @@ def unknown(kind: str, received: str, accepted: Iterable[str]) -> RequestError:
         >>> unknown("model", "tree", ["trec", "sst2"]).message
         "Unknown model 'tree'. Did you mean 'trec'? Accepted: sst2, trec."
     """
-    names = sorted(accepted)
-    near = difflib.get_close_matches(received, names, n=3, cutoff=0.6)
-    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return RequestError(404, f"Unknown {kind} {received[:100]!r}.{hint} Accepted: {', '.join(names)}.")
+    return RequestError(404, str(unknown_name(kind, received[:100], accepted)))
