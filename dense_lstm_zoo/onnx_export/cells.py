@@ -23,7 +23,7 @@ def reordered(array: np.ndarray, units: int) -> np.ndarray:
     return np.concatenate([blocks[i] for i in _ORDER if i < len(blocks)], axis=-1)
 
 
-def weights(graph: Graph, cells: Sequence[Any], part: str, name: str) -> str:
+def both_weights(graph: Graph, cells: Sequence[Any], part: str, name: str) -> str:
     """Return a recurrent kernel or a bias of both directions, (2, rows, blocks), in the order of a step."""
     arrays = [reordered(np.atleast_2d(numbers(getattr(cell, part))), cell.units) for cell in cells]
     return graph.weight(np.stack(arrays), f"{name}_{part}", summed=1)
@@ -39,7 +39,7 @@ def projected(graph: Graph, cells: Sequence[Any], read: Sequence[str], skips: Se
             gate = graph.op("MatMul", skips[d], graph.weight(numbers(cell.skip_kernel), f"{name}_skip_kernel"))
             product = graph.op("Concat", product, gate, axis=2)
         found.append(product)
-    return graph.op("Add", stacked(graph, found), weights(graph, cells, "bias", name))
+    return graph.op("Add", stacked(graph, found), both_weights(graph, cells, "bias", name))
 
 
 def gates(body: Graph, z: str, units: int, count: int) -> list[str]:
@@ -61,9 +61,15 @@ def next_cell(body: Graph, s: str, i: str, f: str, c: str) -> str:
 
 
 def skip_loop(
-    graph: Graph, cells: Sequence[Any], read: Sequence[str], skips: Sequence[str] | None, name: str
+    graph: Graph,
+    cells: Sequence[Any],
+    read: Sequence[str],
+    skips: Sequence[str] | None,
+    name: str,
+    *,
+    with_c: bool = False,
 ) -> list[str]:
-    """Run one layer's cells in both directions; return the states h and c, each (time, 2, batch, units).
+    """Run one layer's cells in both directions; return the states h and, if wanted, c: (time, 2, batch, units) each.
 
     Args:
         graph: The graph.
@@ -71,6 +77,7 @@ def skip_loop(
         read: What each reads, (time, batch, features).
         skips: The k of each, (time, batch, units), or None.
         name: What the weights are called.
+        with_c: Whether c is wanted.
     """
     skip, units = cells[0].skip, cells[0].units
     count = 4 if skip in GATED else 3
@@ -84,21 +91,21 @@ def skip_loop(
         else:
             k = graph.op("Sigmoid", k) if skip == "gated_sigmoid" else k
             reads.append(Typed(k, (2, "batch", units)))
-    recurrent = weights(graph, cells, "recurrent_kernel", name)
+    recurrent = both_weights(graph, cells, "recurrent_kernel", name)
 
     def step(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
         h, c = carries
         s, i, f, o, *gate = gates(body, sums(body, read[0], h, recurrent), units, count)
-        more = body.op("Mul", gate[0], read[1]) if gate else read[-1]
+        more = body.op("Mul", gate[0], read[1]) if gate else read[-1]  # what a skip adds to c or to h
         c = next_cell(body, s, i, f, c)
         if skip in ("internals", "gated_internals"):
             c = body.op("Add", c, more)
         h = body.op("Mul", o, body.op("Tanh", c))
         if skip in ("outputs", "gated_outputs", "gated_sigmoid"):
             h = body.op("Add", h, more)
-        return [h, c], [h, c]
+        return [h, c], [h, c] if with_c else [h]
 
-    return over_time(graph, step, [zeros(graph, read[0], units)] * 2, reads, ["float32"] * 2)
+    return over_time(graph, step, [zeros(graph, read[0], units)] * 2, reads, ["float32"] * (1 + with_c))
 
 
 def _plain(graph: Graph, cells: Sequence[Any], read: Sequence[str], name: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo.onnx_export.basic import numbers
-from dense_lstm_zoo.onnx_export.cells import gates, next_cell, projected, skip_loop, sums, weights
+from dense_lstm_zoo.onnx_export.cells import both_weights, gates, next_cell, projected, skip_loop, sums
 from dense_lstm_zoo.onnx_export.graph import Graph, Value
 from dense_lstm_zoo.onnx_export.loops import Typed, apart, both_ways, joined, over_time, stacked, zeros
 from dense_lstm_zoo.onnx_export.recurrent import time_major
@@ -19,7 +19,7 @@ from dense_lstm_zoo.onnx_export.walk import converts
 def highway_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
     """An LSTM, and layers above it that read the h and the c of the layer below."""
     read = both_ways(graph, inputs, lengths)
-    h, c = skip_loop(graph, layer.cells[0], read, None, f"{layer.name}_1")
+    h, c = skip_loop(graph, layer.cells[0], read, None, f"{layer.name}_1", with_c=True)
     for number, cells in enumerate(layer.cells[1:], start=2):
         h, c = _highway_loop(graph, cells, apart(graph, h), c, f"{layer.name}_{number}")
     return time_major(graph, joined(graph, apart(graph, h), lengths))
@@ -33,7 +33,7 @@ def _highway_loop(graph: Graph, cells: Sequence[Any], read: Sequence[str], c_bel
     )
     z, d = graph.op("Split", projected(graph, cells, read, None, name), graph.ints(4 * units, units), outputs=2, axis=3)
     d = graph.op("Add", d, graph.op("Mul", c_below, of_c_below))  # known before the loop
-    recurrent = weights(graph, cells, "recurrent_kernel", name)
+    recurrent = both_weights(graph, cells, "recurrent_kernel", name)
 
     def step(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
         (h, c), (z, d, c_below) = carries, read

@@ -1,0 +1,178 @@
+"""Taggers as ONNX graphs: the same tags and probabilities as the bundles, in ONNX Runtime; the CRF by brute force."""
+
+import functools
+import itertools
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto
+
+from dense_lstm_zoo import layers
+from dense_lstm_zoo.layers.recurrence.gated_skip import SKIPS
+from dense_lstm_zoo.onnx_export import Graph, crf
+from dense_lstm_zoo.tagging.to_onnx import graphs
+from tests import bundle_harness, model_harness
+from tests.model_harness import VARIANTS, Case
+
+SKIPPING = Case("gated_skip_tagger", (("num_layers", 4), ("units", 16)))  # wide enough for weights to be made smaller
+CASES = [
+    *(case for case in VARIANTS if case.task == "tagging"),
+    *(Case("gated_skip_tagger", (("skip", skip),)) for skip in SKIPS if skip not in ("outputs", "gated_outputs")),
+    Case("gated_skip_tagger", (("skip", "gated_internals"), ("project_input", True), ("skip_distance", 3))),
+    Case("bilstm_tagger", (("interleave", True), ("window", 5))),
+    Case("bilstm_tagger", (("char_filters", 4), ("crf", True))),
+    Case("highway_tagger", (("num_layers", 1), ("crf", True))),
+    Case("rhn_tagger", (("depth", 1), ("couple_gates", True))),
+    Case("rhn_tagger", (("depth", 2),)),
+]
+# Rows of different lengths, one of them empty; more padding than the longest row needs; one token; a long text.
+BATCHES = [((6, 4, 3, 1, 0), 6), ((3, 5, 0), 11), ((1,), 1), ((0,), 1), ((500, 17), 500)]
+
+
+@functools.cache
+def made(case, dtype=None):
+    """A bundle whose weights are large enough for anything to show; no test changes it."""
+    found = bundle_harness.bundle(case.name, **dict(case.chosen), kernel="native", dtype=dtype)
+    rng = np.random.default_rng(7)
+    found.model.set_weights([rng.normal(scale=0.4, size=w.shape) for w in found.model.get_weights()])
+    return found
+
+
+def session(model):
+    onnx.checker.check_model(model, full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def written(bundle, **options):
+    """The only graph of a tagger."""
+    found = graphs(bundle, **options)
+    assert list(found) == ["model.onnx"]
+    return found["model.onnx"].model("model")
+
+
+def fed(bundle, lengths, time):
+    """What the bundle's network takes, for rows of these lengths."""
+    drawn = model_harness.given_lengths(lengths, time)
+    ids = np.where(drawn > 0, 1 + drawn % (bundle.vocabulary.size - 1), 0).astype(np.int32)
+    return model_harness.features(ids, list(bundle.tokens_to_ids.signature))
+
+
+def run(model, given):
+    """The tags and probabilities of a graph, which is given what it asks for."""
+    return model.run(["tags", "probabilities"], {one.name: given[one.name] for one in model.get_inputs()})
+
+
+def assert_same(found, expected, real, atol=1e-5):
+    (tags, shares), (wanted, likely) = found, (np.asarray(one) for one in expected)
+    assert (tags.dtype, shares.dtype, tags.shape, shares.shape) == (np.int32, np.float32, real.shape, real.shape)
+    np.testing.assert_array_equal(tags[real], wanted[real])
+    np.testing.assert_allclose(shares[real], likely[real], atol=atol, rtol=0)
+
+
+def nodes_of(graph):
+    """The nodes of a graph and of the bodies of its loops."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from nodes_of(attribute.g)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_graph_of_every_tagger_tags_as_its_bundle_does(case):
+    bundle = made(case)
+    model = written(bundle)
+    assert {node.domain for node in nodes_of(model.graph)} == {""}
+    model = session(model)
+    for lengths, time in BATCHES:
+        given = fed(bundle, lengths, time)
+        assert_same(run(model, given), bundle._tag(given), given["token_ids"] > 0)
+
+
+@pytest.mark.parametrize("case", [SKIPPING, Case("bilstm_tagger", (("crf", True), ("window", 1)))], ids=str)
+def test_word_vectors_and_lengths_can_take_the_place_of_the_ids_of_words(case):
+    bundle = made(case)
+    model = session(written(bundle, shared=True))
+    given = fed(bundle, (6, 4, 0), 8)
+    real = given["token_ids"] > 0
+    vectors = bundle.network.get_layer("embedding").get_matrix()[given["token_ids"]]
+    others = {name: ids for name, ids in given.items() if name != "token_ids"}
+    found = run(model, {**others, "embedding": vectors, "lengths": real.sum(axis=1, dtype=np.int32)})
+    assert_same(found, bundle._tag(given), real)
+
+
+def test_an_input_that_the_model_does_not_read_is_left_out():
+    def inputs(**arguments):
+        model = written(made(Case("bilstm_tagger", tuple(arguments.items()))))
+        return [one.name for one in model.graph.input]
+
+    assert inputs(char_filters=4) == ["token_ids", "case_ids", "affix_ids", "char_ids"]
+    assert inputs(char_dim=0) == ["token_ids", "case_ids"]
+    assert inputs(char_dim=0, case=None) == ["token_ids"]
+
+
+@pytest.mark.parametrize(("weights", "atol"), [("float16", 2e-3), ("int8", 5e-2)])
+def test_smaller_weights_tag_nearly_the_same(weights, atol):
+    bundle = made(SKIPPING)
+    model = written(bundle, weights=weights)
+    stored = {one.data_type for one in model.graph.initializer if np.prod(one.dims) >= 1024}
+    assert stored == {TensorProto.FLOAT16 if weights == "float16" else TensorProto.INT8}
+    given = fed(bundle, (6, 4, 3, 1), 6)
+    shares, expected = run(session(model), given)[1], np.asarray(bundle._tag(given)[1])
+    real = given["token_ids"] > 0
+    assert 0 < np.abs(shares - expected)[real].max() < atol
+
+
+@pytest.mark.parametrize("name", ["gated_skip_tagger", "highway_tagger", "rhn_tagger"])
+def test_a_model_trained_in_mixed_precision_becomes_a_graph_in_float32(name):
+    case = Case(name)
+    model = session(written(made(case, dtype="mixed_bfloat16")))
+    bundle = made(case)
+    given = fed(bundle, (6, 4, 0), 6)
+    assert_same(run(model, given), bundle._tag(given), given["token_ids"] > 0)
+
+
+TAGS, TIME = 3, 5
+LENGTHS = np.array([5, 3, 1, 0], np.int32)
+
+
+@functools.cache
+def field_and_session():
+    """A CRF, and a graph of it alone, from potentials and lengths to tags and their probabilities."""
+    field, rng = layers.CRF(TAGS), np.random.default_rng(0)
+    field.set_weights([rng.normal(size=w.shape) for w in field.get_weights()])
+    graph = Graph()
+    potentials = graph.input("potentials", "float32", ("batch", "time", TAGS))
+    tags, shares = crf.decoded(graph, field, potentials, graph.input("lengths", "int32", ("batch",)))
+    graph.output(tags, "tags", "int32", ("batch", "time"))
+    graph.output(shares, "probabilities", "float32", ("batch", "time"))
+    return field, session(graph.model("crf"))
+
+
+def by_brute_force(field, potentials):
+    """The likeliest of all sequences of a sentence's tags, and the probability of each of its tags, in float64."""
+    transitions, start, end = (w.astype(np.float64) for w in field.get_weights())
+    sequences = np.array(list(itertools.product(range(TAGS), repeat=len(potentials))))
+    scores = start[sequences[:, 0]] + end[sequences[:, -1]] + transitions[sequences[:, :-1], sequences[:, 1:]].sum(1)
+    scores += potentials.astype(np.float64)[np.arange(len(potentials)), sequences].sum(axis=1)
+    shares = np.exp(scores - scores.max())
+    best = sequences[scores.argmax()]
+    return best, ((sequences == best) * shares[:, None]).sum(axis=0) / shares.sum()
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+@pytest.mark.parametrize("time", [1, TIME, TIME + 2])
+def test_the_decoding_of_a_crf_is_that_of_brute_force(time, scale):
+    field, model = field_and_session()
+    potentials = np.random.default_rng(1).normal(scale=scale, size=(len(LENGTHS), time, TAGS)).astype(np.float32)
+    lengths = np.minimum(LENGTHS, time)
+    tags, shares = run(model, {"potentials": potentials, "lengths": lengths})
+    assert tags.shape == shares.shape == (len(LENGTHS), time)
+    for row, n in enumerate(lengths[:-1]):
+        best, expected = by_brute_force(field, potentials[row, :n])
+        np.testing.assert_array_equal(tags[row, :n], best)
+        np.testing.assert_allclose(shares[row, :n], expected, atol=1e-5)
