@@ -11,8 +11,10 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
+from dense_lstm_zoo.classification.to_onnx import graphs
 from dense_lstm_zoo.onnx_export import OPSET, WEIGHTS, Graph, trace
-from tests import layer_harness, reference_pooling
+from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
+from tests import bundle_harness, layer_harness, reference_pooling
 from tests import model_harness as harness
 
 CLASSIFIERS = [case for case in harness.CHOICES if case.task == "classification"]
@@ -36,9 +38,10 @@ def graph_of(model: keras.Model, weights: str = "float32") -> onnx.ModelProto:
     for tensor in model.inputs:
         sizes = ["batch", "time", *tensor.shape[2:]][: len(tensor.shape)]
         inputs[tensor.name] = graph.input(tensor.name, tensor.dtype, sizes)
+    inputs, rows = at_least_one_row(graph, inputs)
     for number, found in enumerate(trace(graph, model, inputs)):
         sizes = ["batch" if place == 0 else size or f"size_{place}" for place, size in enumerate(found.shape)]
-        graph.output(found, f"output_{number}", "float32", sizes)
+        graph.output(first_rows(graph, found, rows), f"output_{number}", "float32", sizes)
     made = graph.model("model")
     onnx.checker.check_model(made, full_check=True)
     return made
@@ -88,6 +91,8 @@ def test_the_graph_of_every_classifier_has_its_logits_whatever_the_padding_and_c
     for i, length in enumerate(harness.LENGTHS):
         alone = {name: x[i : i + 1, : max(1, length)] for name, x in inputs.items()}
         np.testing.assert_allclose(run.run(None, alone)[0], expected[i : i + 1], atol=2e-6)
+    for empty in (harness.given_lengths([], 3), harness.given_lengths([], 1)):
+        assert run.run(None, fed(model, empty))[0].shape == (0, harness.CLASSES)
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=str)
@@ -95,6 +100,30 @@ def test_the_graph_of_a_classifier_reads_a_thousand_words(case):
     model = harness.shared(case)
     inputs = fed(model, harness.given_lengths([1100, 70], 1100))
     np.testing.assert_allclose(session(shared(case)).run(None, inputs)[0], in_keras(model, inputs), atol=1e-5)
+
+
+@pytest.mark.parametrize("shared_words", [False, True])
+@pytest.mark.parametrize("name", ["bilstm", "cnn_mc"])
+def test_the_graph_of_a_bundle_gives_logits_probabilities_and_vectors_also_of_an_empty_batch(name, shared_words):
+    bundle = bundle_harness.bundle(name, char_filters=4, char_dim=3)
+    bundle.metrics["temperature"] = 0.5
+    run = session(graphs(bundle, shared=shared_words)["model.onnx"].model("model"))
+    inputs = bundle.text_to_ids.padded(["the film was very long", "qwerty", ""])
+    expected = bundle.model(inputs).numpy()
+    vectors = bundle.embed(["the film was very long", "qwerty", ""])
+    given = {key: ids.numpy() for key, ids in inputs.items()}
+    if shared_words:
+        ids = given.pop("token_ids")
+        given["lengths"] = (ids > 0).sum(axis=1).astype(np.int32)
+        for layer in ("embedding", "static_embedding")[: 2 if name == "cnn_mc" else 1]:
+            given[layer] = bundle.model.get_layer(layer).get_matrix()[ids]
+    probabilities, logits, found = run.run(["probabilities", "logits", "vectors"], given)
+    np.testing.assert_allclose(logits, expected, atol=2e-6)
+    powers = np.exp(expected / 0.5)
+    np.testing.assert_allclose(probabilities, powers / powers.sum(axis=1, keepdims=True), atol=2e-6)
+    np.testing.assert_allclose(found, vectors, atol=2e-6)
+    empty = run.run(["probabilities", "logits", "vectors"], {key: values[:0] for key, values in given.items()})
+    assert [one.shape for one in empty] == [(0, *one.shape[1:]) for one in (probabilities, logits, found)]
 
 
 @pytest.mark.parametrize("case", CLASSIFIERS, ids=str)

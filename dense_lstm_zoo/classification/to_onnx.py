@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dense_lstm_zoo.data.token_ids import MAX_CHARS
 from dense_lstm_zoo.onnx_export import Graph, trace, word_inputs
+from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
@@ -28,7 +29,9 @@ def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bo
     inputs = word_inputs(graph, model, shared)
     if bundle.vocabulary.chars:
         inputs["char_ids"] = graph.input("char_ids", "int32", ("batch", "time", MAX_CHARS))
-    vectors, logits = trace(graph, model, inputs, [model.get_layer("logits").input, model.output])
+    inputs, rows = at_least_one_row(graph, inputs)
+    found = trace(graph, model, inputs, [model.get_layer("logits").input, model.output])
+    vectors, logits = (first_rows(graph, value, rows) for value in found)
     scaled: str = logits
     if bundle.temperature is not None:
         scaled = graph.op("Div", logits, graph.constant(bundle.temperature))
