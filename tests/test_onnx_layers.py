@@ -95,7 +95,7 @@ def test_the_graph_of_every_classifier_has_its_logits_whatever_the_padding_and_c
         assert run.run(None, fed(model, empty))[0].shape == (0, harness.CLASSES)
 
 
-@pytest.mark.parametrize("case", PLAIN, ids=str)
+@pytest.mark.parametrize("case", [*PLAIN, harness.Case("blstm_2dcnn", (("pool_size", None),))], ids=str)
 def test_the_graph_of_a_classifier_reads_a_thousand_words(case):
     model = harness.shared(case)
     inputs = fed(model, harness.given_lengths([1100, 70], 1100))

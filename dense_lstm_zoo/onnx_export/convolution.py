@@ -10,6 +10,8 @@ from dense_lstm_zoo.onnx_export.basic import masked, numbers, real_steps
 from dense_lstm_zoo.onnx_export.graph import Graph, Value
 from dense_lstm_zoo.onnx_export.walk import converts
 
+_PART = 256  # steps of a map that are computed at once
+
 
 def convolve(graph: Graph, layer: Any, values: str, name: str, pads: list[int]) -> str:
     """Return a Keras convolution of (batch, channels, places...), which ONNX keeps in that order.
@@ -73,12 +75,30 @@ def map_convolution_pooling(graph: Graph, layer: Any, states: Value, lengths: Va
     states = Value(masked(graph, states, lengths), states.shape)
     if layer.pool_size is not None:
         return _blocks(graph, layer, states, real)
+    return _whole(graph, layer, states, graph.op("Transpose", real, perm=[0, 2, 1]))
+
+
+def _whole(graph: Graph, layer: Any, states: Value, real: str) -> str:
+    """Return the largest values of the whole map, part by part: of a long text, it would take gigabytes at once."""
     before = (layer.kernel_size - 1) // 2
     after = layer.kernel_size - 1 - before
-    values = _map(graph, layer, states, [before, before, after, after])
-    highest = graph.op("ReduceMax", values, graph.ints(3), keepdims=0)  # (batch, filters, time)
-    real = graph.op("Transpose", real, perm=[0, 2, 1])
-    return _rectified_max(graph, graph.op("Where", real, highest, graph.constant(0)))
+    size = graph.constant(_PART, "int64")
+    parts = graph.op("Div", graph.op("Add", _size(graph, states, 1), graph.constant(_PART - 1, "int64")), size)
+    padded = graph.op("Pad", states, graph.ints(0, before, 0, 0, after, 0))
+    shape = graph.op("Concat", graph.dim(states, 0), graph.ints(layer.filters), axis=0)
+    body = graph.body()
+    number, more = body.input("part", "int64", ()), body.input("more", "bool", ())
+    highest = body.input("highest", "float32", ("batch", layer.filters))
+    start = body.op("Unsqueeze", body.op("Mul", number, size), graph.ints(0))
+    end = body.op("Add", start, size)
+    steps = body.op("Slice", padded, start, body.op("Add", end, graph.ints(layer.kernel_size - 1)), graph.ints(1))
+    values = body.op("ReduceMax", _map(body, layer, steps, [0, before, 0, after]), graph.ints(3), keepdims=0)
+    real = body.op("Slice", real, start, end, graph.ints(2))
+    found = body.op("ReduceMax", body.op("Where", real, values, graph.constant(0)), graph.ints(2), keepdims=0)
+    body.output(more, "go_on", "bool", ())
+    body.output(body.op("Max", highest, found), "next", "float32", ("batch", layer.filters))
+    # The ReLU is that the values start from 0.
+    return graph.op("Loop", parts, "", graph.op("Expand", graph.constant(0), shape), body=body)
 
 
 def _map(graph: Graph, layer: Any, states: str, pads: list[int]) -> str:
