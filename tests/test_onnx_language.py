@@ -8,7 +8,7 @@ import pytest
 
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.language.to_onnx import graphs
-from dense_lstm_zoo.layers import RecurrentStack
+from dense_lstm_zoo.layers import Bias, RecurrentStack
 from dense_lstm_zoo.onnx_export import Graph, WeightsFile, trace
 from tests import bundle_harness
 from tests.model_harness import CHOICES, Case
@@ -210,6 +210,17 @@ def test_smaller_weights_make_a_smaller_file_and_are_rounded_but_once(softmax, w
     np.testing.assert_allclose(found, expected, atol=1e-4)
     found, _ = run(session(tmp_path / "score.onnx"), ids, states)
     np.testing.assert_allclose(found, np.take_along_axis(expected, ids[:, 1:, None], axis=2)[..., 0], atol=1e-4)
+
+
+@pytest.mark.parametrize("weights", ["float16", "int8"])
+def test_biases_stay_in_float32_however_long_they_are(weights):
+    inputs = keras.Input((None, 8), name="features")
+    model = keras.Model(inputs, Bias("ones")(RecurrentStack(1, 1100, cell="simple_rnn")(inputs)))
+    graph = Graph(weights)
+    trace(graph, model, {"features": graph.input("features", "float32", ("b", "t", 8))})
+    stored = {array.size: array.dtype for array in graph.arrays.values() if array.size >= 1100}
+    small = np.dtype(weights)
+    assert stored == {8 * 1100: small, 1100 * 1100: small, 2 * 1100: np.float32, 1100: np.float32}
 
 
 def test_a_language_model_shares_no_words_and_takes_only_known_weights():

@@ -16,7 +16,7 @@ from dense_lstm_zoo import checks
 OPSET = 18
 IR_VERSION = 9  # the oldest that opset 18 allows, so that older runtimes read it
 WEIGHTS = ("float32", "float16", "int8")
-_SMALL = 1024  # numbers; smaller weights, such as biases, always stay in float32
+_SMALL = 1024  # numbers; smaller weights always stay in float32
 _DTYPES = {
     "float32": TensorProto.FLOAT,
     "int32": TensorProto.INT32,
@@ -114,7 +114,7 @@ class Graph:
         return self.constant(list(values), "int64")
 
     def weight(self, array: Any, name: str, *, summed: int = 0) -> str:
-        """Return a weight in float32, stored as ``weights`` says.
+        """Return a weight in float32, stored as ``weights`` says; biases are stored in float32 always.
 
         Args:
             array: Its values.
@@ -125,7 +125,8 @@ class Graph:
             ValueError: Values that float16 cannot hold.
         """
         array = np.asarray(array, np.float32)
-        if self.weights == "float32" or array.size < _SMALL:
+        is_bias = array.size <= 2 * array.shape[summed]  # of up to two directions; one scale each would be too coarse
+        if self.weights == "float32" or array.size < _SMALL or is_bias:
             return self._array(name, array)
         if self.weights == "float16":
             return self._root().op("Cast", self._array(name, _halves(name, array)), to=TensorProto.FLOAT)
