@@ -123,10 +123,16 @@ def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path
     assert (status, out.endswith(", 1 texts\n")) == (0, True)
 
 
-def test_export_writes_a_saved_model(run_dir, tmp_path, capsys):
-    status, out, _ = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
-    assert (status, out.strip()) == (0, str(tmp_path / "exports" / "1"))
+def test_export_writes_a_saved_model(run_dir, tmp_path, capsys, monkeypatch):
+    status, out, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
+    assert (status, out.strip(), err) == (0, str(tmp_path / "exports" / "1"), "")
     assert (tmp_path / "exports" / "1" / "saved_model.pb").is_file()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "tensorflow_serving", None)
+        patch.setitem(sys.modules, "tensorflow_serving.apis", None)
+        status, _, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1", "--overwrite")
+    assert (status, err.count("\n")) == (0, 1)
+    assert "no warm-up requests for TF Serving; to have them, pip install 'dense-lstm-zoo[serving]'" in err
     status, _, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
     assert status == 2
     assert "already exists" in err

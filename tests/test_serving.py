@@ -248,8 +248,8 @@ def expected_of(trained, texts):
 
 def ask_from_many_threads(trained, loaded):
     """Run a session from many threads at once, with other texts in each, and compare with the bundle."""
-    batches = [TEXTS[i:] + TEXTS[: i // 2] for i in range(len(TEXTS) - 1)] * 8
-    expected = [expected_of(trained, texts) for texts in batches[: len(TEXTS) - 1]] * 8
+    batches = [TEXTS[i:] + TEXTS[: i // 2] for i in range(len(TEXTS) - 1)] * 4
+    expected = [expected_of(trained, texts) for texts in batches[: len(TEXTS) - 1]] * 4
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         asked = [pool.submit(loaded.run, "serving_default", {"text": np.array(texts, object)}) for texts in batches]
         for future, told in zip(asked, expected, strict=True):

@@ -122,9 +122,15 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
 
 
 def export(bundle: str, path: str, **options: Any) -> None:
-    """Write a SavedModel or an ONNX export and print its folder."""
+    """Write a SavedModel or an ONNX export and print its folder; say so if a SavedModel has no warm-up requests."""
     files.check_new_folder(path, options["overwrite"])
-    print(load(bundle).export(path, **options))
+    written = load(bundle).export(path, **options)
+    print(written)
+    if (written / "saved_model.pb").is_file():
+        from dense_lstm_zoo.serving import warmup
+
+        if not (written / "assets.extra" / warmup.FILE).is_file():
+            print(warmup.MISSING, file=sys.stderr)
 
 
 def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
