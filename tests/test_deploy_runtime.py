@@ -177,7 +177,7 @@ def test_the_metrics_count_requests_texts_batches_and_refusals():
         assert server.metric('zoo_batch_texts_count{model="m0",operation="predict"}') == 2
         assert server.metric('zoo_batch_texts_bucket{le="1.0",model="m0",operation="predict"}') == 1
         assert server.metric('zoo_request_seconds_count{path="/v1/predict"}') == 2
-        assert server.metric('zoo_rejected_total{reason="400"}') == 1
+        assert server.metric('zoo_rejected_total{reason="not_json"}') == 1
         assert server.metric("zoo_queue_texts") == 0
         assert server.metric("zoo_requests_in_progress") == 1  # the one that asks
         assert server.metric("process_resident_memory_bytes") > 1e6

@@ -110,7 +110,7 @@ def test_a_full_queue_refuses_with_a_time_to_try_again_and_is_not_ready(clients)
         waiting(server, 3)
         assert server.ask("/readyz").status == 503
         assert server.ask("/healthz").status == 200
-        assert server.metric('zoo_rejected_total{reason="503"}') == 2
+        assert server.metric('zoo_rejected_total{reason="queue_full"}') == 2
         model.gate.set()
         assert (kept.result(PATIENCE).status, last.result(PATIENCE).status) == (200, 200)
         assert server.ask("/readyz").status == 200

@@ -172,6 +172,16 @@ def test_the_load_test_writes_a_row_of_figures(export, tmp_path):
     assert str(tmp_path) not in rows[0]["command"]
 
 
+def test_the_figures_of_the_page_can_be_measured_again(export, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = [f"--model={export}", f"--csv={tmp_path / 'rows.csv'}", f"--port={port}", "--only-last", "--requests=50"]
+    subprocess.run([sys.executable, "measure.py", *options], cwd=FOLDER, check=True, capture_output=True)
+    (row,) = csv.DictReader((tmp_path / "rows.csv").read_text().splitlines())
+    assert (row["requests"], row["max_batch"], row["tokens"]) == ("50", "8", "1-60")
+
+
 def test_the_server_needs_no_tensorflow(export):
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['tensorflow', 'keras', 'dense_lstm_zoo'])); "

@@ -1,6 +1,8 @@
 """deploy/runtime: the server's settings."""
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +78,15 @@ def test_the_help_names_every_setting(capsys):
     shown = capsys.readouterr().out
     for field in dataclasses.fields(Settings):
         assert f"--{field.name.replace('models', 'model').replace('_', '-')} " in shown
+
+
+def test_the_page_names_every_setting_with_its_default():
+    page = (Path(__file__).parents[1] / "deploy" / "runtime" / "README.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `--")]
+    shown = {}
+    for row in rows:
+        names, defaults = row.split("|")[1:3]
+        shown |= dict(zip(re.findall(r"`--([\w-]+)", names), defaults.replace(",", "").split() or [""], strict=True))
+    fields = {field.name.replace("_", "-"): field.default for field in dataclasses.fields(Settings)}
+    wanted = {name: f"{default:g}" if isinstance(default, float) else str(default) for name, default in fields.items()}
+    assert shown == {"model": ""} | {name: default for name, default in wanted.items() if name != "models"}

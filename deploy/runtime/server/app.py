@@ -76,7 +76,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
                 body = await read_body(request, settings.max_body)
         except TimeoutError:
             message = f"The body had not arrived after {settings.timeout:g} s. Send it at once, or less of it."
-            raise RequestError(408, message, {"Connection": "close"}) from None
+            raise RequestError(408, "slow_body", message, {"Connection": "close"}) from None
         texts = read_texts(body, settings, model.takes_tokens)
         left = began + settings.timeout - asyncio.get_running_loop().time()
         answers = await _unless_cut(request, batchers[name, operation].predict(texts), left, settings.timeout)
@@ -119,7 +119,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
     async def readyz() -> dict[str, str]:
         """Say that the models are loaded and there is room for a text, or 503."""
         if any(batcher.full for batcher in batchers.values()):
-            raise too_busy("a queue is full")
+            raise too_busy("queue_full", "a queue is full")
         return {"status": "ready"}
 
     @app.get("/metrics")
@@ -139,9 +139,9 @@ async def _unless_cut(request: Request, answering: Any, left: float, timeout: fl
         if work.done():
             return work.result()
         if leaving.done():
-            raise RequestError(499, "The client has left.")
+            raise RequestError(499, "client_left", "The client has left.")
         message = f"The answer took longer than {timeout:g} s. Try again later, or send fewer and shorter texts."
-        raise RequestError(504, message)
+        raise RequestError(504, "slow_answer", message)
     finally:
         for task in (work, leaving):
             task.cancel()
@@ -153,7 +153,7 @@ def _answer_errors(app: FastAPI, metrics: Metrics) -> None:
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestError)
-        metrics.rejected.labels(str(error.status)).inc()
+        metrics.rejected.labels(error.reason).inc()
         return JSONResponse({"error": error.message}, error.status, error.headers)
 
     async def route(request: Request, error: Exception) -> Response:

@@ -87,7 +87,7 @@ class Batcher:
             Exception: Whatever the operation raises for these texts.
         """
         if self.waiting + len(texts) > self._max_queue:
-            raise too_busy(f"{self.waiting:,} texts are waiting")
+            raise too_busy("queue_full", f"{self.waiting:,} texts are waiting")
         loop = asyncio.get_running_loop()
         starts = range(0, len(texts), self._max_batch)
         pieces = [Piece(texts[i : i + self._max_batch], loop.time(), loop.create_future()) for i in starts]

@@ -12,20 +12,23 @@ class RequestError(Exception):
 
     Args:
         status: The HTTP status.
+        reason: A word for the metrics.
         message: What was wrong, what was received, what to do.
         headers: Headers of the answer, such as ``Retry-After``.
     """
 
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, status: int, reason: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.reason = reason
         self.message = message
         self.headers = dict(headers or {})
 
 
-def too_busy(what: str) -> RequestError:
+def too_busy(reason: str, what: str) -> RequestError:
     """Return the refusal of a request that there is no room for; the client may try again."""
-    return RequestError(503, f"The server is busy: {what}. Try again in a second.", {"Retry-After": "1"})
+    message = f"The server is busy: {what}. Try again in a second."
+    return RequestError(503, reason, message, {"Retry-After": "1"})
 
 
 def unknown(kind: str, received: str, accepted: Iterable[str]) -> RequestError:
@@ -35,4 +38,4 @@ def unknown(kind: str, received: str, accepted: Iterable[str]) -> RequestError:
         >>> unknown("model", "tree", ["trec", "sst2"]).message
         "Unknown model 'tree'. Did you mean 'trec'? Accepted: sst2, trec."
     """
-    return RequestError(404, str(unknown_name(kind, received[:100], accepted)))
+    return RequestError(404, "unknown_name", str(unknown_name(kind, received[:100], accepted)))

@@ -48,8 +48,8 @@ class Watch:
         self._metrics.in_progress.set(self._in_progress)
         try:
             if self._in_progress > self._max_requests and scope["path"] not in _UNLIMITED:
-                refusal = too_busy(f"{self._max_requests:,} requests are in progress")
-                self._metrics.rejected.labels("503").inc()
+                refusal = too_busy("too_many_requests", f"{self._max_requests:,} requests are in progress")
+                self._metrics.rejected.labels(refusal.reason).inc()
                 headers = {**refusal.headers, "Connection": "close"}
                 await JSONResponse({"error": refusal.message}, 503, headers)(scope, receive, watched)
             else:

@@ -15,7 +15,7 @@ class Predicts(Protocol):
 
     task: str
     model: str
-    labels: Sequence[str]
+    labels: list[str]
 
     def predict(self, texts: Sequence[Any]) -> Sequence[Any]:
         """Return one answer per text, each a dataclass."""

@@ -48,7 +48,7 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 def _too_large(limit: int, received: int) -> RequestError:
     message = f"The body has {received:,} bytes; at most {limit:,} are accepted. Send the texts in several requests."
-    return RequestError(413, message, {"Connection": "close"})
+    return RequestError(413, "body_too_large", message, {"Connection": "close"})
 
 
 def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]:
@@ -65,16 +65,18 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
     try:
         data = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise RequestError(400, f'The body is not valid JSON: {error}. Send {{"texts": ["..."]}} in UTF-8.') from None
-    if not isinstance(data, dict) or list(data) != ["texts"] or not isinstance(data["texts"], list):
-        received = f"an object with {_shown(list(data))}" if isinstance(data, dict) else _shown(data)
-        if isinstance(data, dict) and list(data) == ["texts"]:
-            received = f"texts that are {_shown(data['texts'])}"
-        raise RequestError(422, f'The body must be an object with one list: {{"texts": ["..."]}}; received {received}.')
+        message = f'The body is not valid JSON: {error}. Send {{"texts": ["..."]}} in UTF-8.'
+        raise RequestError(400, "not_json", message) from None
+    if not isinstance(data, dict):
+        raise _not_texts(_shown(data))
+    if list(data) != ["texts"]:
+        raise _not_texts(f"an object with the keys {_shown(list(data))}")
+    if not isinstance(data["texts"], list):
+        raise _not_texts(f"texts that are {_shown(data['texts'])}")
     texts = data["texts"]
     if len(texts) > settings.max_texts:
         message = f"The request has {len(texts):,} texts; at most {settings.max_texts:,} are accepted. Send several."
-        raise RequestError(413, message)
+        raise RequestError(413, "too_many_texts", message)
     for position, text in enumerate(texts):
         _check(position, text, settings.max_chars, takes_tokens)
     return texts
@@ -87,10 +89,15 @@ def _check(position: int, text: Any, limit: int, takes_tokens: bool) -> None:
         length = sum(map(len, text)) + len(text)  # tokens as if between spaces, so that empty ones count too
     else:
         accepted = "a string or a list of strings" if takes_tokens else "a string"
-        raise RequestError(422, f"texts[{position}] must be {accepted}; received {_shown(text)}.")
+        raise RequestError(422, "not_texts", f"texts[{position}] must be {accepted}; received {_shown(text)}.")
     if length > limit:
         message = f"texts[{position}] has {length:,} characters; at most {limit:,} are accepted. Send it in parts."
-        raise RequestError(413, message)
+        raise RequestError(413, "text_too_long", message)
+
+
+def _not_texts(received: str) -> RequestError:
+    message = f'The body must be an object with one list: {{"texts": ["..."]}}; received {received}.'
+    return RequestError(422, "not_texts", message)
 
 
 def _shown(value: Any) -> str:

@@ -1,0 +1,78 @@
+"""The figures of README.md: starts the server with several settings and runs the load test on each.
+
+``python measure.py --model EXPORT --csv ../../results/runtime_server.csv`` replaces the file's rows. Run nothing else
+meanwhile; the column ``machine_load`` shows whether something did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# What is compared: settings of the server, and of the load. Short, except the last, which shows what memory does.
+SHORT = "--requests 2000 --seconds 15"
+ROWS = [
+    *(("", f"{SHORT} --clients {clients}") for clients in (1, 8, 32)),
+    *((f"--max-batch {size}", f"{SHORT} --clients {clients}") for clients in (8, 32) for size in (1, 4, 16, 32)),
+    *((f"--max-wait-ms {wait}", f"{SHORT} --clients {clients}") for clients in (1, 8) for wait in (2, 5)),
+    *((setting, f"{SHORT} --clients {clients}") for clients in (1, 8) for setting in ("--workers 2", "--threads 2")),
+    ("", f"{SHORT} --clients 8 --tokens 1-60"),
+    ("", f"{SHORT} --clients 8 --texts 8"),
+]
+LAST = ("", "--requests {requests} --seconds {seconds} --clients 8 --tokens 1-60")
+
+
+@contextlib.contextmanager
+def server(model: str, port: int, settings: Sequence[str]) -> Iterator[str]:
+    """Start the server as a process of its own and give its address, once it can be asked."""
+    command = [sys.executable, "-m", "server", "--model", f"model={model}", "--port", str(port), *settings]
+    with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            lines = list(_until_it_runs(process.stderr))
+            found = re.search(r"running on (http://\S+)", lines[-1]) if lines else None
+            if found is None:
+                raise SystemExit("".join(lines) or "The server did not start.")
+            yield found[1]
+        finally:
+            process.terminate()
+
+
+def _until_it_runs(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if "running on" in line:
+            return
+
+
+def main() -> None:
+    """Measure every row."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--model", required=True, help="an ONNX export's folder or a preset's name")
+    options.add_argument("--csv", type=Path, required=True, help="the file that the rows replace")
+    options.add_argument("--requests", type=int, default=100_000, help="of the last row (default %(default)s)")
+    options.add_argument("--seconds", type=int, default=420, help="at most, for the last row (default %(default)s)")
+    options.add_argument("--port", type=int, default=8765, help="a free port (default %(default)s)")
+    options.add_argument("--only-last", action="store_true", help="append the last row and measure no other")
+    given = options.parse_args()
+    model = str(Path(given.model).resolve()) if Path(given.model).exists() else given.model
+    target = given.csv.resolve()
+    last = (LAST[0], LAST[1].format(requests=given.requests, seconds=given.seconds))
+    if not given.only_last:
+        target.unlink(missing_ok=True)
+    for settings, load in [last] if given.only_last else [*ROWS, last]:
+        print(f"\n{settings or 'defaults'}, {load}", flush=True)
+        with server(model, given.port, shlex.split(settings)) as url:
+            command = [sys.executable, "load.py", *shlex.split(load), "--warm-up", "100", "--url", url]
+            subprocess.run([*command, "--csv", str(target)], cwd=HERE, check=True)
+
+
+if __name__ == "__main__":
+    main()
