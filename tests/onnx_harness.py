@@ -1,0 +1,41 @@
+"""Functional Keras models as ONNX graphs in ONNX Runtime."""
+
+from collections.abc import Iterator
+
+import keras
+import onnx
+import onnxruntime
+
+from dense_lstm_zoo.onnx_export import Graph, trace
+from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
+
+
+def graph_of(model: keras.Model, weights: str = "float32") -> onnx.ModelProto:
+    """A functional model as a graph that has passed the checker."""
+    graph = Graph(weights)
+    inputs = {}
+    for tensor in model.inputs:
+        sizes = ["batch", "time", *tensor.shape[2:]][: len(tensor.shape)]
+        inputs[tensor.name] = graph.input(tensor.name, tensor.dtype, sizes)
+    inputs, rows = at_least_one_row(graph, inputs)
+    for number, found in enumerate(trace(graph, model, inputs)):
+        sizes = ["batch" if place == 0 else size or f"size_{place}" for place, size in enumerate(found.shape)]
+        graph.output(first_rows(graph, found, rows), f"output_{number}", "float32", sizes)
+    made = graph.model("model")
+    onnx.checker.check_model(made, full_check=True)
+    return made
+
+
+def session(made: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    """The graph in ONNX Runtime, in one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of a graph and of the bodies of its loops."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            yield from every_node(attribute.g)
