@@ -7,6 +7,7 @@ import os
 import platform
 import resource
 import sys
+import time
 from pathlib import Path
 
 
@@ -49,6 +50,16 @@ def peak_mb() -> float:
         return found
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+
+
+def process_age() -> float | None:
+    """Return the seconds since this process started, to a hundredth; None outside Linux."""
+    try:
+        stat = Path("/proc/self/stat").read_text()
+    except OSError:
+        return None
+    started = int(stat.rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")  # the name before it may hold spaces
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started
 
 
 def _status(field: str) -> float | None:

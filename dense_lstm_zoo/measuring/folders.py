@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dense_lstm_zoo import bundle
 
+_ONNX = "model.onnx"
 _GRAPH, _OPS = "saved_model.pb", "assets.extra/non_core_ops.txt"  # present in every export
 _EXPORT_FILES = (_GRAPH, _OPS, "variables/variables.index")
 
@@ -20,7 +21,7 @@ class Run:
 
     Args:
         path: Its folder, as the user wrote it.
-        kind: ``"bundle"`` or ``"export"``.
+        kind: ``"bundle"``, ``"export"`` (a SavedModel) or ``"onnx"``.
         name: Its name in results, which is never an absolute path.
     """
 
@@ -52,7 +53,7 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
 
 
 def check(path: Path) -> str:
-    """Return ``"bundle"`` or ``"export"`` for a complete one, else raise as ``find`` does."""
+    """Return ``"bundle"``, ``"export"`` or ``"onnx"`` for a complete one, else raise as ``find`` does."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.{_hint(_similar(path))}")
     if not path.is_dir():
@@ -66,11 +67,13 @@ def check(path: Path) -> str:
         if missing is not None or not (path / _GRAPH).stat().st_size:
             raise ValueError(f"{path} is a damaged export: {missing or _GRAPH} is {'missing' if missing else 'empty'}.")
         return "export"
+    if (path / _ONNX).is_file():
+        return "onnx"  # its loader checks its files
     if (path / "manifest.json").exists() or (path / "config.json").exists():
         bundle.check(path)
         return "bundle"
     raise ValueError(
-        f"{path} is neither a bundle (it has no manifest.json) nor an export (no {_GRAPH})."
+        f"{path} is neither a bundle (it has no manifest.json) nor an export (no {_GRAPH}, no {_ONNX})."
         f"{_hint([*_inside(path), *_similar(path)])}"
     )
 

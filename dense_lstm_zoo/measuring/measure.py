@@ -34,9 +34,10 @@ def measure(
     """Measure what trained models cost on this machine: time, memory, disk.
 
     Each runs in a fresh process, so loading and memory are those of a new server: a bundle is loaded with ``load``
-    and then classifies, tags or scores; an export is loaded with TensorFlow only. Latency is measured at 1, 32 and 200
-    texts per call, after a warm-up that predicts every batch once. The first prediction, which prepares what later ones
-    reuse, has its own column. Run nothing else meanwhile.
+    and then classifies, tags or scores; a SavedModel is loaded with TensorFlow only, an ONNX export with
+    ``dense_lstm_zoo_runtime``. Latency is measured at 1, 32 and 200 texts per call, after a warm-up that predicts every
+    batch once. The first prediction, which prepares what later ones reuse, has its own column. Run nothing else
+    meanwhile.
 
     Args:
         runs: Folders that ``train``, ``Bundle.save`` or ``Bundle.export`` wrote; one or several.
@@ -48,8 +49,9 @@ def measure(
     Returns:
         One row per run, in order, with these columns:
 
-        - ``run``, ``kind`` ("bundle" or "export"), ``task``, ``model``;
-        - ``import_s`` for imports and TensorFlow's start, ``load_s`` for the model, ``first_ms`` for the first text;
+        - ``run``, ``kind`` ("bundle", "export" or "onnx"), ``task``, ``model``;
+        - ``start_s`` from the start of the process to its first answer (on Linux only), of which ``import_s`` are for
+          imports and TensorFlow's start, ``load_s`` for the model and ``first_ms`` for the first text;
         - ``p50_ms_1``, ``p99_ms_1`` and ``calls_1``: median and 99th percentile of that many calls with one text; the
           same for 32 and 200; ``texts_per_s``: over all calls with 200;
         - ``peak_mb``: the peak of the process; ``added_mb``: the increase over the memory just before the model

@@ -1,12 +1,10 @@
-"""Loading models as their users do: a bundle with ``load``, an export with TensorFlow only."""
+"""Loading models as their users do: a bundle with ``load``, a SavedModel with TensorFlow only, ONNX without it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-from dense_lstm_zoo.bundle import load
 
 # An output of an export's default signature, and its task.
 _OUTPUTS = {"probabilities": "classification", "log_probability": "language_model", "tags": "tagging"}
@@ -15,6 +13,7 @@ _OUTPUTS = {"probabilities": "classification", "log_probability": "language_mode
 IMPORTS = {
     "bundle": ("tensorflow", "tensorflow_text", "keras", "pandas", "dense_lstm_zoo.layers"),
     "export": ("tensorflow", "tensorflow_text"),
+    "onnx": ("dense_lstm_zoo_runtime",),
 }
 
 
@@ -29,6 +28,8 @@ class Served:
 
 def load_bundle(path: str) -> Served:
     """Load a bundle; texts are classified, tagged or scored."""
+    from dense_lstm_zoo.bundle import load
+
     bundle: Any = load(path)
     task = bundle.config["task"]
     return Served(task, bundle.config["model"], bundle.score if task == "language_model" else bundle.predict)
@@ -58,4 +59,12 @@ def load_export(path: str) -> Served:
     return Served(tasks.pop(), "", predict)
 
 
-LOADERS: dict[str, Callable[[str], Served]] = {"bundle": load_bundle, "export": load_export}
+def load_onnx(path: str) -> Served:
+    """Load an ONNX export with the light runtime."""
+    from dense_lstm_zoo_runtime import Predictor
+
+    predictor = Predictor(path)
+    return Served(predictor.task, predictor.model, predictor.predict)
+
+
+LOADERS: dict[str, Callable[[str], Served]] = {"bundle": load_bundle, "export": load_export, "onnx": load_onnx}

@@ -21,7 +21,7 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
     """Load a bundle or an export in this process, predict, and return the measurements.
 
     Args:
-        kind: ``"bundle"`` or ``"export"``.
+        kind: ``"bundle"``, ``"export"`` or ``"onnx"``.
         path: Its folder.
         texts: What is predicted; the first that is not blank comes first, by itself.
         sizes: Texts a call.
@@ -32,9 +32,10 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
 
     for module in served.IMPORTS[kind]:
         importlib.import_module(module)
-    import tensorflow as tf
+    if "tensorflow" in served.IMPORTS[kind]:
+        import tensorflow as tf
 
-    (tf.constant(1.0) + 1.0).numpy()  # the start of TensorFlow does not count as the model's
+        (tf.constant(1.0) + 1.0).numpy()  # the start of TensorFlow does not count as the model's
     import_s = time.perf_counter() - started
     from dense_lstm_zoo.measuring.latency import time_calls
 
@@ -48,11 +49,11 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
     first = next((text for text in texts if text.strip()), texts[0])
     started = time.perf_counter()
     model.predict([first])
-    first_ms = 1e3 * (time.perf_counter() - started)
+    first_ms, start_s = 1e3 * (time.perf_counter() - started), machine.process_age()
     found = {size: time_calls(model.predict, texts, size, repeats) for size in sizes}
     peak = machine.peak_mb()
     row: dict[str, Any] = {"task": model.task, "model": model.model}
-    row |= {"import_s": import_s, "load_s": load_s, "first_ms": first_ms}
+    row |= {"start_s": start_s, "import_s": import_s, "load_s": load_s, "first_ms": first_ms}
     for size, times in found.items():
         row |= {f"{name}_{size}": times[name] for name in ("p50_ms", "p99_ms", "calls")}
     row |= {"texts_per_s": found[sizes[-1]]["texts_per_s"], "peak_mb": peak, "added_mb": max(peak - before, 0.0)}

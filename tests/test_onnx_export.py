@@ -1,0 +1,200 @@
+"""The folder of an ONNX export: whole or not at all, made from a bundle that it names, and used by the command line."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import cards
+from dense_lstm_zoo_runtime import Predictor
+from tests.bundle_harness import bundle
+from tests.cli_harness import output_of
+from tests.preset_harness import write_table
+
+TEXTS = ["The film was n't good, but long!", "", "nothing known"]
+
+
+def quietly_saved(one, path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it has no scores
+        return one.save(path)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A classifier's bundle with an export in its folder."""
+    path = quietly_saved(bundle("dc_bilstm"), tmp_path_factory.mktemp("runs") / "trec")
+    zoo.load(path).export(path / "onnx", format="onnx")
+    return path
+
+
+def test_an_export_holds_its_files_their_checksums_and_the_bundles_card(run):
+    folder = run / "onnx"
+    names = {file.name for file in folder.iterdir()}
+    assert names == {"model.onnx", "vocabulary.txt", "config.json", "manifest.json", "README.md"}
+    sums = json.loads((folder / "manifest.json").read_text())["sha256"]
+    assert sums == {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in names - {"manifest.json", "README.md"}
+    }
+    config = json.loads((folder / "config.json").read_text())
+    assert config["bundle"] == hashlib.sha256((run / "manifest.json").read_bytes()).hexdigest()
+    assert config["labels"] == zoo.load(run).labels
+    assert (folder / "README.md").read_text().startswith("# dc_bilstm trained on none")
+    assert (folder / "vocabulary.txt").read_bytes() == (run / "vocabulary.txt").read_bytes()
+
+
+def test_a_language_model_is_two_graphs_over_one_file_of_weights(tmp_path):
+    folder = bundle("dense_lstm_lm", vocab_size=16, units=40).export(tmp_path / "lm", format="onnx")
+    inside = {file.name for file in folder.iterdir()}
+    assert inside >= {"model.onnx", "score.onnx", "weights.bin"}
+    for name in ("model.onnx", "score.onnx"):
+        onnx.checker.check_model(str(folder / name), full_check=True)
+        assert (folder / name).stat().st_size < (folder / "weights.bin").stat().st_size / 2
+
+
+def test_smaller_weights_make_a_smaller_file_and_nearly_the_same_answers(tmp_path):
+    one = bundle("bilstm", units=64, embedding_dim=40)
+    expected, sizes = one.probabilities(TEXTS), []
+    for weights, tolerance in {"float32": 1e-5, "float16": 2e-3, "int8": 2e-2}.items():
+        folder = one.export(tmp_path / weights, format="onnx", weights=weights)
+        found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
+        np.testing.assert_allclose(found, expected, atol=tolerance)
+        sizes.append((folder / "model.onnx").stat().st_size)
+    assert sizes[1] < 0.6 * sizes[0]
+    assert sizes[2] < 0.4 * sizes[0]
+
+
+def test_shared_words_are_left_out_and_looked_up_in_the_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    table = write_table(tmp_path / "presets")
+    one = bundle("cnn_mc", embedding_dim=table.dim, trainable_embeddings=False)
+    for layer in [layer for layer in one.network.layers if layer.name.endswith("embedding")]:
+        matrix = layer.get_matrix()
+        for i, word in enumerate(one.vocabulary.words, start=2):
+            if word in table:
+                matrix[i] = table.vectors([word])[0]
+        layer.set_matrix(matrix)
+    folder = one.export(tmp_path / "shared", format="onnx", shared_words=True)
+    inputs = [one.name for one in onnx.load(folder / "model.onnx").graph.input]
+    assert sorted(inputs) == ["embedding", "lengths", "static_embedding"]
+    own = np.load(folder / "own_words_0.npy")
+    known = sum(word in table for word in one.vocabulary.words)
+    assert 0 < known == one.vocabulary.size - len(own)
+    found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
+    np.testing.assert_allclose(found, one.probabilities(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "onnxx"}, "Unknown value of format: 'onnxx'. Did you mean 'onnx'"),
+        ({"format": "onnx", "weights": "int4"}, "Unknown value of weights: 'int4'.*float16, float32"),
+        ({"weights": "int8"}, "are for format='onnx'"),
+        ({"shared_words": True}, "are for format='onnx'"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_written(run, tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        zoo.load(run).export(tmp_path / "out", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_package_onnx_the_error_says_how_to_get_it(run, tmp_path, monkeypatch):
+    one = zoo.load(run)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install dense-lstm-zoo\[onnx\]"):
+        one.export(tmp_path / "out", format="onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_there_is_replaced_only_if_asked(run, tmp_path):
+    one = zoo.load(run)
+    folder = one.export(tmp_path / "out", format="onnx")
+    (folder / "mine.txt").write_text("mine")
+    with pytest.raises(FileExistsError):
+        one.export(folder, format="onnx")
+    assert (folder / "mine.txt").is_file()
+    one.export(folder, format="onnx", overwrite=True)
+    assert not (folder / "mine.txt").exists()
+
+
+def test_a_layer_without_an_onnx_form_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+    from dense_lstm_zoo.onnx_export import walk
+
+    one = bundle("bilstm")
+    monkeypatch.delitem(walk.CONVERTERS, "BiLSTM")
+    with pytest.raises(ValueError, match=r"'bilstm_1' \(BiLSTM\) has no ONNX form here"):
+        one.export(tmp_path / "out", format="onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_card_that_fails_is_only_a_warning(run, tmp_path, monkeypatch):
+    one = zoo.load(run)
+    monkeypatch.setattr(cards, "model_card", lambda *_: 1 / 0)
+    with pytest.warns(UserWarning, match=r"lacks README\.md \(ZeroDivisionError"):
+        folder = one.export(tmp_path / "out", format="onnx")
+    assert Predictor(folder).predict(TEXTS)
+
+
+def test_what_has_changed_since_it_was_saved_is_not_taken_for_the_saved_bundle(run):
+    one = zoo.load(run)
+    assert one.saved_as == hashlib.sha256((run / "manifest.json").read_bytes()).hexdigest()
+    one.metrics["temperature"] = 2.0
+    assert one.saved_as is None
+    other = zoo.load(run)
+    other.model.get_layer("logits").bias.assign([1.0, 2.0, 3.0])
+    assert other.saved_as is None
+    assert bundle("bilstm").saved_as is None
+
+
+class TestOnTheCommandLine:
+    def test_predict_uses_the_export_in_the_runs_folder_and_says_so(self, run, capsys):
+        status, out, err = output_of(capsys, "predict", run, *TEXTS)
+        assert status == 0
+        assert err == f"using {run / 'onnx'} (ONNX, float32 weights)\n"
+        expected = zoo.load(run).predict(TEXTS)
+        assert [line.split("\t")[0] for line in out.splitlines()] == [one.label for one in expected]
+
+    def test_an_export_of_another_bundle_is_not_used(self, tmp_path, capsys):
+        path = quietly_saved(bundle("lstm"), tmp_path / "one")
+        bundle("lstm").export(path / "onnx", format="onnx")
+        status, out, err = output_of(capsys, "predict", path, TEXTS[0])
+        assert (status, out.count("\n")) == (0, 1)
+        assert "was not made from this bundle and is not used; export it again" in err
+
+    def test_a_damaged_export_is_not_used(self, tmp_path, capsys):
+        path = quietly_saved(bundle("lstm"), tmp_path / "one")
+        zoo.load(path).export(path / "onnx", format="onnx")
+        (path / "onnx" / "model.onnx").write_bytes(b"changed")
+        status, out, err = output_of(capsys, "predict", path, TEXTS[0])
+        assert (status, out.count("\n")) == (0, 1)
+        assert "is not used: " in err
+        assert "changed or damaged" in err
+
+    @pytest.mark.parametrize(
+        ("name", "command"), [("dense_lstm_lm", ("score", "the film")), ("gated_skip_tagger", ("predict", "the film"))]
+    )
+    def test_other_tasks_answer_the_same_with_and_without_it(self, tmp_path, capsys, name, command):
+        path = quietly_saved(bundle(name), tmp_path / "one")
+        verb, text = command
+        without = output_of(capsys, verb, path, text)[1]
+        assert output_of(capsys, "export", path, path / "onnx", "--format", "onnx")[0] == 0
+        assert output_of(capsys, verb, path, text)[1] == without
+
+    @pytest.mark.slow
+    def test_a_fresh_process_answers_without_tensorflow(self, run):
+        code = (
+            "import sys; from dense_lstm_zoo.cli import main; status = main(sys.argv[1:]);"
+            "print(sorted({'tensorflow', 'keras', 'pandas', 'onnx'} & sys.modules.keys())); sys.exit(status)"
+        )
+        ran = subprocess.run([sys.executable, "-c", code, "predict", run, TEXTS[0]], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.splitlines()[-1] == "[]"
