@@ -255,3 +255,12 @@ def test_a_stack_over_padded_rows_is_refused():
     given = {"features": graph.input("features", "float32", ("b", "t", 4))}
     with pytest.raises(ValueError, match="padded rows has no ONNX form here; leave lengths out"):
         trace(graph, model, {**given, "lengths": graph.input("lengths", "int32", ("b",))})
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "score.onnx"])
+def test_a_batch_without_texts_has_no_log_probabilities(name, tmp_path):
+    bundle = made(CASES[0])
+    written(tmp_path, bundle)
+    found, states = run(session(tmp_path / name), random_ids(0, 4), zeros(bundle.model, 0))
+    assert found.shape[:2] == ((0, 4) if name == "model.onnx" else (0, 3))
+    assert {state.shape[0] for state in states} == {0}

@@ -176,3 +176,11 @@ def test_the_decoding_of_a_crf_is_that_of_brute_force(time, scale):
         best, expected = by_brute_force(field, potentials[row, :n])
         np.testing.assert_array_equal(tags[row, :n], best)
         np.testing.assert_allclose(shares[row, :n], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name != "bilstm_tagger"][::4] + CASES[:1], ids=str)
+def test_a_batch_without_sentences_has_no_tags(case):
+    bundle = made(case)
+    given = {name: value[:0] for name, value in fed(bundle, (3, 2), 3).items()}
+    tags, shares = run(session(written(bundle)), given)
+    assert (tags.shape, shares.shape) == ((0, 3), (0, 3))

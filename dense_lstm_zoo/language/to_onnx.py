@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import keras
 
 from dense_lstm_zoo.onnx_export import Graph, Value, trace
+from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle
@@ -42,30 +43,39 @@ def graphs(bundle: LanguageModelBundle, *, weights: str = "float32", shared: boo
 
 def _step(network: keras.Model, weights: str) -> Graph:
     graph = Graph(weights)
-    logits, states = _run(graph, network, graph.input("token_ids", "int32", ("batch", "time")))
+    inputs, rows = _inputs(graph, network, "time")
+    logits, states = _run(graph, network, inputs)
     words = network.outputs[0].shape[-1]
     found = graph.op("LogSoftmax", logits, axis=-1)
-    graph.output(found, "log_probabilities", "float32", ("batch", "time", words))
-    return _with_states(graph, network, states)
+    graph.output(first_rows(graph, found, rows), "log_probabilities", "float32", ("batch", "time", words))
+    return _with_states(graph, network, states, rows)
 
 
 def _score(network: keras.Model, weights: str) -> Graph:
     graph = Graph(weights)
-    ids = graph.input("token_ids", "int32", ("batch", "time + 1"))
-    logits, states = _run(graph, network, Value(graph.slice(ids, 1, 0, -1), (None, None)))
+    inputs, rows = _inputs(graph, network, "time + 1")
+    ids = inputs["token_ids"]
+    logits, states = _run(graph, network, {**inputs, "token_ids": Value(graph.slice(ids, 1, 0, -1), (None, None))})
     # A LogSoftmax would be another tensor of the logits' size, which grows with the vocabulary.
     targets = graph.op("Unsqueeze", graph.slice(ids, 1, 1), graph.ints(2))
     own = graph.op("GatherElements", logits, targets, axis=2)
     in_all = graph.op("ReduceLogSumExp", logits, graph.ints(2), keepdims=1)
     found = graph.op("Squeeze", graph.op("Sub", own, in_all), graph.ints(2))
-    graph.output(found, "log_probabilities", "float32", ("batch", "time"))
-    return _with_states(graph, network, states)
+    graph.output(first_rows(graph, found, rows), "log_probabilities", "float32", ("batch", "time"))
+    return _with_states(graph, network, states, rows)
 
 
-def _run(graph: Graph, network: keras.Model, ids: Value) -> tuple[str, list[Value]]:
-    """Add the network, which reads the ids and the graph's inputs of states; return its logits and states."""
-    states = [graph.input(state.name, "float32", ("batch", state.shape[-1])) for state in network.inputs[1:]]
-    logits, *after = trace(graph, network, {"token_ids": ids, **{str(state): state for state in states}})
+def _inputs(graph: Graph, network: keras.Model, time: str) -> tuple[dict[str, Value], str]:
+    """Add the inputs, ids and states; return them with at least one row, and the number of rows they had."""
+    inputs = {"token_ids": graph.input("token_ids", "int32", ("batch", time))}
+    for state in network.inputs[1:]:
+        inputs[state.name] = graph.input(state.name, "float32", ("batch", state.shape[-1]))
+    return at_least_one_row(graph, inputs)
+
+
+def _run(graph: Graph, network: keras.Model, inputs: dict[str, Value]) -> tuple[str, list[Value]]:
+    """Add the network and return its logits and states."""
+    logits, *after = trace(graph, network, inputs)
     return _one_product(graph, logits, network.outputs[0].shape[-1]), after
 
 
@@ -92,7 +102,7 @@ def _one_product(graph: Graph, logits: str, words: int) -> str:
     return graph.op("Reshape", rows, shape)
 
 
-def _with_states(graph: Graph, network: keras.Model, states: list[Value]) -> Graph:
+def _with_states(graph: Graph, network: keras.Model, states: list[Value], rows: str) -> Graph:
     for before, state in zip(network.inputs[1:], states, strict=True):
-        graph.output(state, f"next_{before.name}", "float32", ("batch", before.shape[-1]))
+        graph.output(first_rows(graph, state, rows), f"next_{before.name}", "float32", ("batch", before.shape[-1]))
     return graph

@@ -187,6 +187,17 @@ class Graph:
         end = np.iinfo(np.int64).max if stop is None else stop
         return self.op("Slice", value, self.ints(start), self.constant([end], "int64"), self.ints(axis))
 
+    def prune(self) -> None:
+        """Remove nodes and inputs that no output depends on; call it once the outputs are there."""
+        needed = {one.name for one in self.outputs}
+        kept = []
+        for node in reversed(self.nodes):
+            if needed.intersection(node.output):
+                kept.append(node)
+                needed |= _reads(node)
+        self.nodes = kept[::-1]
+        self.inputs = [one for one in self.inputs if one.name in needed]
+
     def proto(self, name: str, external: WeightsFile | None = None) -> onnx.GraphProto:
         """Return the graph; a body has no weights of its own."""
         initializers = [] if self.parent is not None else [_tensor(n, a, external) for n, a in self.arrays.items()]
@@ -198,6 +209,12 @@ class Graph:
         made = helper.make_model(self.proto(name, external), opset_imports=opset, producer_name="dense_lstm_zoo")
         made.ir_version = IR_VERSION
         return made
+
+
+def _reads(node: onnx.NodeProto) -> set[str]:
+    """Return the tensors that a node reads, those of the bodies in it included."""
+    bodies = [part.g for part in node.attribute if part.type == onnx.AttributeProto.GRAPH]
+    return {*node.input, *(name for body in bodies for inner in body.node for name in _reads(inner))}
 
 
 def _tensor(name: str, array: np.ndarray, external: WeightsFile | None) -> onnx.TensorProto:

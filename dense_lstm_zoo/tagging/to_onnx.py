@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dense_lstm_zoo.data.token_ids import AFFIX, MAX_CHARS
 from dense_lstm_zoo.onnx_export import crf, trace
 from dense_lstm_zoo.onnx_export.graph import Graph
+from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 from dense_lstm_zoo.onnx_export.words import word_inputs
 
 if TYPE_CHECKING:
@@ -37,11 +38,11 @@ def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = Fa
     for name in network.input:
         if name in _SIZES:
             inputs[name] = graph.input(name, "int32", ("batch", "time", *_SIZES[name]))
+    inputs, rows = at_least_one_row(graph, inputs)
     logits, lengths = trace(graph, network, inputs, [network.outputs[0], network.get_layer("lengths").output])
     field = getattr(bundle.model, "crf", None)
     tags, shares = crf.likeliest(graph, logits) if field is None else crf.decoded(graph, field, logits, lengths)
-    read = {name for node in graph.nodes for name in node.input}
-    graph.inputs = [one for one in graph.inputs if one.name in read]
-    graph.output(tags, "tags", "int32", ("batch", "time"))
-    graph.output(shares, "probabilities", "float32", ("batch", "time"))
+    graph.output(first_rows(graph, tags, rows), "tags", "int32", ("batch", "time"))
+    graph.output(first_rows(graph, shares, rows), "probabilities", "float32", ("batch", "time"))
+    graph.prune()
     return {"model.onnx": graph}
