@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import grpc
 import numpy as np
 import pytest
 import yaml
@@ -16,7 +17,7 @@ from tensorflow_serving.config import model_server_config_pb2
 from deploy.tf_serving import client
 from deploy.tf_serving.client import Model, ServerError, predict_grpc, predict_rest
 from tests.bundle_harness import bundle
-from tests.serving_harness import Loaded, Models, serving
+from tests.serving_harness import Loaded, Models, RefusedError, serving
 
 FOLDER = Path(client.__file__).parent
 TEXTS = ["The film was good, but long!", "", "it", "\ud800 caf\u00e9 \U0001f600"]
@@ -78,6 +79,21 @@ def test_what_a_server_refuses_is_told_in_a_line(predict, servers):
         with pytest.raises(ServerError, match=message) as raised:
             predict(server, model, TEXTS, signature)
         assert "\n" not in str(raised.value)
+
+
+class Busy(Models):
+    """A server whose queue is full."""
+
+    def find(self, *_):
+        message = "The batch scheduling queue to which this task was submitted is full"
+        raise RefusedError(grpc.StatusCode.UNAVAILABLE, 503, message)
+
+
+def test_a_full_queue_is_not_told_as_a_server_that_is_not_there():
+    with serving(Busy({})) as (by_grpc, by_rest):
+        for predict, server in ((predict_grpc, by_grpc), (predict_rest, by_rest)):
+            with pytest.raises(ServerError, match=r"refused the request: The batch scheduling queue .* is full"):
+                predict(server, Model("trec"), ["a"])
 
 
 @BOTH

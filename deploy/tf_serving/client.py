@@ -146,7 +146,7 @@ def _ask(server: str, method: str, path: str, body: bytes | None, timeout: float
 
 
 def _refused(server: str, code: str, details: str, timeout: float) -> ServerError:
-    if code == "UNAVAILABLE":
+    if code == "UNAVAILABLE" and "queue" not in details:  # a server whose queue is full has this code as well
         return ServerError(
             f"No server answers at {server} ({_one_line(details)}); start one, or name it with --server."
         )
