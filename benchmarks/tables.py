@@ -26,6 +26,7 @@ README = ROOT / "results" / "README.md"
 CLASSIFICATION = ROOT / "results" / "classification.csv"
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
 TAGGING = ROOT / "results" / "tagging.csv"
+_SERVED = {"bundle": "bundle", "export": "SavedModel", "onnx": "ONNX"}
 DYNAMIC_INTERACTION = ROOT / "results" / "dynamic_interaction.csv"
 
 
@@ -176,6 +177,22 @@ def transfer() -> str:
     )
 
 
+def onnx_export() -> str:
+    """Return the table of bundles, SavedModels and ONNX exports: accuracy, time, memory, disk."""
+    columns = ("model", "served as", "weights", "dev accuracy", "other answers", "largest difference")
+    return _table(
+        _read(ROOT / "results" / "onnx_export.csv"),
+        ["model"],
+        (*columns, "start, s", "1 text, ms (p99)", "32 texts, ms", "texts/s", "memory, MB", "disk, MB"),
+        lambda row: (
+            *(code(row.model), _SERVED[row.kind], row.weights, row.accuracy or "-"),
+            *(row.answers_that_differ or "-", row.largest_difference or "-", row.start_s),
+            *(f"{float(row.p50_ms_1):.2f} ({float(row.p99_ms_1):.2f})", f"{float(row.p50_ms_32):.1f}"),
+            *(f"{float(row.texts_per_s):,.0f}", f"{float(row.peak_mb):,.0f}", f"{float(row.disk_mb):,.1f}"),
+        ),
+    )
+
+
 def paper_table(path: Path) -> str:
     """Return a paper's table with ours beside: one of ``results/`` that a job of ``tuning/`` wrote.
 
@@ -264,6 +281,7 @@ TABLES = {
     "classification": classification,
     "dynamic_interaction": dynamic_interaction,
     "language_model": language_model,
+    "onnx_export": onnx_export,
     "rounded_vectors": rounded_vectors,
     "tagging": tagging,
     "transfer": transfer,

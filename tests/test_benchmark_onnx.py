@@ -1,0 +1,63 @@
+"""The rows of what ONNX exports cost: accuracy as the bundle's own evaluation says, differences, one row per export."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dense_lstm_zoo as zoo
+from benchmarks import onnx_export, tables
+from dense_lstm_zoo.classification.corpus import split_dev
+
+BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What was measured, with made-up costs."""
+    seen = []
+
+    def measure(runs, texts, *, repeats):
+        seen.append((list(runs), list(texts), repeats))
+        costs = dict.fromkeys((*onnx_export._COSTS, *onnx_export._TOLD), 1.5)
+        return pd.DataFrame([{**costs, "error": ""} for _ in runs])
+
+    monkeypatch.setattr(zoo, "measure", measure)
+    return seen
+
+
+@pytest.mark.parametrize("name", ["dc_bilstm", "bilstm_tagger"])
+def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, measured, tmp_path):
+    found = onnx_export.rows(str(BUNDLES / name), tmp_path, 7)
+    assert [(row["kind"], row["weights"]) for row in found] == [
+        ("bundle", "float32"),
+        ("export", "float32"),
+        *(("onnx", weights) for weights in ("float32", "float16", "int8")),
+    ]
+    bundle = zoo.load(BUNDLES / name)
+    corpus = zoo.load_corpus(bundle.config["training"]["dataset"], bundle.task.name)
+    dev = corpus.dev or split_dev(corpus, seed=bundle.config["training"]["seed"]).dev
+    names = {"label_names": corpus.label_names} if bundle.task.name == "classification" else {}
+    accuracy = round(100 * bundle.evaluate(dev, **names)["accuracy"], 2)
+    assert found[0]["accuracy"] == found[2]["accuracy"] == accuracy
+    assert found[2]["answers_that_differ"] == 0
+    assert float(found[2]["largest_difference"]) < 1e-5
+    assert float(found[4]["largest_difference"]) < 0.1
+    ((runs, texts, repeats),) = measured
+    assert (len(runs), len(texts), repeats) == (5, len(dev), 7)
+
+
+def test_the_workload_is_that_of_the_speed_comparisons():
+    bundle, texts, labels = onnx_export.workload()
+    assert bundle.network.get_layer("encoder").count_params() == 1_406_560
+    assert {len(text.split()) for text in texts} == {30}
+    assert not labels
+
+
+def test_the_table_shows_every_row(monkeypatch, tmp_path):
+    row = dict.fromkeys(onnx_export._COSTS, "1.5") | {"model": "W", "kind": "onnx", "weights": "int8"}
+    row |= {"accuracy": "", "answers_that_differ": "2", "largest_difference": "1e-2", "command": "c", "versions": "v"}
+    (tmp_path / "results").mkdir()
+    tables.merge(tmp_path / "results" / "onnx_export.csv", [row], onnx_export.KEY)
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    assert "| `W` | ONNX | int8 | - | 2 | 1e-2 | 1.5 | 1.50 (1.50) | 1.5 | 2 | 2 | 1.5 |" in tables.onnx_export()
