@@ -8,7 +8,7 @@ import numpy as np
 
 from dense_lstm_zoo_runtime.ids import Row
 
-# ONNX Runtime's LSTM needs least time per text in small batches, where a step's numbers fit a core's cache.
+# Where ONNX Runtime's LSTM needs least time per text; docs/runtime.md has the measurements.
 BATCH = 8
 MOST_TOKENS = 1 << 14  # of a padded batch, so that a few very long texts do not exhaust memory
 

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from dense_lstm_zoo import task
 
 PACKAGE = Path(__file__).parents[1] / "dense_lstm_zoo"
+RUNTIME = PACKAGE.with_name("dense_lstm_zoo_runtime")
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")
@@ -57,6 +59,17 @@ def test_imports_point_downwards():
             folders = [name.split(".")[1] for name in (module, other)]
             if set(folders) <= set(TASKS):
                 assert len(set(folders)) == 1, f"{module} imports {other}, of another task"
+
+
+def test_the_runtime_knows_nothing_of_the_zoo_that_depends_on_it():
+    """Nor of what the zoo is built on."""
+    accepted = {*sys.stdlib_module_names, "dense_lstm_zoo_runtime", "numpy", "onnxruntime", "re2"}
+    for path in RUNTIME.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                assert name.partition(".")[0] in accepted, f"{path} imports {name}"
 
 
 def test_what_tasks_share_knows_none_of_them():

@@ -1,0 +1,76 @@
+"""python -m dense_lstm_zoo_runtime: lines like those of dense-lstm-zoo predict, JSON, and errors on one line."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from dense_lstm_zoo_runtime import Predictor
+from dense_lstm_zoo_runtime.command import main
+from tests.bundle_harness import bundle
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exports")
+    for name in ("bilstm", "bilstm_tagger", "stacked_lstm_lm"):
+        bundle(name).export(folder / name, format="onnx")
+    return folder
+
+
+def test_a_classifier_prints_label_probability_and_text(exports, capsys):
+    assert main([str(exports / "bilstm"), "good film", "a\x1b[31m\tred"]) == 0
+    first, second = Predictor(exports / "bilstm").predict(["good film", "a\x1b[31m\tred"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{first.label}\t{first.probability:.4f}\tgood film"
+    assert lines[1] == f"{second.label}\t{second.probability:.4f}\ta\\x1b[31m\\tred"
+
+
+def test_a_tagger_prints_tokens_with_tags(exports, capsys):
+    assert main([str(exports / "bilstm_tagger"), "It wasn't bad!"]) == 0
+    (found,) = Predictor(exports / "bilstm_tagger").predict(["It wasn't bad!"])
+    assert capsys.readouterr().out == " ".join(map("{}/{}".format, found.tokens, found.tags)) + "\n"
+    assert found.tokens == ["It", "was", "n't", "bad", "!"]
+
+
+def test_a_language_model_prints_log_probability_and_perplexity(exports, capsys):
+    assert main([str(exports / "stacked_lstm_lm"), "the film"]) == 0
+    (found,) = Predictor(exports / "stacked_lstm_lm").score(["the film"])
+    assert capsys.readouterr().out == f"{found.log_probability:.4f}\t{found.perplexity:.2f}\tthe film\n"
+
+
+def test_json_holds_every_field(exports, capsys):
+    assert main(["--json", str(exports / "bilstm"), "café\x9b"]) == 0
+    line = capsys.readouterr().out
+    assert "\x9b" not in line
+    found = json.loads(line)
+    assert set(found) == {"text", "label", "probability", "probabilities"}
+    assert found["text"] == "café\x9b"
+    assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_without_texts_each_line_of_standard_input_is_one(exports, capsys, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO("good film\n\nbad \u2028 film\r\nlast".encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main([str(exports / "bilstm")]) == 0
+    texts = [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()]
+    assert texts == ["good film", "", "bad \\u2028 film", "last"]
+
+
+def test_an_error_is_one_line_and_exit_status_2(tmp_path, capsys):
+    for arguments in ([str(tmp_path), "x"], [str(tmp_path / "a\nb"), "x"], [str(tmp_path), "x", "--threads", "0"]):
+        assert main(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("error: ")
+        assert captured.err.count("\n") == 1
+
+
+def test_help_shows_examples(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    assert left.value.code == 0
+    out = capsys.readouterr().out
+    assert "one text per line" in out
+    assert "dense-lstm-zoo export RUN PATH --format onnx" in out

@@ -1,0 +1,205 @@
+"""What is not an export, or a damaged one, is refused before anything is loaded, in one line that says what to do."""
+
+import hashlib
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from dense_lstm_zoo_runtime import ExportError, Predictor
+from tests.bundle_harness import bundle
+from tests.preset_harness import TABLE, with_vectors, write_table
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Exports of three tasks, and of one with shared words beside its table; no test changes them."""
+    folder = tmp_path_factory.mktemp("made")
+    for name in ("bilstm", "bilstm_tagger", "stacked_lstm_lm"):
+        bundle(name).export(folder / name, format="onnx")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder / "presets"))
+        one = with_vectors(write_table(folder / "presets"))
+        one.export(folder / "shared", format="onnx", shared_words=True)
+        one.save(folder / "presets" / "models" / "my_films")
+        one.export(folder / "presets" / "models" / "my_films" / "onnx", format="onnx")
+        one.save(folder / "presets" / "models" / "bare")
+    return folder
+
+
+@pytest.fixture
+def copy(made, tmp_path, monkeypatch):
+    """Copies of them all, which a test may change."""
+    shutil.copytree(made, tmp_path / "made")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "made" / "presets"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "made"
+
+
+def refused(source, *said, error=ExportError):
+    with pytest.raises(error) as raised:
+        Predictor(source)
+    message = str(raised.value)
+    assert "\n" not in message
+    for part in said:
+        assert part in message, message
+
+
+def seal(folder):
+    """Write the manifest anew, as one who knows the format would."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["sha256"] = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in manifest["sha256"]}
+    path.write_text(json.dumps(manifest))
+
+
+def change(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **values}))
+    seal(folder)
+
+
+FILES = [("bilstm", name) for name in ("model.onnx", "vocabulary.txt", "config.json")]
+FILES += [("stacked_lstm_lm", "score.onnx"), ("stacked_lstm_lm", "weights.bin")]
+FILES += [("shared", "shared_words.rows"), ("shared", "own_words_0.npy")]
+
+
+@pytest.mark.parametrize(("name", "file"), [pair for pair in FILES if pair[1] != "config.json"])
+def test_a_missing_file_is_named(name, file, copy):
+    (copy / name / file).unlink()
+    refused(copy / name, f"{name} is incomplete: {file} is missing", "Export the model again")
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_a_changed_file_is_named(name, file, copy):
+    with (copy / name / file).open("r+b") as stream:
+        first = stream.read(1) or b"\0"  # a tiny language model has no large weights
+        stream.seek(0)
+        stream.write(bytes([first[0] ^ 1]))
+    refused(copy / name, file, "has been changed or damaged")
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "manifest.json", "extra"])
+def test_a_link_is_refused(file, copy, tmp_path):
+    path = copy / "bilstm" / file
+    target = tmp_path / "elsewhere"
+    if path.exists():
+        path.rename(target)
+    path.symlink_to(target)
+    refused(copy / "bilstm", file, "link")
+
+
+def test_a_file_outside_the_folder_is_not_read(copy):
+    path = copy / "bilstm" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["sha256"]["../bilstm_tagger/model.onnx"] = "0"
+    path.write_text(json.dumps(manifest))
+    refused(copy / "bilstm", "lies elsewhere")
+
+
+def test_another_version_is_named_with_what_to_do(copy):
+    change(copy / "bilstm", format=2)
+    refused(copy / "bilstm", "has format 2; this runtime reads format 1", "pip install -U dense-lstm-zoo-runtime")
+    path = copy / "bilstm_tagger" / "manifest.json"
+    path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
+    refused(copy / "bilstm_tagger", "has format 7")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"task": "translation"}, "'task' must be one of"),
+        ({"labels": ["a", "a", "b"]}, "'labels' holds a value twice"),
+        ({"labels": [1, 2, 3]}, "'labels' must be a list of strings"),
+        ({"labels": ["a", "b"]}, "3 classes, config.json 2 labels"),
+        ({"inputs": ["token_ids", "char_ids"]}, "does not match config.json"),
+        ({"text": {"oov": "keep"}}, "'text' has an unknown value"),
+        ({"tokenizer": {"normalization": "NFC", "rules": []}}, "is not NFKC"),
+        ({"tokenizer": {"normalization": "NFKC", "rules": [["(?=a)", "b"]]}}, "RE2 refuses"),
+        ({"tokenizer": {"normalization": "NFKC", "rules": [["a"]]}}, "a pattern and a replacement"),
+        ({"tokenizer": None}, "config.json is damaged"),
+    ],
+)
+def test_a_claim_that_cannot_be_is_refused(values, said, copy):
+    change(copy / "bilstm", **values)
+    refused(copy / "bilstm", said)
+
+
+def test_what_is_not_a_graph_is_refused(copy):
+    (copy / "bilstm" / "model.onnx").write_bytes(b"not a graph")
+    seal(copy / "bilstm")
+    refused(copy / "bilstm", "model.onnx is damaged")
+
+
+def test_a_graph_of_another_vocabulary_is_refused(copy):
+    path = copy / "stacked_lstm_lm" / "vocabulary.txt"
+    path.write_text(path.read_text() + "more\n")
+    seal(copy / "stacked_lstm_lm")
+    refused(copy / "stacked_lstm_lm", "its graph knows")
+
+
+def test_what_is_not_an_export_is_told_apart(copy, tmp_path):
+    how = 'bundle.export(path, format="onnx")'
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "saved_model.pb").touch()
+    refused(tmp_path / "saved", "is a SavedModel, not an ONNX export", how)
+    refused(copy / "presets" / "models" / "bare", "is a bundle without an ONNX export", how)
+    refused(tmp_path, "is not an ONNX export", how)
+    (tmp_path / "file").touch()
+    refused(tmp_path / "file", "is a file; an ONNX export is a folder")
+    refused("no/such/folder", "no/such/folder does not exist", error=FileNotFoundError)
+    refused(3, "received 3", error=TypeError)
+
+
+def test_a_bundles_folder_and_a_presets_name_lead_to_the_export_in_them(copy):
+    expected = Predictor(copy / "presets" / "models" / "my_films" / "onnx").predict(["good film"])
+    assert Predictor(copy / "presets" / "models" / "my_films").predict(["good film"]) == expected
+    assert Predictor("my_films").predict(["good film"]) == expected
+
+
+def test_an_unknown_preset_has_near_matches(copy, monkeypatch):
+    refused("my_film", "Did you mean 'my_films'?", "my_film is not a folder either", error=ValueError)
+    refused("bare", "is a bundle without an ONNX export")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", "/dev/null")
+    refused("my_films", "pip install dense-lstm-zoo-presets", error=FileNotFoundError)
+
+
+def test_a_table_that_is_not_there_or_another_one_is_named(copy, monkeypatch):
+    assert Predictor(copy / "shared").predict([""])
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", "/dev/null")
+    refused(copy / "shared", f"needs the word table '{TABLE}'", "pip install dense-lstm-zoo-presets")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(copy / "presets"))
+    write_table(copy / "presets", seed=2)
+    refused(copy / "shared", "another version")
+    write_table(copy / "presets", seed=3)
+    (copy / "presets" / "vectors" / TABLE / "scales.npy").unlink()
+    refused(copy / "shared", "cannot be read", "scales.npy is missing")
+
+
+def rows(values, folder):
+    (folder / "shared_words.rows").write_bytes(np.asarray(values, "<i4").tobytes())
+    seal(folder)
+
+
+def test_rows_that_are_not_the_tables_are_refused(copy):
+    folder = copy / "shared"
+    before = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
+    at = int(np.flatnonzero(before >= 0)[0])
+    for row, said in ((10**6, "a row that tiny_7d does not have"), (0, "another word's")):
+        rows([*before[:at], row, *before[at + 1 :]], folder)
+        refused(folder, "shared_words.rows is damaged", said)
+    rows(before[:-1], folder)
+    refused(folder, "bytes, not")
+    rows(before, folder)
+    np.save(folder / "own_words_0.npy", np.zeros((1, 7), np.float32))
+    seal(folder)
+    refused(folder, "own_words_0.npy is damaged", "of shape (1, 7)")
+    np.save(folder / "own_words_0.npy", np.array([{}]), allow_pickle=True)
+    seal(folder)
+    refused(folder, "own_words_0.npy is damaged")
+
+
+def test_threads_must_be_a_number_of_them(made):
+    with pytest.raises(ValueError, match="threads must be an integer of at least 1; received 0"):
+        Predictor(made / "bilstm", threads=0)
