@@ -5,20 +5,19 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-import importlib.util
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import checks, files, hub, registry, weights_file
+from dense_lstm_zoo import files, registry, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo.bundle_checks import BundleError
 from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
+from dense_lstm_zoo.publishing import Published
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
@@ -29,16 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
 
-EXPORT_FORMATS = ("saved_model", "onnx")
-
 # Metrics that stay when the weights change: what is still true, and what predictions are made with.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")
 _CHANGED = "the weights have changed since training"
-_ROUNDED = "rounded to float16 after training"
 
 
 @dataclass(eq=False)
-class Bundle(abc.ABC):
+class Bundle(Published, abc.ABC):
     """A trained model with everything needed to use it, and its record.
 
     Args:
@@ -156,76 +152,6 @@ class Bundle(abc.ABC):
             )
         return path
 
-    def save_to_preset(
-        self,
-        folder: str | Path,
-        *,
-        dtype: str = "float32",
-        shared_words: bool | None = None,
-        dev: Any = None,
-        test: Any = None,
-        overwrite: bool = False,
-    ) -> Path:
-        """Write the bundle as a preset, small enough to hand on; return the folder. The bundle itself does not change.
-
-        Rounding changes the weights, and so a float16 preset keeps no scores but those of ``dev`` and ``test``.
-
-        Args:
-            folder: The folder to write; a preset is a bundle, which ``from_preset`` and ``load`` read.
-            dtype: How weights are stored, ``"float32"`` or ``"float16"``; they are loaded as float32.
-            shared_words: As for ``save``; None shares word vectors with an installed word table if it has any of them.
-            dev: Dev data as ``evaluate`` takes it, to score the preset as it is stored.
-            test: Test data, likewise.
-            overwrite: Whether to replace an existing folder.
-
-        Raises:
-            FileExistsError: Something is there and ``overwrite`` is False.
-            ValueError: Another ``dtype``, weights that float16 cannot hold, or as for ``save``.
-
-        Example:
-            ``bundle.save_to_preset("presets/mine", dtype="float16", test=corpus.test)``
-        """
-        checks.one_of("dtype", dtype, weights_file.DTYPES)
-        folder = files.check_new_folder(folder, overwrite)
-        shown = self._without_foreign_scores() if self.has_other_weights else self
-        with tempfile.TemporaryDirectory() as work:
-            shown._write(Path(work), shared_words, dtype)
-            stored = load(work)
-        if stored.fingerprint() != shown.fingerprint():
-            scores = ("dev_", "test_")
-            kept = {name: value for name, value in stored.metrics.items() if not name.startswith(scores)}
-            stored.metrics, stored.evaluation = {**kept, "rounded": _ROUNDED}, {}
-        if dev is not None or test is not None:
-            stored.rescore(dev=dev, test=test)
-        elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - stored.metrics.keys()):
-            warnings.warn(f"{folder} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
-        with files.new_folder(folder, overwrite) as new:
-            stored._write(new, shared_words, dtype)
-        self.task.module("report").write(stored, folder)
-        return folder
-
-    def push_to_hub(
-        self, name: str, *, private: bool = False, token: str | None = None, revision: str | None = None
-    ) -> str:
-        """Upload the bundle to the Hugging Face Hub and return the address of the commit.
-
-        It needs ``pip install dense-lstm-zoo[hub]``; ``from_preset("hf://owner/name")`` loads it again.
-
-        Args:
-            name: The repository, ``"owner/name"``; it is created if it does not exist.
-            private: Whether a new repository is private.
-            token: A token with write access; None takes that of ``hf auth login`` or ``$HF_TOKEN``.
-            revision: The branch; None means the main one.
-
-        Raises:
-            ValueError: ``name`` is not a repository's.
-            DownloadError: The hub refuses, or cannot be reached.
-        """
-        hub.check_name(name)
-        with tempfile.TemporaryDirectory() as work:
-            folder = self.save(Path(work) / "bundle")
-            return hub.push(folder, name, private=private, token=token, revision=revision)
-
     def _without_foreign_scores(self) -> Bundle:
         facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
         return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
@@ -285,60 +211,6 @@ class Bundle(abc.ABC):
     @abc.abstractmethod
     def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the scores of a split and the analysis for its report."""
-
-    def export(
-        self,
-        path: str | Path,
-        *,
-        overwrite: bool = False,
-        max_words: int | None = None,
-        format: str = "saved_model",
-        weights: str = "float32",
-        shared_words: bool = False,
-    ) -> Path:
-        """Write the model for serving, whole or not at all; return the path.
-
-        ``"saved_model"`` is for TensorFlow and TF Serving: it takes raw strings and needs no Python; the ``export``
-        module in the task's folder describes its signatures. ``"onnx"`` is for ``dense_lstm_zoo_runtime``, which needs
-        no TensorFlow, and for any ONNX runtime; the ``to_onnx`` module describes its inputs and outputs.
-
-        Args:
-            path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
-            overwrite: Whether to replace an existing folder.
-            max_words: Keep this number of words: those of the training texts first, then the most frequent ones.
-            format: ``saved_model`` or ``onnx``.
-            weights: How ONNX stores weights: ``float32``, ``float16`` or ``int8``, a half or a quarter of the size.
-                Answers are computed in float32 either way.
-            shared_words: With ONNX, leave out the word vectors that an installed word table has, and refer to the table
-                by name and sha256.
-
-        Raises:
-            FileExistsError: Something is there and ``overwrite`` is False.
-            ValueError: Another ``format`` or ``weights``; an option of ONNX without it; ``max_words`` with a language
-                model, or below 1; word vectors that are not those of an installed table.
-            ImportError: ``"onnx"`` without the package ``onnx``.
-
-        Example:
-            ``bundle.export("exports/trec", format="onnx", weights="float16")``
-        """
-        checks.one_of("format", format, EXPORT_FORMATS)
-        options: dict[str, Any] = {"weights": weights, "shared_words": shared_words}
-        if format == "onnx":
-            if importlib.util.find_spec("onnx") is None:
-                raise ImportError("format='onnx' needs the package onnx: pip install dense-lstm-zoo[onnx].")
-        elif options != {"weights": "float32", "shared_words": False}:
-            raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
-        bundle = self
-        if max_words is not None:
-            from dense_lstm_zoo.fewer_words import with_words
-
-            bundle = with_words(self, max_words)
-        if format == "onnx":
-            from dense_lstm_zoo.onnx_export import folder
-
-            return folder.write(bundle, path, overwrite=overwrite, **options)
-        found: Path = self.task.module("export").export(bundle, path, overwrite=overwrite)
-        return found
 
     def summary(self) -> str:
         """Return its scores, parameters and seconds of training in a few lines."""

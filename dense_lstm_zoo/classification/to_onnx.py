@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data.token_ids import MAX_CHARS
-from dense_lstm_zoo.onnx_export import Graph, trace, word_inputs
+from dense_lstm_zoo.onnx_export import Graph, folder, trace, word_inputs
 from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle
+
+
+def export(bundle: ClassificationBundle, path: str | Path, **options: Any) -> Path:
+    """Write a classifier as an ONNX export; return its path. ``onnx_export.folder.write`` has the options."""
+    return folder.write(bundle, path, graphs, **options)
 
 
 def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:

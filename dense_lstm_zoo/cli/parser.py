@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.bundle import EXPORT_FORMATS
 from dense_lstm_zoo.cli import commands, measuring, presets, texts, vectors, writing
 from dense_lstm_zoo.cli.arguments import (
     BUNDLE,
@@ -19,6 +18,7 @@ from dense_lstm_zoo.cli.arguments import (
     add_training,
 )
 from dense_lstm_zoo.data import records, word_table
+from dense_lstm_zoo.publishing import EXPORT_FORMATS
 
 BENCH = (
     "bench is now python -m benchmarks.speed, in a checkout of the project: ours against stock Keras and PyTorch.\n"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import keras
 
-from dense_lstm_zoo.onnx_export import Graph, Value, trace
+from dense_lstm_zoo.onnx_export import Graph, Value, folder, trace
 from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle
 
 STEP, SCORE = "model.onnx", "score.onnx"
+
+
+def export(bundle: LanguageModelBundle, path: str | Path, **options: Any) -> Path:
+    """Write a language model as an ONNX export; return its path. ``onnx_export.folder.write`` has the options."""
+    return folder.write(bundle, path, graphs, **options)
 
 
 def graphs(bundle: LanguageModelBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:

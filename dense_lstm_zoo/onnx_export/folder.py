@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,20 @@ if TYPE_CHECKING:
 
 KIND = "dense-lstm-zoo ONNX export"
 FORMAT = 1
+_USE = """from dense_lstm_zoo_runtime import Predictor
+
+print(Predictor("this folder").predict(["a text", "another one"]))"""
 _MOST_BYTES = 2**31 - 1  # of a file in the format's protocol
 
 
 def write(
-    bundle: Bundle, path: str | Path, *, overwrite: bool = False, weights: str = "float32", shared_words: bool = False
+    bundle: Bundle,
+    path: str | Path,
+    graphs_of: Callable[..., dict[str, Graph]],
+    *,
+    overwrite: bool = False,
+    weights: str = "float32",
+    shared_words: bool = False,
 ) -> Path:
     """Write a bundle as an ONNX export, whole or not at all; return its path.
 
@@ -33,6 +43,7 @@ def write(
     Args:
         bundle: A trained model.
         path: The folder to write.
+        graphs_of: Returns the bundle's graphs by the names of their files: ``graphs`` of its task's ``to_onnx``.
         overwrite: Whether to replace an existing folder.
         weights: How weights are stored: ``float32``, ``float16`` or ``int8``. Answers are computed in float32.
         shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name and
@@ -45,7 +56,7 @@ def write(
     """
     checks.one_of("weights", weights, WEIGHTS)
     path = files.check_new_folder(path, overwrite)
-    graphs: dict[str, Graph] = bundle.task.module("to_onnx").graphs(bundle, weights=weights, shared=shared_words)
+    graphs = graphs_of(bundle, weights=weights, shared=shared_words)
     with files.new_folder(path, overwrite) as folder:
         _write_graphs(folder, graphs)
         bundle.vocabulary.write(folder / "vocabulary.txt")
@@ -53,7 +64,7 @@ def write(
         files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
         sums = {file.name: files.sha256(file) for file in sorted(folder.iterdir())}
         files.write_json(folder / "manifest.json", {"format": FORMAT, "sha256": sums})
-    report.write_card(bundle, path)
+    report.write_card(bundle, path, _USE)
     return path
 
 

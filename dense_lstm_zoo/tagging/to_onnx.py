@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data.token_ids import AFFIX, MAX_CHARS
-from dense_lstm_zoo.onnx_export import crf, trace
+from dense_lstm_zoo.onnx_export import crf, folder, trace
 from dense_lstm_zoo.onnx_export.graph import Graph
 from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 from dense_lstm_zoo.onnx_export.words import word_inputs
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 # Of the inputs besides the words: their sizes after batch and time.
 _SIZES: dict[str, tuple[int, ...]] = {"case_ids": (), "affix_ids": (2 * AFFIX,), "char_ids": (MAX_CHARS,)}
+
+
+def export(bundle: TaggingBundle, path: str | Path, **options: Any) -> Path:
+    """Write a tagger as an ONNX export; return its path. ``onnx_export.folder.write`` has the options."""
+    return folder.write(bundle, path, graphs, **options)
 
 
 def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:
