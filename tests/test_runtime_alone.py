@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -45,25 +46,27 @@ def test_it_predicts_where_tensorflow_and_the_zoo_cannot_be_imported(tmp_path):
 
 @pytest.mark.slow
 def test_two_distributions_are_enough_to_answer(tmp_path, monkeypatch):
-    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
-    one = with_vectors(write_table(tmp_path / "presets"))
-    one.save(tmp_path / "presets" / "models" / "films")
-    one.export(tmp_path / "presets" / "models" / "films" / "onnx", format="onnx", shared_words=True)
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "own"))
+    one = with_vectors(write_table(tmp_path / "own"))
+    one.save(tmp_path / "own" / "models" / "films")
+    one.export(tmp_path / "own" / "models" / "films" / "onnx", format="onnx", shared_words=True)
     expected = [(row.label, f"{row.probability:.4f}") for row in one.predict(TEXTS)]
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*install, pages.ROOT / "dense_lstm_zoo_runtime", pages.ROOT / "presets"], check=True)
+    for name in ("dense_lstm_zoo_runtime", "presets"):  # copies: pip leaves a folder named build
+        shutil.copytree(pages.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    subprocess.run([*install, tmp_path / "dense_lstm_zoo_runtime", tmp_path / "presets"], check=True)
     listed = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
     assert "tensorflow" not in listed
     assert "dense-lstm-zoo " not in listed
     ran = subprocess.run(
-        [python, "-m", "dense_lstm_zoo_runtime", "films", *TEXTS], capture_output=True, text=True, cwd=tmp_path
+        [python, "-m", "dense_lstm_zoo_runtime", "films", *TEXTS], capture_output=True, text=True, cwd=tmp_path / "venv"
     )
     assert ran.returncode == 0, ran.stderr
     assert [tuple(line.split("\t")[:2]) for line in ran.stdout.splitlines()] == expected
     # The installed distribution of presets is found without the variable.
     bare = {name: value for name, value in os.environ.items() if name != "DENSE_LSTM_ZOO_PRESETS"}
     code = "from dense_lstm_zoo_runtime.word_table import installed_tables as t; print(sorted(t()))"
-    ran = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=bare)
+    ran = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path / "venv", env=bare)
     assert ran.stdout.strip() == "['zoo_300d', 'zoo_600d']", ran.stderr

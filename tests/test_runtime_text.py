@@ -2,9 +2,11 @@
 
 import functools
 import itertools
+import unicodedata
 
 import pytest
 import tensorflow as tf
+import tensorflow_text as tf_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,11 +14,11 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data.text import Tokenizer as GraphTokenizer
 from dense_lstm_zoo.data.text import fold as graph_fold
 from dense_lstm_zoo.data.text import to_bytes
-from dense_lstm_zoo_runtime import rules, text
+from dense_lstm_zoo_runtime import rules
 from dense_lstm_zoo_runtime.ids import as_text
 from dense_lstm_zoo_runtime.rules import RULES
 from dense_lstm_zoo_runtime.text import Tokenizer
-from dense_lstm_zoo_runtime.unicode import fold
+from dense_lstm_zoo_runtime.unicode import fold, normalize
 from tests.test_text import ODD_TEXTS
 
 graph, runtime = GraphTokenizer(), Tokenizer(RULES)
@@ -99,12 +101,21 @@ def test_odd_texts_have_the_tokens_that_unicodes_tables_say(odd):
     assert [fold(token) for token in runtime(as_text(given_text))] == (folded or tokens).split(" ")
 
 
+def test_every_character_is_normalised_as_in_the_graph():
+    expected = tf_text.normalize_utf8(tf.constant(EVERY_CHARACTER), "NFKC").numpy()
+    different = [hex(ord(a)) for a, b in zip(EVERY_CHARACTER, expected, strict=True) if normalize(a).encode() != b]
+    assert not different
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["{}", "a{}b", "1{}.", "a {} b'", "'{}s", "{}'s", " {}. A", "({}.", "1,{}", "${}"])
-def test_every_character_gives_the_same_tokens(form):
-    # TensorFlow's RE2 has Unicode 15.0, where these ideographs are not letters yet; clitics and initials show it.
+def test_characters_of_every_kind_give_the_same_tokens(form):
+    # Of ideographs, syllables and unassigned characters, one in 97. TensorFlow's RE2 has Unicode 15.0, where some
+    # ideographs are not letters yet: clitics and initials show it.
     added = range(0x2EBF0, 0x2EE5E)
-    assert_same_tokens([form.format(character) for character in EVERY_CHARACTER if ord(character) not in added])
+    many = ("Lo", "Cn", "Co")
+    chosen = [char for char in EVERY_CHARACTER if ord(char) % 97 == 0 or unicodedata.category(char) not in many]
+    assert_same_tokens([form.format(character) for character in chosen if ord(character) not in added])
 
 
 def test_every_character_is_folded_as_in_the_graph():
@@ -123,7 +134,7 @@ def test_any_token_is_folded_as_in_the_graph(tokens):
 
 def by_rules_alone(given_text: str) -> list[str]:
     """The tokens, with every rule searched for by RE2: no rule is left out."""
-    data = text.normalize(given_text).encode()
+    data = normalize(given_text).encode()
     for pattern, replacement in RULES:
         data = compiled(pattern).sub(replacement.encode(), data)
     return [token.decode() for token in data.split()]
@@ -167,7 +178,7 @@ def test_no_text_loses_anything_by_rules_that_are_skipped(given_text):
 @settings(max_examples=100, deadline=None)
 @given(rich_text | st.text(max_size=40))
 def test_what_a_rule_matches_holds_what_it_needs(given_text):
-    data = text.normalize(given_text).encode()
+    data = normalize(given_text).encode()
     for pattern, needs in rules.NEEDS.items():
         for found in compiled(pattern).finditer(data):
             assert any(need.encode() in found.group() for need in needs), (pattern, found.group())
