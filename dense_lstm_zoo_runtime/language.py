@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo_runtime import batches, checks
+from dense_lstm_zoo_runtime import batches, checks, drawing
 from dense_lstm_zoo_runtime.answers import Continuation, Score
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.export_folder import Export
@@ -63,46 +63,14 @@ class LanguageModel:
             totals[indices] = found
         return totals.tolist()
 
-    def generate(
-        self,
-        prompt: str,
-        max_tokens: int,
-        *,
-        temperature: float,
-        top_k: int | None,
-        seed: int | None,
-        stop_at_line_end: bool,
-        allow_unknown: bool,
-    ) -> Continuation:
-        """Continue a prompt word by word, carrying the states along."""
-        checks.integer("max_tokens", max_tokens)
-        checks.positive("temperature", temperature, zero=True)
-        top_k = len(self._words) if top_k is None else checks.integer("top_k", top_k)
-        generator = np.random.default_rng(None if seed is None else checks.integer("seed", seed, minimum=0))
-        eos, unknown = self._ids.eos, self._ids.unknown
-        drawn: list[int] = []
-        total = 0.0
-        log_p, states = self._read(prompt)
-        for _ in range(max_tokens):
-            weights = log_p.copy()
-            if not allow_unknown:
-                weights[unknown] = -np.inf
-            best = np.argsort(-weights, kind="stable")[: 1 if temperature == 0 else top_k]
-            shares = np.exp((weights[best] - weights[best[0]]) / (temperature or 1.0))
-            drawn.append(int(generator.choice(best, p=shares / shares.sum())))
-            total += float(log_p[drawn[-1]])
-            if drawn[-1] == eos and stop_at_line_end:
-                break
-            log_p, states = self._next(np.array([[drawn[-1]]], np.int32), states)
-        words = ["\n" if i == eos else self._words[i] for i in drawn]
-        return Continuation(prompt, " ".join(words).replace(" \n ", "\n").removesuffix("\n").rstrip(" "), total)
+    def generate(self, prompt: str, max_tokens: int, **options: Any) -> Continuation:
+        """Continue a prompt word by word."""
+        return drawing.continuation(prompt, self._words, self._read, self._after, max_tokens, **options)
 
     def next_words(self, prefix: str, k: int) -> list[tuple[str, float]]:
         """Return the likeliest words after a prefix with their probabilities."""
         checks.integer("k", k)
-        log_p, _ = self._read(prefix)
-        best = np.argsort(-log_p, kind="stable")[:k]
-        return [(self._words[i], float(np.exp(log_p[i]))) for i in best]
+        return drawing.likeliest(self._read(prefix)[0], self._words, k)
 
     def _read(self, text: str) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the log probabilities of the word after a text, (words,), and the states at its end."""
@@ -116,9 +84,10 @@ class LanguageModel:
 
     def _next(self, ids: np.ndarray, states: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
         log_p, *states = self._step.run(self._outputs, self._feeds(ids, states))
-        row = log_p[0, -1].astype(np.float64)
-        row -= row.max()
-        return row - np.log(np.exp(row).sum()), states
+        return drawing.log_softmax(log_p[0, -1]), states
+
+    def _after(self, word: int, states: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+        return self._next(np.array([[word]], np.int32), states)
 
     def _zero_states(self, count: int) -> list[np.ndarray]:
         return [np.zeros((count, self._step.shapes[name][1]), np.float32) for name in self._states]

@@ -17,6 +17,7 @@ from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.task import Task
+from dense_lstm_zoo_runtime.answers import Prediction
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.classification.explain import Explanation
 
 _CHUNK = 4096  # texts held at a time by predict_stream
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A text, its predicted label and probability, and the probability of every label."""
-
-    text: str
-    label: str
-    probability: float
-    probabilities: dict[str, float]
 
 
 @dataclass(eq=False, repr=False)

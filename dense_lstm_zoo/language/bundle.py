@@ -16,6 +16,8 @@ from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
 from dense_lstm_zoo.task import Task
+from dense_lstm_zoo_runtime import drawing
+from dense_lstm_zoo_runtime.answers import Continuation, Score
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -26,26 +28,6 @@ _CHUNK = 1024  # texts held at a time by score_stream
 _BATCH = 16  # texts scored at once
 _STREAMS = 10  # parallel streams when a text is evaluated
 _BANDS = (10, 100, 1_000, 10_000)  # upper ends of the bands of word ranks in a report
-
-
-@dataclass(frozen=True)
-class Score:
-    """A text, its log probability (natural logarithm), its perplexity, its tokens and how many are unknown words."""
-
-    text: str
-    log_probability: float
-    perplexity: float
-    tokens: int
-    unknown_words: int
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """A prompt, the text that continues it, and the log probability of that text."""
-
-    prompt: str
-    text: str
-    log_probability: float
 
 
 @dataclass(eq=False, repr=False)
@@ -153,28 +135,18 @@ class LanguageModelBundle(Bundle):
         Example:
             ``zoo.load("runs/ptb").generate("the market", temperature=0.8, seed=1).text``
         """
-        checks.integer("max_tokens", max_tokens)
-        checks.positive("temperature", temperature, zero=True)
-        top_k = len(self.vocabulary) if top_k is None else checks.integer("top_k", top_k)
-        generator = np.random.default_rng(None if seed is None else checks.integer("seed", seed, minimum=0))
-        eos, unknown = self.vocabulary.eos, self.vocabulary.unknown
-        drawn: list[int] = []
-        total = 0.0
-        log_p, states = self._read(prompt)
-        for _ in range(max_tokens):
-            weights = log_p.copy()
-            if not allow_unknown:
-                weights[unknown] = -np.inf
-            best = np.argsort(-weights, kind="stable")[: 1 if temperature == 0 else top_k]
-            shares = np.exp((weights[best] - weights[best[0]]) / (temperature or 1.0))
-            drawn.append(int(generator.choice(best, p=shares / shares.sum())))
-            total += float(log_p[drawn[-1]])
-            if drawn[-1] == eos and stop_at_line_end:
-                break
-            logits, *states = self._step(np.array([[drawn[-1]]], np.int32), *states)
-            log_p = _log_softmax(logits)
-        words = ["\n" if i == eos else self.vocabulary.words[i] for i in drawn]
-        return Continuation(prompt, " ".join(words).replace(" \n ", "\n").removesuffix("\n").rstrip(" "), total)
+        return drawing.continuation(
+            prompt,
+            self.vocabulary.words,
+            self._read,
+            self._after,
+            max_tokens,
+            temperature=temperature,
+            top_k=top_k,
+            seed=seed,
+            stop_at_line_end=stop_at_line_end,
+            allow_unknown=allow_unknown,
+        )
 
     def next_words(self, prefix: str, k: int = 10) -> list[tuple[str, float]]:
         """Return the ``k`` likeliest words after a prefix with their probabilities, likeliest first.
@@ -183,9 +155,7 @@ class LanguageModelBundle(Bundle):
             ValueError: ``k`` is not a positive integer.
         """
         checks.integer("k", k)
-        log_p, _ = self._read(prefix)
-        best = np.argsort(-log_p, kind="stable")[:k]
-        return [(self.vocabulary.words[i], float(np.exp(log_p[i]))) for i in best]
+        return drawing.likeliest(self._read(prefix)[0], self.vocabulary.words, k)
 
     def _read(self, text: str) -> tuple[np.ndarray, list[Any]]:
         """Return the log probabilities of the word after a text, (words,), and the states at its end."""
@@ -195,7 +165,11 @@ class LanguageModelBundle(Bundle):
         states: list[Any] = self.model.zero_states(1)
         for start in range(0, len(ids) - 1, 32):
             logits, *states = self._step(ids[None, start : min(start + 32, len(ids) - 1)], *states)
-        return _log_softmax(logits), states
+        return drawing.log_softmax(logits.numpy()[0]), states
+
+    def _after(self, word: int, states: list[Any]) -> tuple[np.ndarray, list[Any]]:
+        logits, *states = self._step(np.array([[word]], np.int32), *states)
+        return drawing.log_softmax(logits.numpy()[0]), states
 
     def evaluate(self, text: TextSource) -> dict[str, float]:
         """Score running text as papers do: across line ends, with every token but the first predicted once.
@@ -248,12 +222,6 @@ def _by_rank(targets: np.ndarray, log_p: np.ndarray, size: int) -> list[dict[str
             perplexity = _exp(-float(log_p[inside].mean(dtype=np.float64)))
             rows.append({"from": start + 1, "to": end, "tokens": int(inside.sum()), "perplexity": perplexity})
     return rows
-
-
-def _log_softmax(logits: Any) -> np.ndarray:
-    row = logits.numpy()[0].astype(np.float64)
-    row -= row.max()
-    return row - np.log(np.exp(row).sum())
 
 
 def _exp(value: float) -> float:

@@ -14,6 +14,7 @@ from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo.task import Task
+from dense_lstm_zoo_runtime.answers import TaggedSentence
 
 if TYPE_CHECKING:
     import keras
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 1024  # sentences held at a time by predict_stream
 _BATCH = 64
-
-
-@dataclass(frozen=True)
-class TaggedSentence:
-    """The tokens of a sentence, with their tags and the probabilities of those tags."""
-
-    tokens: list[str]
-    tags: list[str]
-    probabilities: list[float]
 
 
 @dataclass(frozen=True, eq=False)
