@@ -211,7 +211,7 @@ def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
         measure=f"{split} {measure}" if split else measure,
         score=metrics[f"{split}_{measure}"] if split else None,
         protocol=_protocol(metrics, split, training),
-        size=sum(file.stat().st_size for file in folder.iterdir() if file.is_file()),
+        size=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
         terms=terms_of(training["dataset"]) or "terms not recorded",
         vectors=vectors if isinstance(vectors, str) else None,
         sha256=files.sha256(folder / "manifest.json"),

@@ -1,8 +1,9 @@
 """Train the zoo's presets, each with one command, and write them into the distribution.
 
 Of several seeds the one with the best dev score is kept; its weights are rounded to float16, its scores are those of
-the rounded weights, and its word vectors are those of the installed table ``zoo_600d``. Seeds that are finished are
-kept in the work folder, and an interrupted one goes on. From the repository's root:
+the rounded weights, and its word vectors are those of the installed table ``zoo_600d``. Its ONNX export, in the
+subfolder ``onnx``, is for the light runtime. Seeds that are finished are kept in the work folder, and an interrupted
+one goes on. From the repository's root:
 
     python -m presets.build dc_bilstm_trec
 """
@@ -69,7 +70,10 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
     folder = best.save_to_preset(
         output / name, dtype="float16", shared_words=True, dev=corpus.dev, test=corpus.test, overwrite=True
     )
-    print(zoo.load(folder).summary())
+    preset = zoo.load(folder)
+    # The weights are rounded to float16 already, so that nothing is lost.
+    preset.export(folder / "onnx", format="onnx", weights="float16", shared_words=True)
+    print(preset.summary())
     return folder
 
 

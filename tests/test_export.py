@@ -242,7 +242,15 @@ def test_signatures_have_these_names_types_and_shapes(exported):
         assert sorted(file.name for file in folder.iterdir()) == EXPORTED_FILES
 
 
-EXPORTED_FILES = ["README.md", "SIGNATURES.md", "assets", "assets.extra", "fingerprint.pb", "saved_model.pb", "variables"]
+EXPORTED_FILES = [
+    "README.md",
+    "SIGNATURES.md",
+    "assets",
+    "assets.extra",
+    "fingerprint.pb",
+    "saved_model.pb",
+    "variables",
+]
 
 
 def test_every_weight_is_written_once_and_nothing_else(exported):

@@ -6,6 +6,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import presets
+from dense_lstm_zoo_runtime import Predictor
 from presets import build
 from tests.preset_harness import write_table
 
@@ -38,6 +39,15 @@ def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, n
     assert found.metrics["test_accuracy"] == pytest.approx(best.metrics["test_accuracy"], abs=0.02)
     assert "shared_words" in json.loads((folder / "config.json").read_text())
     assert "one text: median" in (folder / "README.md").read_text()
+    text = "the film was good ."
+    one, light = found.predict([text])[0], Predictor(folder).predict([text])[0]
+    assert getattr(light, "label", None) == getattr(one, "label", None)
+    shares = (
+        [[one.probability], [light.probability]]
+        if name == "tiny_classifier"
+        else [one.probabilities, light.probabilities]
+    )
+    assert shares[1] == pytest.approx(shares[0], abs=1e-5)
     presets.write_index(models, tmp_path / "index.json")
     (entry,) = json.loads((tmp_path / "index.json").read_text())["presets"]
     assert entry["name"] == name
