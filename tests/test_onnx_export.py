@@ -12,7 +12,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import cards
-from dense_lstm_zoo_runtime import Predictor
+from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
 from tests.preset_harness import write_table
@@ -57,6 +57,22 @@ def test_a_language_model_is_two_graphs_over_one_file_of_weights(tmp_path):
     for name in ("model.onnx", "score.onnx"):
         onnx.checker.check_model(str(folder / name), full_check=True)
         assert (folder / name).stat().st_size < (folder / "weights.bin").stat().st_size / 2
+
+
+def test_a_large_table_of_words_stands_in_a_file_of_its_own(tmp_path, monkeypatch):
+    from dense_lstm_zoo.onnx_export import folder as folders
+
+    one = bundle("bilstm", embedding_dim=7)
+    expected = one.probabilities(TEXTS)
+    monkeypatch.setattr(folders, "_LARGE", 7 * one.vocabulary.size)
+    folder = one.export(tmp_path / "out", format="onnx")
+    matrix = one.network.get_layer("embedding").get_matrix()
+    assert (folder / "weights.bin").read_bytes().startswith(matrix.tobytes())
+    found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    (folder / "weights.bin").write_bytes(bytes((folder / "weights.bin").stat().st_size))
+    with pytest.raises(ExportError, match=r"weights\.bin has been changed or damaged"):
+        Predictor(folder)
 
 
 def test_smaller_weights_make_a_smaller_file_and_nearly_the_same_answers(tmp_path):

@@ -25,6 +25,7 @@ _USE = """from dense_lstm_zoo_runtime import Predictor
 
 print(Predictor("this folder").predict(["a text", "another one"]))"""
 _MOST_BYTES = 2**31 - 1  # of a file in the format's protocol
+_LARGE = 1 << 20  # numbers
 
 
 def write(
@@ -69,17 +70,17 @@ def write(
 
 
 def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
-    """Write the graphs; several share one file of weights."""
-    external = WeightsFile() if len(graphs) > 1 else None
+    """Write the graphs; several share one file of weights, and large tables of words always stand in it."""
+    external = WeightsFile() if len(graphs) > 1 else WeightsFile(_LARGE)
     for name, graph in graphs.items():
         model = graph.model(Path(name).stem, external)
         if model.ByteSize() > _MOST_BYTES:
             raise ValueError(
-                f"{name} would be {model.ByteSize() / 2**30:.1f} GB; the format holds 2. Use weights='float16' or "
-                "'int8', fewer words (max_words) or shared words."
+                f"{name} would be {model.ByteSize() / 2**30:.1f} GB; the format holds 2. Use smaller weights, such as "
+                "'float16'."
             )
         (folder / name).write_bytes(model.SerializeToString())
-    if external is not None:
+    if external.data:
         (folder / external.name).write_bytes(external.data)
 
 

@@ -39,10 +39,17 @@ class Value(str):
 
 
 class WeightsFile:
-    """The large weights of several graphs in one file beside them; equal ones are stored once."""
+    """The large weights of graphs in one file beside them; equal ones are stored once.
 
-    def __init__(self, name: str = "weights.bin") -> None:
-        self.name = name
+    A runtime maps the file into memory: of a table of word vectors, only the rows that texts need are read.
+
+    Args:
+        smallest: How many numbers a weight must have to be there.
+        name: The file's name.
+    """
+
+    def __init__(self, smallest: int = _SMALL, name: str = "weights.bin") -> None:
+        self.smallest, self.name = smallest, name
         self.data = bytearray()
         self._places: dict[bytes, tuple[int, int]] = {}
 
@@ -218,7 +225,7 @@ def _reads(node: onnx.NodeProto) -> set[str]:
 
 
 def _tensor(name: str, array: np.ndarray, external: WeightsFile | None) -> onnx.TensorProto:
-    if external is None or array.size < _SMALL:
+    if external is None or array.size < external.smallest:
         return numpy_helper.from_array(np.asarray(array, order="C"), name)  # a scalar stays one
     made = onnx.TensorProto(
         name=name,
