@@ -32,6 +32,10 @@ def listed(path: Path) -> set[str]:
     if not path.is_dir():
         raise FileNotFoundError(f"{path} is not a folder; a bundle is the folder that train(run_dir=...) makes.")
     manifest_path = path / "manifest.json"
+    if (path / "model.onnx").is_file():
+        raise BundleError(
+            f"{path} is an ONNX export, not a bundle: python -m dense_lstm_zoo_runtime {path} predicts with it."
+        )
     if not manifest_path.is_file():
         raise BundleError(f"{path} is not a bundle: it has no manifest.json (did the training run finish?).")
     if manifest_path.is_symlink():

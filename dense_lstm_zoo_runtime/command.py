@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     An error is reported on one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
     """
-    asked = parser().parse_args(argv)
+    asked = parser().parse_intermixed_args(argv)
     try:
         _run(asked)
     except BrokenPipeError:  # the reader of our output has seen enough

@@ -171,6 +171,11 @@ def test_what_has_changed_since_it_was_saved_is_not_taken_for_the_saved_bundle(r
     assert bundle("bilstm").saved_as is None
 
 
+def test_an_export_is_not_taken_for_a_bundle(run):
+    with pytest.raises(zoo.BundleError, match="is an ONNX export, not a bundle: python -m dense_lstm_zoo_runtime"):
+        zoo.load(run / "onnx")
+
+
 class TestOnTheCommandLine:
     def test_predict_uses_the_export_in_the_runs_folder_and_says_so(self, run, capsys):
         status, out, err = output_of(capsys, "predict", run, *TEXTS)

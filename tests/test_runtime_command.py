@@ -50,6 +50,11 @@ def test_json_holds_every_field(exports, capsys):
     assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-5)
 
 
+def test_options_may_stand_between_the_export_and_its_texts(exports, capsys):
+    assert main([str(exports / "bilstm"), "--json", "good film"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "good film"
+
+
 def test_without_texts_each_line_of_standard_input_is_one(exports, capsys, monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO("good film\n\nbad \u2028 film\r\nlast".encode()))
     monkeypatch.setattr(sys, "stdin", stdin)
