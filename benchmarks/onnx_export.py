@@ -45,8 +45,9 @@ def workload() -> tuple[Any, list[str], list[Any]]:
     arguments = registry.resolve("dc_bilstm", {"vocab_size": _WORDS, "num_classes": _CLASSES})
     config = {"task": "classification", "model": "dc_bilstm", "arguments": arguments, "text": text}
     config |= {"training": {"dataset": "none", "seed": 1}, "versions": {}}
+    history = pd.DataFrame(columns=["epoch", "loss"])
     made = task.find("classification").bundle_class(
-        zoo.build("dc_bilstm", **arguments), config, Vocabulary(words, **text), ["no", "yes"], {}, pd.DataFrame()
+        zoo.build("dc_bilstm", **arguments), config, Vocabulary(words, **text), ["no", "yes"], {}, history
     )
     drawn = np.random.default_rng(1).integers(0, len(words), (1000, _STEPS))
     return made, [" ".join(words[i] for i in row) for row in drawn], []

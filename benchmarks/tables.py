@@ -186,7 +186,8 @@ def onnx_export() -> str:
         (*columns, "start, s", "1 text, ms (p99)", "32 texts, ms", "texts/s", "memory, MB", "disk, MB"),
         lambda row: (
             *(code(row.model), _SERVED[row.kind], row.weights, row.accuracy or "-"),
-            *(row.answers_that_differ or "-", row.largest_difference or "-", row.start_s),
+            f"{float(row.answers_that_differ):.0f}" if row.answers_that_differ else "-",
+            *(row.largest_difference or "-", row.start_s),
             *(f"{float(row.p50_ms_1):.2f} ({float(row.p99_ms_1):.2f})", f"{float(row.p50_ms_32):.1f}"),
             *(f"{float(row.texts_per_s):,.0f}", f"{float(row.peak_mb):,.0f}", f"{float(row.disk_mb):,.1f}"),
         ),
