@@ -82,7 +82,7 @@ def test_what_tasks_share_knows_none_of_them():
 
 @pytest.mark.parametrize("folder", TASKS)
 def test_every_task_has_the_same_files(folder):
-    names = "assembly batches bundle corpora corpus demo export job models recipes report task vocabulary"
+    names = "assembly batches bundle corpora corpus demo export job models recipes report task to_onnx vocabulary"
     assert {f"{name}.py" for name in names.split()} <= {path.name for path in (PACKAGE / folder).iterdir()}
 
 
