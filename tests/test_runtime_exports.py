@@ -16,8 +16,9 @@ from tests.preset_harness import TABLE, with_vectors, write_table
 def made(tmp_path_factory):
     """Exports of three tasks, and of one with shared words beside its table; no test changes them."""
     folder = tmp_path_factory.mktemp("made")
+    wide = {"stacked_lstm_lm": {"units": 40}}  # wide enough for a file of weights
     for name in ("bilstm", "bilstm_tagger", "stacked_lstm_lm"):
-        bundle(name).export(folder / name, format="onnx")
+        bundle(name, **wide.get(name, {})).export(folder / name, format="onnx")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder / "presets"))
         one = with_vectors(write_table(folder / "presets"))
