@@ -116,6 +116,10 @@ def draw(results: Path = RESULTS, path: Path = PICTURE) -> None:
                 label = plots.short(start)
                 axes.errorbar(found["train_texts"], found["accuracy_mean"], spread, label=label, marker="o", capsize=3)
             axes.set(xlabel="training texts", ylabel="test accuracy %", title=plots.short(name), xscale="log")
+            # A logarithmic axis writes its powers of ten as mathematics, which pictures here show as it is typed.
+            sizes = sorted(set(rows.loc[rows["dataset"] == name, "train_texts"]))
+            axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            axes.set_xticks([], minor=True)
             axes.grid(alpha=0.3)
             axes.legend(fontsize="small")
 

@@ -225,6 +225,50 @@ def vectors(dataset, name):
     return Decimal(row("word_vectors", dataset=dataset, settings=f"vectors={name}")["dev_accuracy_mean"])
 
 
+def by_the_rows_of_transfer():
+    def gain(dataset, texts):
+        found = [
+            Decimal(row("transfer", dataset=dataset, texts=texts, start=start)["accuracy_mean"])
+            for start in ("from dc_bilstm_sst2", "from scratch")
+        ]
+        return found[0] - found[1]
+
+    cr, trec = ([gain(dataset, texts) for texts in ("100", "500", "all")] for dataset in ("cr", "trec"))
+    assert min(cr) > 0
+    assert trec[0] < 0 < trec[1]
+    return [
+        f"adds {one(cr[0])} points with 100 training texts, {one(cr[1])} with 500 and {one(cr[2])} with all",
+        f"costs {one(-trec[0])} points with 100 texts, adds {one(trec[1])} with 500 and "
+        f"{'adds' if trec[2] > 0 else 'costs'} {one(abs(trec[2]))} with all",
+    ]
+
+
+def by_the_rows_of_onnx_exports():
+    def cost(column, kind, model="W", weights="float32"):
+        return Decimal(row("onnx_export", model=model, kind=kind, weights=weights)[column])
+
+    presets = ("dc_bilstm_sst2", "dc_bilstm_trec", "gated_skip_tagger_ewt_upos")
+    smaller = [(name, weights) for name in presets for weights in ("float16", "int8")]
+    for name, weights in smaller:
+        assert cost("accuracy", "onnx", name, weights) == cost("accuracy", "bundle", name)
+    other = {way: cost("answers_that_differ", "onnx", *way) for way in smaller}
+    assert [way for way, count in other.items() if count] == [("gated_skip_tagger_ewt_upos", "int8")]
+    starts = [max(cost("start_s", kind, name) for name in presets) for kind in ("onnx", "export", "bundle")]
+    slow = [cost("p50_ms_1", kind) / cost("p50_ms_1", "onnx") for kind in ("export", "bundle")]
+    many = [cost("p50_ms_200", kind) for kind in ("onnx", "export")]
+    peaks = [cost("peak_mb", "onnx", name) for name in ("W", *presets)]
+    return [
+        f"answers at most {one(starts[0])} s after its process starts",
+        f"a SavedModel takes {one(starts[1])} s and a bundle {one(starts[2])} s",
+        f"In {one(cost('p50_ms_1', 'onnx'))} ms it reads a text of 30 words with W",
+        f"{one(slow[0])} times as fast as the SavedModel, {one(slow[1])} times as fast as the bundle",
+        f"at 200 texts it is slower ({many[0]:.0f} ms against {many[1]:.0f})",
+        f"{min(peaks):.0f} to {max(peaks):.0f} MB of memory",
+        f"a SavedModel takes {cost('peak_mb', 'export'):,.0f} or more",
+        f"int8 changes {max(other.values()):.0f} of the tagger's tags and nothing else",
+    ]
+
+
 def by_the_rows_of_word_vectors():
     table = tables.ROOT / "presets" / "dense_lstm_zoo_presets" / "vectors" / "zoo_600d" / "config.json"
     cosine = Decimal(str(json.loads(table.read_text())["lowest_cosine"]))
@@ -259,6 +303,8 @@ def chunks(model):
         by_the_rows_of_dynamic_interaction,
         by_the_rows_of_language_models,
         by_the_rows_of_tagging,
+        by_the_rows_of_onnx_exports,
+        by_the_rows_of_transfer,
         by_the_rows_of_word_vectors,
     ],
 )
