@@ -14,35 +14,12 @@ from typing import Any
 import numpy as np
 import uvicorn
 
+from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
 from deploy.runtime.server.app import create_app
 from deploy.runtime.server.models import serve
 from deploy.runtime.server.settings import Settings
 
 PATIENCE = 30  # seconds that a test waits for what must happen
-
-
-@dataclass(frozen=True)
-class Label:
-    text: str
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Tags:
-    tokens: list[str]
-    tags: list[str]
-    probabilities: list[float]
-
-
-@dataclass(frozen=True)
-class Score:
-    text: str
-    log_probability: float
-    perplexity: float
-    tokens: int
-    unknown_words: int
 
 
 @dataclass
@@ -58,13 +35,15 @@ class Classifier:
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def predict(self, texts: Sequence[str]) -> list[Label]:
+    def predict(self, texts: Sequence[str]) -> list[Prediction]:
         self.batches.append(list(texts))
         assert self.gate.wait(PATIENCE)
         if "bad" in texts:
             raise RuntimeError("a fault inside the model")
         labels = [self.labels[len(text) % 2] for text in texts]
-        return [Label(t, x, 0.75, {"even": 0.25, "odd": 0.25} | {x: 0.75}) for t, x in zip(texts, labels, strict=True)]
+        return [
+            Prediction(t, x, 0.75, {"even": 0.25, "odd": 0.25} | {x: 0.75}) for t, x in zip(texts, labels, strict=True)
+        ]
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([[len(text), 0.5] for text in texts], np.float32)
@@ -75,9 +54,9 @@ class Tagger:
     model = "gated_skip_tagger"
     labels = ("X",)
 
-    def predict(self, texts: Sequence[Any]) -> list[Tags]:
+    def predict(self, texts: Sequence[Any]) -> list[TaggedSentence]:
         sentences = [text.split() if isinstance(text, str) else text for text in texts]
-        return [Tags(tokens, ["X"] * len(tokens), [1.0] * len(tokens)) for tokens in sentences]
+        return [TaggedSentence(tokens, ["X"] * len(tokens), [1.0] * len(tokens)) for tokens in sentences]
 
 
 class LanguageModel:

@@ -10,8 +10,7 @@ from typing import Any
 from dense_lstm_zoo import files
 from dense_lstm_zoo.cli import commands
 from dense_lstm_zoo.data.cells import escape_controls
-
-FOLDER = "onnx"  # in a bundle's
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 
 def load(bundle: str, task: str | None = None) -> Any:
@@ -20,7 +19,7 @@ def load(bundle: str, task: str | None = None) -> Any:
     A line on standard error says that the export is used, or why it is not.
     """
     commands.check_task(bundle, commands.read_config(bundle), task)
-    folder = Path(bundle) / FOLDER
+    folder = Path(bundle) / SUBFOLDER
     if not folder.is_dir():
         return commands.load(bundle, task)
     from dense_lstm_zoo_runtime import ExportError, Predictor

@@ -14,13 +14,12 @@ import onnx
 from dense_lstm_zoo import checks, files, report
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, WeightsFile
 from dense_lstm_zoo.onnx_export.words import write_shared
+from dense_lstm_zoo_runtime.export_folder import FORMAT, KIND
 from dense_lstm_zoo_runtime.rules import RULES
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
-KIND = "dense-lstm-zoo ONNX export"
-FORMAT = 1
 _USE = """from dense_lstm_zoo_runtime import Predictor
 
 print(Predictor("this folder").predict(["a text", "another one"]))"""
