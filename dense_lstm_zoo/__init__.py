@@ -8,6 +8,7 @@ registers the classes.
 from dense_lstm_zoo import moved
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
 from dense_lstm_zoo.measuring.measure import measure
@@ -32,6 +33,7 @@ __all__ = [
     "Split",
     "TuneResult",
     "WordTable",
+    "bucketed",
     "build",
     "count_encoder_parameters",
     "describe",
@@ -47,6 +49,7 @@ __all__ = [
     "load_vectors",
     "measure",
     "run_protocol",
+    "text_dataset",
     "train",
     "tune",
 ]

@@ -9,17 +9,72 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo.data.batching import Row, ShuffledBatches, generated, num_tokens, pad, plan_batches
+from dense_lstm_zoo.data.batching import (
+    Row,
+    ShuffledBatches,
+    generated,
+    num_tokens,
+    pad,
+    plan_batches,
+    plan_in_order,
+)
+
+
+class Examples:
+    """Texts as ids, with their labels and weights if they have any, from which batches are made.
+
+    A batch is the padded ids alone, (ids, labels) or (ids, labels, weights), as ``fit`` and ``predict`` take them.
+
+    Args:
+        rows: The ids of each text.
+        labels: The label of each text, or None.
+        weights: How much each text counts in the loss, or None.
+
+    Raises:
+        ValueError: No texts, or a different number of labels.
+    """
+
+    def __init__(
+        self, rows: Sequence[Row], labels: Sequence[int] | None = None, weights: Sequence[float] | None = None
+    ) -> None:
+        if not len(rows) or (labels is not None and len(rows) != len(labels)):
+            received = "none" if labels is None else f"{len(rows)} and {len(labels)}"
+            raise ValueError(f"Training needs texts with one label each; received {received}.")
+        self.rows = rows
+        self.lengths = [num_tokens(row) for row in rows]
+        typed = ((labels, np.int32), (weights, np.float32))
+        self._columns = [np.asarray(values, dtype) for values, dtype in typed if values is not None]
+
+    def collate(self, indices: np.ndarray) -> Any:
+        """Return the batch of these texts."""
+        ids = pad([self.rows[i] for i in indices])
+        return (ids, *(column[indices] for column in self._columns)) if self._columns else ids
+
+    @property
+    def signature(self) -> Any:
+        """The ``tf.data`` signature of a batch."""
+        first = self.rows[0]
+        ids: Any
+        if isinstance(first, np.ndarray):
+            ids = _ids_spec(first)
+        else:
+            ids = {name: _ids_spec(values) for name, values in first.items()}
+        return (ids, *(tf.TensorSpec((None,), column.dtype) for column in self._columns)) if self._columns else ids
+
+
+def _ids_spec(ids: np.ndarray) -> tf.TensorSpec:
+    return tf.TensorSpec((None, None, *ids.shape[1:]), tf.int32)
 
 
 class TrainingBatches(ShuffledBatches):
-    """Shuffled batches of (ids, labels) of a classifier.
+    """Shuffled batches of (ids, labels), or (ids, labels, weights), of a classifier.
 
     Args:
         rows: The ids of each text.
         labels: The label of each text.
         batch_size: Texts per batch.
         seed: Seed for the order.
+        weights: How much each text counts in the loss; None means equally.
 
     Raises:
         ValueError: No texts, or a different number of labels.
@@ -30,35 +85,33 @@ class TrainingBatches(ShuffledBatches):
         [(2, 4)]
     """
 
-    def __init__(self, rows: Sequence[Row], labels: Sequence[int], *, batch_size: int, seed: int) -> None:
-        if not rows or len(rows) != len(labels):
-            raise ValueError(f"Training needs texts with one label each; received {len(rows)} and {len(labels)}.")
-        targets = np.asarray(labels, np.int32)
-
-        def collate(indices: np.ndarray) -> tuple[Any, np.ndarray]:
-            return pad([rows[i] for i in indices]), targets[indices]
-
-        lengths = [num_tokens(row) for row in rows]
-        super().__init__(lengths, collate, _signature(rows[0]), batch_size=batch_size, seed=seed)
-
-
-def _signature(row: Row) -> Any:
-    """Return the ``tf.data`` signature of batches of (ids, labels)."""
-    if isinstance(row, np.ndarray):
-        return _ids_spec(row), tf.TensorSpec((None,), tf.int32)
-    return {name: _ids_spec(ids) for name, ids in row.items()}, tf.TensorSpec((None,), tf.int32)
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        labels: Sequence[int],
+        *,
+        batch_size: int,
+        seed: int,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        found = Examples(rows, labels, weights)
+        super().__init__(found.lengths, found.collate, found.signature, batch_size=batch_size, seed=seed)
 
 
-def _ids_spec(ids: np.ndarray) -> tf.TensorSpec:
-    return tf.TensorSpec((None, None, *ids.shape[1:]), tf.int32)
+def evaluation_batches(
+    rows: Sequence[Row], labels: Sequence[int], batch_size: int = 256, weights: Sequence[float] | None = None
+) -> tf.data.Dataset:
+    """Return batches of (ids, labels), or (ids, labels, weights), sorted by length, for ``validation_data``."""
+    found = Examples(rows, labels, weights)
+    batches = [found.collate(indices) for indices in plan_batches(found.lengths, batch_size)]
+    return generated(lambda: iter(batches), found.signature, len(batches))
 
 
-def evaluation_batches(rows: Sequence[Row], labels: Sequence[int], batch_size: int = 256) -> tf.data.Dataset:
-    """Return batches of (ids, labels) sorted by length, for ``validation_data``."""
-    targets = np.asarray(labels, np.int32)
-    plan = plan_batches([num_tokens(row) for row in rows], batch_size)
-    batches = [(pad([rows[i] for i in indices]), targets[indices]) for indices in plan]
-    return generated(lambda: iter(batches), _signature(rows[0]), len(batches))
+def batches_in_order(rows: Sequence[Row], batch_size: int = 256) -> tf.data.Dataset:
+    """Return batches of ids in the order of the texts, for ``predict``."""
+    found = Examples(rows)
+    plan = plan_in_order(found.lengths, batch_size)
+    return generated(lambda: map(found.collate, plan), found.signature, len(plan)).prefetch(4)
 
 
 def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:

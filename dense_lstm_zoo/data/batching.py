@@ -65,6 +65,27 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
     return batches if rng is None else [batches[i] for i in rng.permutation(len(batches))]
 
 
+def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
+    """Return the indices of each batch in the order of the texts; few long texts make a batch, as in ``plan_batches``.
+
+    Example:
+        >>> [indices.tolist() for indices in plan_in_order([3, 9, 1, 40_000, 40_000], batch_size=2)]
+        [[0, 1], [2], [3], [4]]
+    """
+    batches, start = [], 0
+    while start < len(lengths):
+        longest = end = 0
+        for end in range(start, min(start + batch_size, len(lengths))):
+            longest = max(longest, padded_length(lengths[end]))
+            if end > start and longest * (end - start + 1) > MAX_TOKENS:
+                break
+        else:
+            end += 1
+        batches.append(np.arange(start, end))
+        start = end
+    return batches
+
+
 def predict_by_token(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 64) -> list[np.ndarray]:
     """Return an array (tokens, width) per text, in the order of ``rows``, computed in batches of similar length.
 
@@ -102,6 +123,7 @@ class ShuffledBatches(keras.callbacks.Callback):
     """Batches of texts of similar length for ``fit``: pass ``dataset`` as its data and the object as a callback.
 
     The order of epoch k depends only on ``seed`` and k, so that an interrupted run can resume with the same order.
+    Without the callback, pass k over ``dataset`` has the order of epoch k, both counted from 0.
 
     Args:
         lengths: The length of each text.
@@ -129,14 +151,23 @@ class ShuffledBatches(keras.callbacks.Callback):
         checks.integer("batch_size", batch_size)
         self._epoch = now = {"epoch": 0}
 
-        # TensorFlow never frees a generator, so it must not refer to the callback, which refers to the model.
-        def batches() -> Iterator[Any]:
-            rng = np.random.default_rng([seed, now["epoch"]])
-            for indices in plan_batches(lengths, batch_size, rng):
-                yield collate(indices)
-
         num_batches = len(plan_batches(lengths, batch_size))
-        self.dataset = generated(batches, signature, num_batches).prefetch(4)
+
+        # TensorFlow never frees a generator, so it must not refer to the callback, which refers to the model.
+        def dataset(first: int) -> tf.data.Dataset:
+            def batches() -> Iterator[Any]:
+                rng = np.random.default_rng([seed, now["epoch"]])
+                now["epoch"] += 1
+                for indices in plan_batches(lengths, batch_size, rng)[first:]:
+                    yield collate(indices)
+
+            return generated(batches, signature, num_batches - first).prefetch(4)
+
+        self._dataset, self.dataset = dataset, dataset(0)
+
+    def start_at(self, batch: int) -> tf.data.Dataset:
+        """Return the current epoch's batches from ``batch`` (counted from 0) on, to resume in the middle of it."""
+        return self._dataset(batch)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Follow ``fit``'s epochs, which may start above 0."""
