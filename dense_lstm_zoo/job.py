@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,12 +23,23 @@ if TYPE_CHECKING:
 
 @dataclass
 class FitData:
-    """The input of ``fit``: training and dev data, the callbacks that go with them, and weights of classes."""
+    """The input of ``fit``: training and dev data, and what goes with them.
+
+    Args:
+        training: The batches of an epoch; their number is known, and the same in every epoch.
+        dev: The batches to score each epoch on.
+        start_at: Returns the batches of the epoch that has begun, from one of them (counted from 0) on.
+        callbacks: The callbacks that the data needs.
+        class_weight: Weights of classes.
+        carried: What a batch leaves to the next one, apart from the variables of the model and its optimiser.
+    """
 
     training: tf.data.Dataset
     dev: tf.data.Dataset
+    start_at: Callable[[int], tf.data.Dataset]
     callbacks: list[keras.callbacks.Callback] = field(default_factory=list)
     class_weight: dict[int, float] | None = None
+    carried: Sequence[tf.Variable] = ()
 
 
 class Job(abc.ABC):

@@ -123,6 +123,16 @@ COMMON = (
         metavar="EPOCH",
     ),
 )
+# For the run itself: they do not affect the result, and are in no config.
+RUNNING = (
+    Option(
+        "checkpoint_minutes",
+        float,
+        "minutes between two saves inside an epoch, for a run that is killed",
+        10,
+        metavar="MINUTES",
+    ),
+)
 # For training that goes on from a trained model; see ``training/transfer.py``.
 TRANSFER = (
     Option("init_from", str, "a trained model of the same name, whose words and weights go on", None, "none"),
@@ -195,7 +205,7 @@ class Task:
     @property
     def all_options(self) -> tuple[Option, ...]:
         """The options of a training run: those of every task, then those of this one."""
-        return (*COMMON, *TRANSFER, *self.options)
+        return (*COMMON, *RUNNING, *TRANSFER, *self.options)
 
     def module(self, name: str) -> Any:
         """Return a module of the task's folder, imported on first use."""

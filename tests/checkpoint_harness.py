@@ -15,5 +15,11 @@ def checkpoint(folder, model=None, **options):
     return found
 
 
+def a_batch(running, number, steps=9):
+    """The end of a batch (from 0) in an epoch of nine."""
+    running.set_params({"steps": steps})
+    running.on_train_batch_end(number, {"loss": 1.0})
+
+
 def an_epoch(running, score=0.5):
     running.on_epoch_end(running.epochs, {"val_accuracy": score})

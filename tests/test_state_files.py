@@ -1,5 +1,6 @@
-"""The files of a run's state: damaged, of the last format, or made by others."""
+"""The files of a run's state: damaged, of older formats, or made by others."""
 
+import hashlib
 import json
 import shutil
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from dense_lstm_zoo import files
-from tests.checkpoint_harness import an_epoch, checkpoint, small_model
+from tests.checkpoint_harness import a_batch, an_epoch, checkpoint, small_model
 from tests.files_harness import names
 
 
@@ -47,17 +48,44 @@ def test_any_changed_byte_of_a_state_is_found(tmp_path, model):
     checkpoint(tmp_path / "state")._lock.release()
 
 
-def test_a_state_of_the_last_format_is_resumed(tmp_path, model):
+def test_a_state_of_an_older_format_is_resumed(tmp_path, model):
     with checkpoint(tmp_path / "state", model) as running:
         an_epoch(running)
     state = json.loads((tmp_path / "state" / "state.json").read_text())
-    del state["seal"]
+    del state["seal"], state["inside"]
     (tmp_path / "state" / "state.json").write_text(json.dumps({**state, "format": 1}))
     (tmp_path / "state" / ".epoch-2.npz.4711.part").write_bytes(b"what it left")
     with checkpoint(tmp_path / "state", model) as resumed:
         assert resumed.epochs == 1
         resumed.resume(model)
         assert names(tmp_path / "state") == ["best-1.npz", "epoch-1.npz", "lock", "state.json"]
+    # Format 2 has a seal: the sha256 of the rest, as the file has it.
+    state["format"] = 2
+    state["seal"] = hashlib.sha256(files.to_json(state).encode()).hexdigest()
+    (tmp_path / "state" / "state.json").write_text(files.to_json(state))
+    with checkpoint(tmp_path / "state", model) as resumed:
+        assert (resumed.epochs, resumed.batches) == (1, 0)
+
+
+def test_a_state_inside_an_epoch_takes_the_place_of_the_last(tmp_path, model):
+    with checkpoint(tmp_path / "state", model, minutes=1e-9) as running:
+        a_batch(running, 3)
+        assert names(tmp_path / "state") == ["epoch-0-batch-4.npz", "lock", "state.json"]
+        an_epoch(running)
+        a_batch(running, 0)
+        a_batch(running, 5)
+        assert names(tmp_path / "state") == ["best-1.npz", "epoch-1-batch-6.npz", "lock", "state.json"]
+        a_batch(running, 8)  # the last of the epoch, which is saved with the scores
+        assert running.place == "batch 6 of epoch 2"
+    with checkpoint(tmp_path / "state", model) as resumed:
+        assert (resumed.epochs, resumed.best_epoch, resumed.place) == (1, 1, "batch 6 of epoch 2")
+
+
+def test_nothing_is_saved_inside_an_epoch_before_it_is_time(tmp_path, model):
+    with checkpoint(tmp_path / "state", model, minutes=10) as running:
+        a_batch(running, 3)
+        assert names(tmp_path / "state") == ["lock"]
+    assert not (tmp_path / "state").exists()
 
 
 def sealed(folder, change):
@@ -81,6 +109,11 @@ def sealed(folder, change):
         ({"sha256": ["x"]}, "checksums"),
         ({"settings": []}, "no settings"),
         ({"format": 99}, "format 99"),
+        ({"inside": []}, "number of batches inside an epoch is None"),
+        ({"inside": {"batches": 0, "callbacks": {}}}, "number of batches inside an epoch is 0"),
+        ({"inside": {"batches": 2, "callbacks": {"x": 1}}}, "no states of callbacks"),
+        ({"inside": {"batches": 2, "callbacks": {"x": {"y": "z"}}}}, "y of the callback x is 'z', not a number"),
+        ({"history": [], "best_epoch": None}, "best epoch is None, of 0"),
     ],
 )
 def test_a_state_of_another_form_is_refused_by_name(tmp_path, model, change, message):

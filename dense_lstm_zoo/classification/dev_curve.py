@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import keras
 import pandas as pd
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.bundle import DEV_CURVE, read_dev_curve
+from dense_lstm_zoo.resumable import Resumable
 
 COLUMNS = ("epoch", "batch", "dev_accuracy")
 
 
-class DevCurve(keras.callbacks.Callback):
+class DevCurve(Resumable):
     """Score dev every few training batches, and keep the scores in ``dev_curve.csv``.
 
-    The file is written after every epoch, so that an interrupted run resumes with the curve of its finished epochs.
+    The file is written whenever the run's state is saved, so that an interrupted run resumes with the curve so far.
     Scoring does not affect training.
 
     Args:
@@ -26,16 +26,31 @@ class DevCurve(keras.callbacks.Callback):
         score: Scores the current model.
     """
 
+    KEY = "dev_curve"
+
     def __init__(self, folder: Path, every: int, score: Callable[[], float]) -> None:
         super().__init__()
         self._path, self._every, self._score = folder / DEV_CURVE, checks.integer("dev_every", every), score
-        found = read_dev_curve(folder)
-        self._rows: list[tuple[float, ...]] = [] if found is None else list(found.itertuples(index=False, name=None))
+        self._rows = self._read()
+
+    def _read(self) -> list[tuple[float, ...]]:
+        found = read_dev_curve(self._path.parent)
+        return [] if found is None else list(found.itertuples(index=False, name=None))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Drop the rows that an interrupted run had for this epoch."""
         self._rows = [row for row in self._rows if row[0] <= epoch]
         self._epoch, self._batches = epoch + 1, epoch * self.params["steps"]
+
+    def save(self) -> dict[str, float]:
+        """Write the file, and return the number of batches so far."""
+        self._write()
+        return {"batches": self._batches}
+
+    def resume(self, saved: Mapping[str, float]) -> None:
+        """Take the rows up to the saved batch from the file, which may have been written after the state."""
+        self._batches = int(saved["batches"])
+        self._rows = [row for row in self._read() if row[1] <= self._batches]
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """Score dev every ``every`` batches."""
@@ -45,5 +60,8 @@ class DevCurve(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Write the file."""
+        self._write()
+
+    def _write(self) -> None:
         with files.new_file(self._path, "w") as file:
             pd.DataFrame(self._rows, columns=COLUMNS).to_csv(file, index=False)

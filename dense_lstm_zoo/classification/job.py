@@ -128,7 +128,8 @@ class ClassificationJob(WordVectorJob):
         if options.monitor == "macro_f1":
             targets, network = np.array(dev.labels), logits_of(model, text_to_ids.signature)
             callbacks.append(DevMacroF1(lambda: macro_f1(targets, predict_rows(network, rows).argmax(axis=1))))
-        return FitData(batches.dataset, evaluation_batches(rows, dev.labels), callbacks, self.class_weight)
+        dev_batches = evaluation_batches(rows, dev.labels)
+        return FitData(batches.dataset, dev_batches, batches.start_at, callbacks, self.class_weight)
 
     def score(self, bundle: Any) -> dict[str, Any]:
         """Calibrate the bundle on dev if asked to, and return its scores."""

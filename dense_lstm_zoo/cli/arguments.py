@@ -137,6 +137,8 @@ def add_training(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run only these of the K folds")
     sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
     sub.add_argument("--overwrite", action="store_const", const=True, help="replace an existing run")
+    for option in tasks.RUNNING:
+        _add_option(sub, option)
     _add_settings(sub)
 
 

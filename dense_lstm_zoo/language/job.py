@@ -83,7 +83,9 @@ class LanguageModelJob(Job):
             self._encode(self.corpus.train, folder / "train.npy"), batch_size=batch_size, num_steps=num_steps
         )
         dev = self._encode(self.dev, folder / "dev.npy")
-        return FitData(train.dataset, evaluation_windows(dev, min(10, len(dev) - 1), num_steps).dataset)
+        dev_windows = evaluation_windows(dev, min(10, len(dev) - 1), num_steps)
+        carried = model.carried_states(True, batch_size)
+        return FitData(train.dataset, dev_windows.dataset, lambda first: train.start_at(first).dataset, carried=carried)
 
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None

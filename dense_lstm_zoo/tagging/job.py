@@ -102,7 +102,8 @@ class TaggingJob(WordVectorJob):
         known = {tag: i for tag, i in tags.items() if tag != RARE}  # a rare tag of dev is never right
         dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known)
         plan = [dev.collate(indices) for indices in plan_batches(dev.lengths, 64)]
-        return FitData(batches.dataset, generated(lambda: iter(plan), signature, len(plan)), [batches])
+        dev_batches = generated(lambda: iter(plan), signature, len(plan))
+        return FitData(batches.dataset, dev_batches, batches.start_at, [batches])
 
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None

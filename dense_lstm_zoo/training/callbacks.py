@@ -11,6 +11,7 @@ import keras
 import numpy as np
 
 from dense_lstm_zoo.recipe import learning_rate_factor
+from dense_lstm_zoo.resumable import Resumable
 
 
 def check_own(callbacks: Any) -> list[keras.callbacks.Callback]:
@@ -29,8 +30,10 @@ class DivergenceError(ArithmeticError):
     """The training loss is no longer finite; the message names the epoch, the batch and the likely cause."""
 
 
-class FiniteLoss(keras.callbacks.Callback):
+class FiniteLoss(Resumable):
     """Stop with ``DivergenceError`` at the first batch whose loss is not finite."""
+
+    KEY = "loss"
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Store the number of the epoch."""
@@ -42,6 +45,14 @@ class FiniteLoss(keras.callbacks.Callback):
         if not math.isfinite(loss):
             raise DivergenceError(f"The loss became {loss} at epoch {self._epoch}, batch {batch + 1}. {self._cause()}")
         self._last = loss
+
+    def save(self) -> dict[str, float]:
+        """Return the last mean loss."""
+        return {"last": self._last}
+
+    def resume(self, saved: Mapping[str, float]) -> None:
+        """Store the last mean loss."""
+        self._last = saved["last"]
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Check the dev loss: the last update may have made it infinite."""
@@ -59,8 +70,10 @@ class FiniteLoss(keras.callbacks.Callback):
         return f"Likely cause: a learning rate of {rate:g} is too high (largest weight: {largest:.3g}).{before}"
 
 
-class EpochSeconds(keras.callbacks.Callback):
+class EpochSeconds(Resumable):
     """Add the epoch's wall-clock seconds to the history."""
+
+    KEY = "seconds"
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Start the clock."""
@@ -70,6 +83,14 @@ class EpochSeconds(keras.callbacks.Callback):
         """Stop the clock; ``logs`` is the row that ``History`` stores afterwards."""
         if logs is not None:
             logs["seconds"] = round(time.perf_counter() - self._started, 3)
+
+    def save(self) -> dict[str, float]:
+        """Return the seconds so far."""
+        return {"elapsed": time.perf_counter() - self._started}
+
+    def resume(self, saved: Mapping[str, float]) -> None:
+        """Count the seconds before the interruption too, but not those between the two runs."""
+        self._started -= saved["elapsed"]
 
 
 def schedule(rate: float, training: Mapping[str, Any]) -> keras.callbacks.Callback:

@@ -1,31 +1,37 @@
-"""Saves after every epoch what a run needs to resume, and keeps the epoch with the best dev score."""
+"""Saves what a run needs to resume, after every epoch and inside long ones, and keeps the best epoch's weights."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from dense_lstm_zoo import checks, files, leftovers
-from dense_lstm_zoo.layers import WordEmbedding
-from dense_lstm_zoo.training import state_files
+from dense_lstm_zoo.resumable import Resumable
+from dense_lstm_zoo.training import state_files, variables
 from dense_lstm_zoo.training.averaging import averaged
+from dense_lstm_zoo.training.state_files import Inside, Progress
 
 _OLD_PART = re.compile(r"\..+\.\d+\.part")  # left by versions before state format 2
 
 
 class Checkpoint(keras.callbacks.Callback):
-    """Keep the best epoch's weights, stop when patience runs out, and save the state for resuming after each epoch.
+    """Keep the best epoch's weights, stop when patience runs out, and save the state for resuming.
 
-    The folder holds ``state.json`` (settings, history, best epoch, checksums), ``epoch-N.npz`` (weights, optimiser and
-    random states after the last epoch) and ``best-N.npz`` (the weights of the best). ``state.json`` is written last, in
-    one step, and names the other two: a kill at any moment leaves a complete state.
+    The state is saved after each epoch, and inside an epoch when the last save was ``minutes`` ago. The folder holds
+    ``state.json`` (settings, history, best epoch, place inside an epoch, checksums), ``epoch-N.npz`` or
+    ``epoch-N-batch-M.npz`` (weights, optimiser and random states after N epochs, or M more batches) and ``best-N.npz``
+    (the weights of the best). ``state.json`` is written last, in one step, and names the other two: a kill at any
+    moment leaves a complete state.
 
     Args:
         folder: Where to write; a state that is already there is resumed.
@@ -35,6 +41,7 @@ class Checkpoint(keras.callbacks.Callback):
         monitor: The epoch's score.
         higher_is_better: Whether a higher score is better.
         at_least: The epoch from which patience counts at the earliest.
+        minutes: Minutes between two saves inside an epoch.
 
     Use it as a context manager: it locks the folder against other processes until the block ends.
 
@@ -53,15 +60,19 @@ class Checkpoint(keras.callbacks.Callback):
         monitor: str = "val_accuracy",
         higher_is_better: bool = True,
         at_least: int = 0,
+        minutes: float = 10,
     ) -> None:
         super().__init__()
         self.folder, self.patience, self.at_least = folder.resolve(), patience, at_least
         self.monitor, self._sign = monitor, 1 if higher_is_better else -1
         self.settings: dict[str, Any] = json.loads(files.to_json(settings))
-        self.history: list[dict[str, float]] = []
-        self.best_epoch: int | None = None
+        self.progress = Progress([])
+        self._resumable: list[Resumable] = []
+        self._carried: Sequence[tf.Variable] = ()
+        self._minutes, self._saved = minutes, time.monotonic()
         self._best_weights: list[np.ndarray] = []
         self._sums: dict[str, str] = {}
+        self._resumed: Inside | None = None
         self._taken = f"Another process is training in {folder}."
         self._begin_anew = f"delete {folder} to start over, or overwrite it."
         self._lock = files.Lock(self.folder / "lock", self._taken)
@@ -75,9 +86,29 @@ class Checkpoint(keras.callbacks.Callback):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.history:
+        if not self.has_begun:
             self.remove()  # nothing to resume from
         self._lock.release()
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """One row of scores per finished epoch."""
+        return self.progress.history
+
+    @property
+    def best_epoch(self) -> int | None:
+        """The epoch with the best score, from 1; None before one is finished."""
+        return self.progress.best_epoch
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything is saved."""
+        return bool(self.epochs or self.batches)
+
+    @property
+    def place(self) -> str:
+        """The place of the last save, in words."""
+        return f"batch {self.batches:,} of epoch {self.epochs + 1}" if self.batches else f"epoch {self.epochs}"
 
     @property
     def epochs(self) -> int:
@@ -85,37 +116,73 @@ class Checkpoint(keras.callbacks.Callback):
         return len(self.history)
 
     @property
+    def batches(self) -> int:
+        """The number of saved batches of the next epoch."""
+        return self.progress.inside.batches if self.progress.inside else 0
+
+    @property
     def is_done(self) -> bool:
         """Whether patience has run out."""
         return self.best_epoch is not None and self.epochs - max(self.best_epoch, self.at_least) >= self.patience
 
     def resume(self, model: keras.Model) -> None:
-        """Give ``model`` the weights, optimiser state and random states of the last saved epoch."""
-        if self.epochs:
-            best = self._load(f"best-{self.best_epoch}.npz", _weights(model))
-            _assign(_state(model), self._load(f"epoch-{self.epochs}.npz", _state(model)))
-            self._best_weights = best
+        """Give ``model`` the weights, optimiser state and random states of the last epoch, if it was saved at its end.
+
+        For a save inside an epoch, ``resume_epoch`` does that when the epoch has begun again.
+        """
+        if (best := self.progress.best_name()) is not None:
+            self._best_weights = self._load(best, variables.weights(model))
+            if self.progress.inside is None:
+                state = variables.state(model)
+                variables.assign(state, self._load(self.progress.state_name(), state))
+
+    def resume_epoch(self) -> int:
+        """Restore a state inside the epoch that has begun; return the number of its batches that are done.
+
+        Beginning an epoch resets metrics and may reset the optimiser, so that this comes after it. The metrics need
+        their variables by now, which they create with the first batch they see.
+        """
+        inside, self._resumed = self._resumed, None
+        if inside is None:
+            return 0
+        found = self._changing(inside)
+        variables.assign(found, self._load(self.progress.state_name(), found))
+        for callback in self._resumable:
+            if callback.KEY in inside.callbacks:
+                callback.resume(inside.callbacks[callback.KEY])
+        self._saved = time.monotonic()
+        return inside.batches
+
+    def follow(self, callbacks: Sequence[keras.callbacks.Callback], carried: Sequence[tf.Variable]) -> None:
+        """Save inside an epoch the states of callbacks that have one, and what the data carries between batches."""
+        self._resumable = [callback for callback in callbacks if isinstance(callback, Resumable)]
+        self._carried = carried
 
     def restore_best(self, model: keras.Model) -> None:
         """Give ``model`` the weights of the best epoch."""
-        _assign(_weights(model), self._best_weights)
+        variables.assign(variables.weights(model), self._best_weights)
 
     def remove(self) -> None:
         """Delete the folder if it still belongs to this run; called when there is nothing left to resume."""
         if self._lock.is_in_place:
             files.remove_folder(self.folder)
 
+    def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
+        """Save the epoch so far, if it is time to; the last batch is saved with the epoch."""
+        if batch + 1 < self.params["steps"] and time.monotonic() - self._saved >= 60 * self._minutes:
+            self._write(replace(self.progress, inside=Inside(batch + 1, {x.KEY: x.save() for x in self._resumable})))
+
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Save the epoch, and stop training if patience has run out."""
-        # The perplexity of a bad epoch may be infinite, which JSON cannot hold.
-        row = {name: min(float(value), sys.float_info.max) for name, value in (logs or {}).items()}
-        self.history.append(row)
+        # The perplexity of a bad epoch may be infinite, which JSON cannot hold; and JSON as it is written is sorted.
+        row = {name: min(float(value), sys.float_info.max) for name, value in sorted((logs or {}).items())}
         best = None if self.best_epoch is None else self.history[self.best_epoch - 1][self.monitor]
+        progress = Progress([*self.history, row], self.best_epoch)
         if best is None or self._sign * (row[self.monitor] - best) > 0:
-            self.best_epoch = self.epochs
+            progress.best_epoch = len(progress.history)
             with averaged(self.model):
-                self._best_weights = _values(_weights(self.model))
-        self._write()
+                self._best_weights = variables.values(variables.weights(self.model))
+        self._write(progress)
         if self.is_done:
             self.model.stop_training = True
 
@@ -134,23 +201,23 @@ class Checkpoint(keras.callbacks.Callback):
             raise BlockingIOError(f"{self.folder} was deleted during this run, and another run has started there.")
         self._sums = {}
 
-    def _write(self) -> None:
+    def _changing(self, inside: Inside | None) -> list[keras.Variable | tf.Variable]:
+        """Return what an epoch leaves to the next one, or inside an epoch, a batch to the next one."""
+        state: list[keras.Variable | tf.Variable] = [*variables.state(self.model)]
+        return [*state, *self.model.metrics_variables, *self._carried] if inside else state
+
+    def _write(self, progress: Progress) -> None:
         self.keep_hold()
-        arrays = {
-            f"epoch-{self.epochs}.npz": _values(_state(self.model)),
-            f"best-{self.best_epoch}.npz": self._best_weights,
-        }
+        arrays = {progress.state_name(): variables.values(self._changing(progress.inside))}
+        if (best := progress.best_name()) is not None:
+            arrays[best] = self._best_weights
         for name in arrays.keys() - self._sums.keys():
             with files.new_file(self.folder / name) as file:
                 np.savez(file, *arrays[name])
-        self._sums = {name: self._sums.get(name) or files.sha256(self.folder / name) for name in arrays}
-        state = {
-            "settings": self.settings,
-            "history": self.history,
-            "best_epoch": self.best_epoch,
-            "sha256": self._sums,
-        }
+        sums = {name: self._sums.get(name) or files.sha256(self.folder / name) for name in arrays}
+        state = {"settings": self.settings, **progress.to_json(), "sha256": sums}
         state_files.write_state(self.folder / "state.json", state)
+        self.progress, self._sums, self._saved = progress, sums, time.monotonic()
         for left in self.folder.glob("*.npz"):
             if left.name not in self._sums:
                 left.unlink()
@@ -170,7 +237,8 @@ class Checkpoint(keras.callbacks.Callback):
             path.unlink()
             return
         if found["settings"] == self.settings:
-            self.history, self.best_epoch, self._sums = state_files.read_progress(found, self.monitor)
+            self.progress, self._sums = state_files.read_progress(found, self.monitor)
+            self._resumed = self.progress.inside
         elif overwrite:
             path.unlink()
         else:
@@ -184,41 +252,20 @@ class Checkpoint(keras.callbacks.Callback):
         """Return the state of an interrupted run; raise ``ValueError`` if one of its files is damaged."""
         try:
             state = state_files.read_state(path)
-            history, best, sums = state_files.read_progress(state, self.monitor)
+            progress, sums = state_files.read_progress(state, self.monitor)
             if not isinstance(state.get("settings"), dict):
                 raise ValueError("it has no settings")
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
-        for name in (f"epoch-{len(history)}.npz", f"best-{best}.npz"):
+        for name in progress.names():
             file = self.folder / name
             if not file.is_file() or files.sha256(file) != sums.get(name):
                 raise ValueError(f"{file} is missing or damaged: {self._begin_anew}")
         return state
 
-    def _load(self, name: str, variables: list[keras.Variable]) -> list[np.ndarray]:
+    def _load(self, name: str, found: Sequence[keras.Variable | tf.Variable]) -> list[np.ndarray]:
         path = self.folder / name
         try:
-            return state_files.read_arrays(path, variables)
+            return state_files.read_arrays(path, found)
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
-
-
-def _weights(model: keras.Model) -> list[keras.Variable]:
-    """Return what training changes; frozen word vectors do not change, and are too large to save each epoch."""
-    frozen = {id(layer.frozen_table) for layer in model.layers if isinstance(layer, WordEmbedding)}
-    return [variable for variable in model.variables if id(variable) not in frozen]
-
-
-def _state(model: keras.Model) -> list[keras.Variable]:
-    return [*_weights(model), *model.optimizer.variables]
-
-
-def _values(variables: list[keras.Variable]) -> list[np.ndarray]:
-    # NumPy's files cannot hold bfloat16; float32 represents it exactly.
-    values = [keras.ops.convert_to_numpy(variable) for variable in variables]
-    return [value.astype(np.float32) if value.dtype.name == "bfloat16" else value for value in values]
-
-
-def _assign(variables: list[keras.Variable], values: list[np.ndarray]) -> None:
-    for variable, value in zip(variables, values, strict=True):
-        variable.assign(value)

@@ -88,8 +88,9 @@ def train(
     The best epoch has the highest dev accuracy, or for a language model the lowest dev perplexity. If a corpus has no
     dev set, part of its training text becomes one: of labelled texts 10 %, stratified, drawn with ``seed``.
 
-    The run's state is written to ``RUN_DIR.unfinished/`` after every epoch. After a kill or Ctrl-C, the same call
-    resumes from there and ends with the same weights as an uninterrupted run. If ``run_dir`` is a link, its target is
+    The run's state is written to ``RUN_DIR.unfinished/`` after every epoch, and inside an epoch every
+    ``checkpoint_minutes``. After a kill or Ctrl-C, the same call resumes from there and ends with the same weights as
+    an uninterrupted run. If ``run_dir`` is a link, its target is
     written; a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
 
     Args:
@@ -143,14 +144,15 @@ def train(
         monitor=monitor,
         higher_is_better=higher_is_better,
         at_least=run.origin.get("unfreeze_after") or 0,
+        minutes=run.job.options.checkpoint_minutes,
     ) as checkpoint:
         diverged = None
-        if checkpoint.epochs:
-            run.say(f"resuming an interrupted run after epoch {checkpoint.epochs}")
+        if checkpoint.has_begun:
+            run.say(f"resuming an interrupted run after {checkpoint.place}")
         try:
             _fit(run, checkpoint, pause_after)
         except KeyboardInterrupt:
-            run.say(f"\ninterrupted; the same command resumes after epoch {checkpoint.epochs}")
+            run.say(f"\ninterrupted; the same command resumes after {checkpoint.place}")
             raise
         except DivergenceError as error:
             if checkpoint.best_epoch is None:
@@ -254,10 +256,12 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     from dense_lstm_zoo.training.averaging import EvaluateAverage
     from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss, schedule
     from dense_lstm_zoo.training.freezing import Freeze
+    from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
     training = run.config["training"]
     checkpoint.resume(run.model)
-    if checkpoint.is_done:
+    epochs = min(training["epochs"], pause_after or training["epochs"])
+    if checkpoint.is_done or checkpoint.epochs >= epochs:
         return
     data = run.job.fit_data(run.model, run.config, checkpoint.folder)
     callbacks = [*data.callbacks, EpochSeconds(), FiniteLoss(), EvaluateAverage()]
@@ -268,16 +272,29 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
         callbacks.append(Freeze(run.origin["freeze"], run.origin["unfreeze_after"]))
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
-    run.model.fit(
-        data.training,
+    checkpoint.follow(callbacks, data.carried)
+    fit = functools.partial(
+        run.model.fit,
         validation_data=data.dev,
-        initial_epoch=checkpoint.epochs,
-        epochs=min(training["epochs"], pause_after or training["epochs"]),
-        callbacks=callbacks,
+        callbacks=RunCallbacks(
+            callbacks,
+            checkpoint,
+            model=run.model,
+            steps=int(data.training.cardinality()),
+            epochs=epochs,
+            verbose=run.verbose,
+        ),
         verbose=run.verbose,
         class_weight=data.class_weight,
         shuffle=False,  # the data already comes in the right order
     )
+    if checkpoint.batches:
+        run.model.evaluate(data.dev.take(1), verbose=0)  # metrics create their variables with the first batch
+        fit(data.start_at(checkpoint.batches), initial_epoch=checkpoint.epochs, epochs=checkpoint.epochs + 1)
+        if run.model.stop_training or checkpoint.epochs >= epochs:
+            return
+        checkpoint.resume(run.model)  # fit ends with the average of the weights
+    fit(data.training, initial_epoch=checkpoint.epochs, epochs=epochs)
 
 
 def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:

@@ -137,7 +137,8 @@ def run_protocol(
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
-    shared.pop("callbacks", None)  # objects, which a file cannot hold
+    for other in ("callbacks", *(option.name for option in tasks.RUNNING)):
+        shared.pop(other, None)  # without effect on the results, or objects that a file cannot hold
     if training.get("vectors") is not None:
         shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
     if training.get("init_from") is not None:

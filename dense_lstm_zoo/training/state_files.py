@@ -6,17 +6,52 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from dense_lstm_zoo import files
 
-FORMAT = 2  # format 1 had no checksum
+FORMAT = 3  # format 1 had no checksum, format 2 nothing inside an epoch
 _SEAL = "seal"
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A place inside an epoch: the number of batches that are done, and the states of callbacks by ``KEY``."""
+
+    batches: int
+    callbacks: Mapping[str, Mapping[str, float]]
+
+
+@dataclass
+class Progress:
+    """How far a run has come: its finished epochs, the best of them, and its place inside the next."""
+
+    history: list[dict[str, float]]
+    best_epoch: int | None = None
+    inside: Inside | None = None
+
+    def state_name(self) -> str:
+        """Return the name of the file of everything that training changes."""
+        return f"epoch-{len(self.history)}{f'-batch-{self.inside.batches}' if self.inside else ''}.npz"
+
+    def best_name(self) -> str | None:
+        """Return the name of the file of the best epoch's weights; None before there is one."""
+        return None if self.best_epoch is None else f"best-{self.best_epoch}.npz"
+
+    def names(self) -> list[str]:
+        """Return the names of both files."""
+        return [name for name in (self.state_name(), self.best_name()) if name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
@@ -41,34 +76,51 @@ def read_state(path: Path) -> dict[str, Any]:
     seal = state.pop(_SEAL, None)
     if state.get("format") == 1 and seal is None:
         return state
-    if state.get("format") != FORMAT:
-        raise ValueError(f"it has format {state.get('format')!r}; this version reads format {FORMAT}")
+    if state.get("format") not in (2, FORMAT):
+        raise ValueError(f"it has format {state.get('format')!r}; this version reads formats up to {FORMAT}")
     if seal != _seal(state) or text != files.to_json({**state, _SEAL: seal}):
         raise ValueError("it was changed since it was written")
     return state
 
 
-def read_progress(state: dict[str, Any], monitor: str) -> tuple[list[dict[str, float]], int, dict[str, str]]:
-    """Return the history, the best epoch and the file checksums of a state.
+def read_progress(state: dict[str, Any], monitor: str) -> tuple[Progress, dict[str, str]]:
+    """Return how far the run of a state has come, and the checksums of its files.
 
     Raises:
-        ValueError: One of them is missing or not what it should be.
+        ValueError: Part of it is missing or not what it should be.
     """
     history, best, sums = (state.get(name) for name in ("history", "best_epoch", "sha256"))
+    inside = None if state.get("inside") is None else _inside(state["inside"])
     if not isinstance(history, list) or not all(isinstance(row, dict) for row in history):
         raise ValueError("its history is not a list of epochs")
     for row in history:
-        for name, value in {monitor: None, **row}.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise ValueError(f"{name} of an epoch is {value!r}, not a number")
-    if isinstance(best, bool) or not isinstance(best, int) or not 1 <= best <= len(history):
+        _check_numbers({monitor: None, **row}, "an epoch")
+    no_epoch = best is None and not history and inside
+    if not no_epoch and (isinstance(best, bool) or not isinstance(best, int) or not 1 <= best <= len(history)):
         raise ValueError(f"its best epoch is {best!r}, of {len(history)}")
     if not isinstance(sums, dict):
         raise ValueError("it has no checksums")
-    return history, best, sums
+    return Progress(history, best, inside), sums
 
 
-def read_arrays(path: Path, variables: Sequence[keras.Variable]) -> list[np.ndarray]:
+def _inside(found: Any) -> Inside:
+    batches, callbacks = (found.get(name) if isinstance(found, dict) else None for name in ("batches", "callbacks"))
+    if isinstance(batches, bool) or not isinstance(batches, int) or batches < 1:
+        raise ValueError(f"its number of batches inside an epoch is {batches!r}")
+    if not isinstance(callbacks, dict) or not all(isinstance(values, dict) for values in callbacks.values()):
+        raise ValueError("it has no states of callbacks")
+    for name, values in callbacks.items():
+        _check_numbers(values, f"the callback {name}")
+    return Inside(batches, callbacks)
+
+
+def _check_numbers(values: Mapping[str, Any], what: str) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"{name} of {what} is {value!r}, not a number")
+
+
+def read_arrays(path: Path, variables: Sequence[keras.Variable | tf.Variable]) -> list[np.ndarray]:
     """Return the arrays of an npz file, one for each variable, after comparing shapes before memory is allocated.
 
     Raises:
@@ -84,7 +136,8 @@ def read_arrays(path: Path, variables: Sequence[keras.Variable]) -> list[np.ndar
                     raise ValueError(f"{name} is compressed")
                 shape = _shape(archive, name)
                 if shape != tuple(variable.shape):
-                    raise ValueError(f"{name} has shape {shape}; {variable.path} has {tuple(variable.shape)}")
+                    own = getattr(variable, "path", variable.name)
+                    raise ValueError(f"{name} has shape {shape}; {own} has {tuple(variable.shape)}")
         with np.load(path, allow_pickle=False) as arrays:
             return [arrays[name.removesuffix(".npy")] for name in names]
     except (OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:

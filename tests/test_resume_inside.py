@@ -1,0 +1,186 @@
+"""Runs that are interrupted inside an epoch go on from its last save, and end as if nothing had happened."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.training.callbacks import EpochSeconds
+from tests.test_resume import small_disk
+from tests.training_harness import small_demo, train
+
+ALWAYS = 1e-9  # saves after every batch
+# Each with what a batch leaves to the next one: dropout, an average of the weights, states of a text, a decaying rate.
+RUNS = {
+    "classification": {"dropout": 0.3, "learning_rate_decay": 0.9, "dev_every": 2},
+    "language_model": {"average": 0.9, "learning_rate": 0.5},
+    "tagging": {"dropout": 0.2},
+}
+
+
+class Batches(keras.callbacks.Callback):
+    """Keeps the numbers of the epochs' batches, and stops with an error in one of them."""
+
+    def __init__(self, stop=None):
+        super().__init__()
+        self.seen, self.stop, self.calls = [], stop, []
+
+    def on_train_begin(self, logs=None):
+        self.calls.append("begin")
+
+    def on_train_end(self, logs=None):
+        self.calls.append("end")
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if (self.epoch, batch) == self.stop:
+            raise InterruptedError
+        self.seen.append((self.epoch, batch))
+
+
+def interrupted(folder, task, stop, **settings):
+    with pytest.raises(InterruptedError):
+        train(folder, task, callbacks=[Batches(stop)], checkpoint_minutes=ALWAYS, **{**RUNS[task], **settings})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Runs that nothing interrupted, by task, with the numbers of their batches."""
+    found = {}
+
+    def run(task):
+        if task not in found:
+            batches = Batches()
+            bundle = train(tmp_path_factory.mktemp("runs") / task, task, callbacks=[batches], **RUNS[task])
+            found[task] = bundle, batches.seen
+        return found[task]
+
+    return run
+
+
+def assert_equal(ours, theirs):
+    for one, other in zip(ours.model.get_weights(), theirs.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert ours.history.drop(columns="seconds").equals(theirs.history.drop(columns="seconds"))
+    assert {**ours.metrics, "seconds": 0} == {**theirs.metrics, "seconds": 0}
+    assert (ours.dev_curve is None) if theirs.dev_curve is None else ours.dev_curve.equals(theirs.dev_curve)
+
+
+@pytest.mark.parametrize("task", RUNS)
+def test_a_run_goes_on_with_the_next_batch_and_ends_the_same(whole, tmp_path, capsys, task):
+    expected, numbers = whole(task)
+    interrupted(tmp_path / "run", task, (1, 5))
+    rest = Batches()
+    bundle = train(tmp_path / "run", task, callbacks=[rest], progress=True, checkpoint_minutes=30, **RUNS[task])
+    assert "resuming an interrupted run after batch 5 of epoch 2\n" in capsys.readouterr().out
+    assert rest.seen == [number for number in numbers if number >= (1, 5)]
+    assert rest.calls == ["begin", "end"]
+    assert "checkpoint_minutes" not in bundle.config["training"]  # nor is it one of the settings to resume with
+    assert_equal(bundle, expected)
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_that_is_interrupted_again_and_again_ends_the_same(whole, tmp_path):
+    expected, _ = whole("classification")
+    for stop in ((0, 2), (0, 5)):
+        interrupted(tmp_path / "run", "classification", stop)
+    assert_equal(train(tmp_path / "run", **RUNS["classification"]), expected)
+
+
+def test_seconds_count_both_parts_of_an_epoch_but_not_the_time_between():
+    first, second, row = EpochSeconds(), EpochSeconds(), {}
+    first.on_epoch_begin(3)
+    assert 0 <= first.save()["elapsed"] < 60
+    second.on_epoch_begin(3)
+    second.resume({"elapsed": 7000.0})
+    second.on_epoch_end(3, row)
+    assert 7000 <= row["seconds"] < 7060
+
+
+@pytest.mark.slow
+def test_the_rest_of_an_epoch_that_begins_with_a_new_optimiser_keeps_its_moments(tmp_path):
+    """``unfreeze_after`` resets the optimiser as an epoch begins, also as a resumed one does."""
+    source = tmp_path / "source"
+    train(source, epochs=1)
+
+    def go_on(name, **settings):
+        freeze = {"init_from": str(source), "freeze": "encoder", "unfreeze_after": 1, "force_overlap": True}
+        own = {"epochs": 2, "progress": False, "batch_size": 50, "seed": 5}
+        return zoo.train("bilstm", small_demo(), tmp_path / name, **freeze, **own, **settings)
+
+    with pytest.raises(InterruptedError):
+        go_on("run", callbacks=[Batches((1, 3))], checkpoint_minutes=ALWAYS)
+    assert_equal(go_on("run"), go_on("whole"))
+
+
+def test_a_time_that_is_not_above_0_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="checkpoint_minutes must be a finite number above 0; received 0"):
+        train(tmp_path / "run", checkpoint_minutes=0)
+
+
+def test_a_disk_that_fills_inside_an_epoch_loses_nothing(whole, tmp_path):
+    class Fill(Batches):
+        """Fills the disk before a batch is saved."""
+
+        def on_train_batch_end(self, batch, logs=None):
+            if (self.epoch, batch) == (1, 2):
+                free = os.statvfs(tmp_path / "disk")
+                (tmp_path / "disk" / "filler").write_bytes(bytes(free.f_bavail * free.f_bsize - 4096))
+
+    settings = RUNS["classification"]
+    with small_disk(tmp_path / "disk", 2) as disk:
+        with pytest.raises(OSError, match=r"(?i)no space left"):
+            train(disk / "run", callbacks=[Fill()], checkpoint_minutes=ALWAYS, **settings)
+        (disk / "filler").unlink()
+        state = json.loads((disk / "run.unfinished" / "state.json").read_text())
+        assert state["inside"]["batches"] == 2
+        assert_equal(train(disk / "run", **settings), whole("classification")[0])
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.test_resume_inside import ALWAYS, RUNS, train
+task = sys.argv[2]
+train(Path(sys.argv[1]), task, progress=True, checkpoint_minutes=ALWAYS, **RUNS[task])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", RUNS)
+def test_kill_9_inside_an_epoch_ends_with_the_same_weights(whole, tmp_path, task):
+    """The kills are real, and many fall into the writing of a state, as every batch is saved."""
+    expected, _ = whole(task)
+    moments, state = random.Random(int(os.environ.get("KILL_SEED", "1"))), tmp_path / "run.unfinished" / "state.json"
+    resumed = 0
+    for number in range(12):
+        command = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), task]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1)
+        told = []
+        for line in process.stdout:
+            told.append(line)
+            if "Epoch" in line:
+                break
+        resumed += any("resuming an interrupted run after batch" in line for line in told)
+        if number < 4:
+            before = state.read_bytes() if state.exists() else b""
+            deadline = time.monotonic() + 120
+            while (not state.exists() or state.read_bytes() == before) and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(moments.uniform(0, 0.3))
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if (tmp_path / "run").exists():
+            break
+    assert resumed
+    assert_equal(zoo.load(tmp_path / "run"), expected)
