@@ -505,14 +505,14 @@ def test_an_interrupted_fine_tuning_ends_with_the_same_weights(epoch, whole, tra
 
 def test_patience_waits_for_the_unfreezing(tmp_path):
     from dense_lstm_zoo.training.checkpoint import Checkpoint
+    from dense_lstm_zoo.training.state_files import Progress
 
     with Checkpoint(tmp_path / "state", {}, 2, at_least=3) as checkpoint:
-        checkpoint.best_epoch = 1
-        checkpoint.history = [{}] * 4
+        checkpoint.progress = Progress([{}] * 4, best_epoch=1)
         assert not checkpoint.is_done
-        checkpoint.history = [{}] * 5
+        checkpoint.progress = Progress([{}] * 5, best_epoch=1)
         assert checkpoint.is_done
-        checkpoint.history = []
+        checkpoint.progress = Progress([])
 
 
 def test_a_bundle_carries_the_hashes_of_all_texts_it_learnt_from_and_says_where_it_comes_from(whole, trained, tmp_path):
