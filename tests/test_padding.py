@@ -6,11 +6,11 @@ import re
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers import recurrence
 from tests import layer_harness, model_harness
+from tests.backends import numpy, tf
 
 LEFT = keras.utils.pad_sequences([[3, 4, 5], [6]])  # Keras pads on the left unless told otherwise
 HOLE = np.array([[3, 4, 5], [6, 0, 7]], np.int32)
@@ -33,7 +33,7 @@ def test_ids_and_masks_are_refused_at_once_outside_of_graphs(ids, words):
     layer = layers.SequenceLengths()
     with pytest.raises(ValueError, match=words):
         layer(ids)
-    assert layer(RIGHT).numpy().tolist() == [2, 0]
+    assert numpy(layer(RIGHT)).tolist() == [2, 0]
     x = layer_harness.inputs(batch=2, time=3)
     for case in layer_harness.CASES:
         with pytest.raises(ValueError, match=words):
@@ -53,6 +53,7 @@ def by_mask(kernel):
     return model
 
 
+@pytest.mark.tensorflow
 @pytest.mark.parametrize(
     "make",
     [lambda: model_harness.tiny("lstm"), lambda: by_mask("auto"), lambda: by_mask("native")],
@@ -73,12 +74,14 @@ def test_fit_evaluate_and_predict_refuse_in_the_same_words_before_a_weight_chang
     assert np.isfinite(model.predict(RIGHT, verbose=0)).all()
 
 
+@pytest.mark.tensorflow
 def test_the_first_batch_of_fit_is_refused_also_with_the_compiled_kernel():
     model = model_harness.tiny("lstm", kernel="compiled")
     with refused(BEGINS):
         model.fit(LEFT, np.array([0, 1]), verbose=0)
 
 
+@pytest.mark.tensorflow
 def test_a_tagger_refuses_sentences_padded_on_the_left():
     ids, tags = model_harness.sentences((6, 3, 1, 0))
     model = model_harness.tiny("bilstm_tagger")
@@ -100,6 +103,7 @@ def assertions(function, *specs):
     return sum(node.op == "Assert" for node in nodes)
 
 
+@pytest.mark.tensorflow
 def test_layers_that_share_a_mask_check_it_once_and_a_model_of_the_zoo_its_ids():
     ids = keras.Input((None,), dtype="int32")
     states = keras.layers.Embedding(9, 4, mask_zero=True)(ids)
@@ -115,6 +119,7 @@ def test_layers_that_share_a_mask_check_it_once_and_a_model_of_the_zoo_its_ids()
     assert assertions(stacked, spec) == one_check
 
 
+@pytest.mark.tensorflow
 def test_programs_of_xla_count_what_is_not_padding_without_a_check():
     count = tf.function(layers.SequenceLengths(), jit_compile=True)
     assert count(tf.constant(RIGHT)).numpy().tolist() == [2, 0]

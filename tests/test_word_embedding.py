@@ -3,9 +3,11 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
+from keras import ops
 
 from dense_lstm_zoo import layers
+from tests import backends
+from tests.backends import numpy, tf
 
 
 def test_frozen_words_are_looked_up_and_never_trained():
@@ -15,9 +17,9 @@ def test_frozen_words_are_looked_up_and_never_trained():
     ids = np.array([[0, 2, 3, 5]])
     np.testing.assert_array_equal(embedding(ids)[0], matrix[ids[0]])
     assert [w.shape for w in embedding.trainable_weights] == [(3, 2)]
-    with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(embedding(ids) * np.array([1.0, 2.0, 3.0, 4.0], np.float32)[:, None])
-    gradient = tf.convert_to_tensor(tape.gradient(loss, embedding.table.value)).numpy()
+    factors = np.array([1.0, 2.0, 3.0, 4.0], np.float32)[:, None]
+    loss = backends.Loss(lambda: ops.sum(embedding(ids) * ops.convert_to_tensor(factors)), [], [embedding.table])
+    gradient = loss.gradients()[0]
     assert gradient[:, 0].tolist() == [1, 0, 2]
     assert not layers.WordEmbedding(6, 2, trainable=False).trainable_weights
 
@@ -25,12 +27,16 @@ def test_frozen_words_are_looked_up_and_never_trained():
 def test_ids_outside_the_vocabulary_are_an_error_not_another_word():
     for frozen in (0, 3):
         embedding = layers.WordEmbedding(6, 2, num_frozen_words=frozen)
-        look_up = tf.function(lambda ids, embedding=embedding: embedding(ids))
+        look_up = backends.traced(lambda ids, embedding=embedding: embedding(ids))
         for wrong in (6, -1, -6, -100):
             with pytest.raises(ValueError, match=rf"takes ids from 0 to 5; received {wrong}\."):
                 embedding(np.array([[wrong]]))
-            with pytest.raises(tf.errors.InvalidArgumentError, match="not in"):
-                look_up(tf.constant([[wrong]]))
+            if backends.BACKEND == "jax":  # its programs cannot raise
+                assert np.isnan(look_up(np.array([[wrong]]))).all()
+            else:
+                error = ValueError if tf is None else tf.errors.InvalidArgumentError
+                with pytest.raises(error, match="not in" if tf else "takes ids from 0 to 5"):
+                    look_up(ops.convert_to_tensor([[wrong]]))
 
 
 def test_a_step_of_adam_moves_scaled_word_vectors_so_many_times_as_far():
@@ -43,7 +49,7 @@ def test_a_step_of_adam_moves_scaled_word_vectors_so_many_times_as_far():
         model = keras.Sequential([keras.Input((6,), dtype="int32"), embedding])
         model.compile(keras.optimizers.Adam(0.01), "mse")
         model.fit(ids, np.zeros((1, 6, 2)), verbose=0)
-        moved[scale] = embedding(ids)[0].numpy() - matrix
+        moved[scale] = numpy(embedding(ids)[0]) - matrix
     np.testing.assert_allclose(np.abs(moved[1.0][:4]), 0.01, rtol=1e-3)
     np.testing.assert_allclose(moved[0.25][:4], 0.25 * moved[1.0][:4], rtol=1e-3)
     np.testing.assert_allclose(moved[0.25][4:], 0, atol=1e-6)
@@ -58,4 +64,4 @@ def test_embedding_saves_and_loads(tmp_path):
     given = np.array([[5, 2, 0], [1, 0, 0]])
     for ours, theirs in zip(model(given), again(given), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert again(given)[1].numpy().tolist() == [2, 1]
+    assert numpy(again(given)[1]).tolist() == [2, 1]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.eager import known_values
 
 
 def checked_ids(layer: keras.layers.Layer, inputs: Any, size: int) -> Any:
     """Return ids as int32, such that a lookup in a table of ``size`` rows fails outside 0 to ``size - 1``.
 
     Eager calls raise ``ValueError`` at once. In a graph (``fit``, ``predict``, an export), TensorFlow's lookup raises
-    ``InvalidArgumentError`` on a CPU; on a GPU and in XLA programs nothing is checked.
+    ``InvalidArgumentError`` on a CPU; on a GPU and in XLA programs nothing is checked. A program of JAX returns NaNs.
 
     Args:
         layer: The layer, for the error.
@@ -24,8 +25,7 @@ def checked_ids(layer: keras.layers.Layer, inputs: Any, size: int) -> Any:
         ValueError: An id outside the table, in an eager call.
     """
     ids = ops.cast(inputs, "int32")
-    if hasattr(ids, "numpy"):  # an eager tensor, with values
-        values = np.asarray(ids)
+    if (values := known_values(ids)) is not None:
         low, high = (values.min(), values.max()) if values.size else (0, 0)
         if low < 0 or high >= size:
             wrong = low if low < 0 else high

@@ -5,6 +5,7 @@ the wrong steps and learn worse. The check runs where a mask becomes lengths. Ou
 In a TensorFlow graph, such as those of ``fit``, ``evaluate`` and ``predict``, it is an assertion that runs before
 anything that reads the lengths, and so before any weight changes; its ``InvalidArgumentError`` has the same message.
 XLA drops assertions: graphs compiled with ``jit_compile=True`` are not checked, nor those traced within ``unchecked``.
+On PyTorch, ``fit`` raises ``ValueError`` as calls do; programs of JAX are not checked.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 import keras
 import numpy as np
 from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.eager import known_values
 
 BEGINS = "begins with padding; use padding='post', so that real steps come first; received the mask"
 HOLE = "has padding between real steps; close the gap, since padding is allowed only at the end; received the mask"
@@ -42,9 +45,8 @@ def lengths_from_mask(mask: Any) -> Any:
             runs; see the module for exceptions.
     """
     numbers = ops.cast(mask, "int32")
-    try:
-        values = np.asarray(numbers)
-    except (NotImplementedError, TypeError, ValueError):  # symbolic: there are no values yet
+    values = known_values(numbers)
+    if values is None:
         return _in_graph(mask, numbers)
     _refuse(values)
     return ops.sum(numbers, axis=1)

@@ -1,0 +1,89 @@
+"""Gradients and traced functions of whichever backend Keras runs on, for tests of layers.
+
+Tests that need TensorFlow's own ops are marked ``tensorflow``; ``test_other_backends.py`` runs the others without it.
+"""
+
+import contextlib
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+BACKEND = keras.config.backend()
+tf: Any = importlib.import_module("tensorflow") if BACKEND == "tensorflow" else None
+jax: Any = importlib.import_module("jax") if BACKEND == "jax" else None
+torch: Any = importlib.import_module("torch") if BACKEND == "torch" else None
+TENSORFLOW_KERNELS = [pytest.param(kernel, marks=pytest.mark.tensorflow) for kernel in ("native", "compiled")]
+
+
+def numpy(tensor: Any) -> np.ndarray:
+    """Return a tensor's values; also of one with a gradient, or in bfloat16."""
+    return ops.convert_to_numpy(tensor)
+
+
+def traced(function: Callable[..., Any], *shapes: tuple[int | None, ...]) -> Callable[..., Any]:
+    """Return a function of tensors as a graph or a program; PyTorch runs it as it is.
+
+    With the shapes of its arguments (integers, if one has one axis), TensorFlow makes a single graph for all sizes.
+    """
+    if BACKEND == "tensorflow":
+        specs = [tf.TensorSpec(shape, tf.int32 if len(shape) == 1 else tf.float32) for shape in shapes]
+        return tf.function(function, input_signature=specs or None, autograph=False)
+    return jax.jit(function) if BACKEND == "jax" else function
+
+
+def float64() -> Any:
+    """Return a context in which arrays may be float64, which JAX otherwise rounds to float32."""
+    return jax.enable_x64(True) if BACKEND == "jax" else contextlib.nullcontext()
+
+
+class Loss:
+    """A scalar function of arrays and of a layer's weights, and its gradients.
+
+    Args:
+        function: From tensors to a scalar.
+        arrays: Its arguments.
+        weights: Variables that it reads.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], arrays: Sequence[Any], weights: Sequence[keras.Variable] = ()
+    ) -> None:
+        self.values = [ops.convert_to_tensor(x) for x in (*arrays, *weights)]
+
+        def of_values(values: list[Any]) -> Any:
+            stand_ins = list(zip(weights, values[len(arrays) :], strict=True))
+            with keras.StatelessScope(state_mapping=stand_ins):
+                return function(*values[: len(arrays)])
+
+        self._function, self._traced = of_values, traced(of_values)
+
+    def moved(self, i: int, difference: Any) -> float:
+        """Return the loss where ``difference`` is added to value ``i`` of the arguments and weights."""
+        values = list(self.values)
+        values[i] = values[i] + ops.convert_to_tensor(difference, values[i].dtype)
+        return float(self._traced(values))
+
+    def gradients(self) -> list[np.ndarray]:
+        """Return the gradients of the arguments, then of the weights."""
+        if BACKEND == "tensorflow":
+
+            @tf.function(autograph=False)
+            def run(values: list[Any]) -> list[Any]:
+                with tf.GradientTape() as tape:
+                    tape.watch(values)
+                    loss = self._function(values)
+                return tape.gradient(loss, values)
+
+            found = run(self.values)
+        elif BACKEND == "jax":
+            found = jax.jit(jax.grad(self._function))(self.values)
+        else:
+            with torch.enable_grad():
+                values = [value.detach().requires_grad_() for value in self.values]
+                found = torch.autograd.grad(self._function(values), values)
+        return [numpy(ops.convert_to_tensor(gradient)) for gradient in found]
