@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import keras
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence import kernels
@@ -89,4 +90,9 @@ def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> 
 
 def wide(x: Any) -> Any:
     """Return a loop's input in float32 or wider, so that sums over many steps stay exact enough."""
-    return ops.cast(x, "float64" if x.dtype == "float64" else "float32")
+    return ops.cast(x, wide_dtype(x))
+
+
+def wide_dtype(x: Any) -> str:
+    """Return the dtype of a loop's state for an input: float64 if the input is, else float32."""
+    return "float64" if keras.backend.standardize_dtype(x.dtype) == "float64" else "float32"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.loop import Loop
+from dense_lstm_zoo.layers.recurrence.loop import Loop, wide_dtype
 from dense_lstm_zoo.layers.recurrence.projection import join, project
 from dense_lstm_zoo.layers.recurrence.shapes import of_shape
 
@@ -46,7 +46,7 @@ def lstm(
         and the final c of each, [B, u]. All are in the inputs' dtype; the loop's state is float32 or wider.
     """
     dtype = inputs[0].dtype
-    state_dtype = "float64" if dtype == "float64" else "float32"
+    state_dtype = wide_dtype(inputs[0])
     reads = [inputs, inputs if backward_inputs is None else backward_inputs][: len(directions)]
     start = _start(initial_state, len(directions), ops.shape(inputs[0])[1], state_dtype)
     kernel = loop.kernel.for_loop("layer")
