@@ -99,7 +99,6 @@ def classifier(
     import keras
 
     from dense_lstm_zoo import layers
-    from dense_lstm_zoo.data.token_ids import MAX_CHARS
 
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
     inputs: Any = token_ids
@@ -123,6 +122,8 @@ def classifier(
         static.set_weights(embedding.get_weights())
         channels.append(static(token_ids))
     if char_filters:
+        from dense_lstm_zoo.data.token_ids import MAX_CHARS  # imports TensorFlow, which the rest does without
+
         char_ids = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
         inputs = {"token_ids": token_ids, "char_ids": char_ids}
         characters = layers.CharacterCNN(
