@@ -182,6 +182,7 @@ ELSEWHERE = {
     "SequenceLengths": "test_padding.py",
     "TiedEmbedding": "test_language_model_options.py",
     "WordEmbedding": "test_word_embedding.py",
+    "WordScores": "test_language_window_step.py",
 }
 
 

@@ -20,6 +20,7 @@ CASES = [
     Case("stacked_lstm_lm", (*TIED, ("embedding_dim", 6))),  # as wide as its layers: no projection
     Case("dense_lstm_lm", (("num_layers", 1), ("cell", "gru"))),
     Case("skip_lstm_lm", (("dtype", "mixed_bfloat16"),)),
+    Case("dense_lstm_lm", (("sampled_softmax", 5),)),
 ]
 EOS = 14  # of the harness's words
 

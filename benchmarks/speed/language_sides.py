@@ -88,12 +88,29 @@ class OurLanguageModel(KerasLanguageModel):
             embedding_dim=a.embedding_dim,
             vocab_size=a.vocab_size,
             dropout=a.dropout,
+            sampled_softmax=a.sampled_softmax,
             init_range=3 / a.units**0.5,  # logits of order 1, so that a wrong copy of a weight shows
             learning_rate=LEARNING_RATE,
             clip_norm=CLIP_NORM,
             dtype=a.dtype,
             **options,
         )
+
+    def weights(self) -> list[np.ndarray]:
+        """Return a copy of the weights, as the other sides have them: the softmax's with a column per word."""
+        return [
+            self._turned(variable, value) for variable, value in zip(self.variables(), super().weights(), strict=True)
+        ]
+
+    def set_weights(self, weights: list[np.ndarray]) -> None:
+        """Take weights in the common order."""
+        super().set_weights([self._turned(v, value) for v, value in zip(self.variables(), weights, strict=True)])
+
+    def _turned(self, variable: Any, value: np.ndarray) -> np.ndarray:
+        by_word = (
+            self.architecture.sampled_softmax is not None and variable is self.model.core.get_layer("softmax").kernel
+        )
+        return value.T if by_word else value
 
     def inputs(self, ids: np.ndarray, is_first: bool) -> Any:
         """Return the model's inputs: each row says whether it starts from zeros."""

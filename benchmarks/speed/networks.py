@@ -92,6 +92,7 @@ class LanguageArchitecture(Network):
         embedding_dim: Width of a word vector.
         vocab_size: Words (V).
         dropout: Rate on the word vectors and every layer's output, a new mask each step.
+        sampled_softmax: Ours only: number of words that a training step samples; None means all.
         batch: Rows of a window (B).
         time: Steps of a window (T).
         dtype: Keras dtype policy of both Keras sides.
@@ -102,6 +103,7 @@ class LanguageArchitecture(Network):
     embedding_dim: int = 200
     vocab_size: int = 10_000
     dropout: float = 0.6
+    sampled_softmax: int | None = None
     batch: int = 20
     time: int = 35
     dtype: str = "float32"

@@ -9,6 +9,7 @@ import tensorflow as tf
 from keras import ops
 
 from dense_lstm_zoo.language.log_likelihood import negative_log_likelihood
+from dense_lstm_zoo.language.window_step import WindowStep
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -19,8 +20,8 @@ class WindowLoss(keras.losses.Loss):
     """
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return the loss of each row: (batch,)."""
-        return ops.sum(negative_log_likelihood(y_true, y_pred), axis=1)
+        """Return the loss of each row (batch,), from logits or from the targets' losses (batch, time)."""
+        return ops.sum(_losses(y_true, y_pred), axis=1)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -43,15 +44,20 @@ class Perplexity(keras.metrics.Metric):
         self.count = self.add_variable((), "zeros", name="count")
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Add a batch: targets (batch, time), logits (batch, time, words)."""
+        """Add a batch: targets (batch, time), logits (batch, time, words) or the targets' losses (batch, time)."""
         # Converted as in the loss, so that a graph runs the same ops only once for both.
         y_true = ops.convert_to_tensor(y_true, dtype=self.dtype)
-        self.total.assign_add(ops.sum(negative_log_likelihood(y_true, y_pred)))
+        self.total.assign_add(ops.sum(_losses(y_true, y_pred)))
         self.count.assign_add(ops.sum(ops.cast(y_true >= 0, self.count.dtype)))
 
     def result(self) -> Any:
         """Return the perplexity; 1 before any token."""
         return ops.exp(self.total / ops.maximum(self.count, 1))
+
+
+def _losses(targets: Any, predictions: Any) -> Any:
+    """Return -log p of every target: computed from logits, or as it is."""
+    return predictions if len(predictions.shape) == 2 else negative_log_likelihood(targets, predictions)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -61,8 +67,14 @@ class LanguageModel(keras.Model):
     Training and evaluation each carry their own state, so that neither leaks into the other, and a row starts from
     zeros where ``is_first`` is true. ``core`` is the same network without memory, with states as inputs and outputs.
 
+    As the factories compile it, ``fit`` computes losses and gradients without a tape over the softmax
+    (``full_softmax``), on some of the words if told to (``sampled_softmax``). Compiled with another loss or other
+    metrics, or given sample weights, it takes Keras's own step, on all words.
+
     Args:
         core: A model from [token_ids, state, state, ...] to [logits, state, state, ...].
+        sampled_softmax: Number of words that a training step samples for its softmax; None means all words. Whatever
+            it is, predictions and scores are those of all words.
         **kwargs: Arguments of ``keras.Model``.
 
     Call arguments:
@@ -75,16 +87,22 @@ class LanguageModel(keras.Model):
         Logits (batch, time, words).
     """
 
-    def __init__(self, core: keras.Model, **kwargs: Any) -> None:
+    def __init__(self, core: keras.Model, sampled_softmax: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.core = core
+        self.core, self.sampled_softmax = core, sampled_softmax
+        # A generator draws its seed from the global one; an unused one would change the seeds of all other layers.
+        self.seed_generator = None if sampled_softmax is None else keras.random.SeedGenerator()
         self._carried = _Untracked()
         self.built = True  # the core has all the weights
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Run a window; see the class for the arguments."""
+        return self._run(self.core, inputs, training)
+
+    def _run(self, network: keras.Model, inputs: Any, training: bool | None) -> Any:
+        """Run a network with the core's inputs and states on a window; return its first output."""
         if not isinstance(inputs, dict):
-            return self.core([inputs, *self.zero_states(ops.shape(inputs)[0])], training=training)[0]
+            return network([inputs, *self.zero_states(ops.shape(inputs)[0])], training=training)[0]
         token_ids, is_first = inputs["token_ids"], ops.cast(inputs["is_first"], "bool")
         if token_ids.shape[0] is None:
             raise ValueError(
@@ -93,10 +111,52 @@ class LanguageModel(keras.Model):
             )
         variables = self.carried_states(bool(training), token_ids.shape[0])
         start = [ops.where(is_first[:, None], 0.0, variable) for variable in variables]
-        logits, *states = self.core([token_ids, *start], training=training)
+        found, *states = network([token_ids, *start], training=training)
         for variable, state in zip(variables, states, strict=True):
             variable.assign(tf.stop_gradient(tf.cast(state, variable.dtype)))
-        return logits
+        return found
+
+    def train_step(self, data: Any) -> Any:
+        """Take a training step on a window and return the metrics; ``fit`` calls it."""
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        step = self._window_step() if sample_weight is None else None
+        if step is None:
+            return super().train_step(data)
+        targets, variables = ops.cast(y, "int32"), self.trainable_weights
+        rows = ops.shape(targets)[0]
+        losses, gradients = step.differentiate(
+            lambda network: self._run(network, x, True),
+            targets,
+            self.optimizer.scale_loss(1 / ops.cast(rows, "float32")),
+            variables,
+            self.seed_generator,
+        )
+        self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
+        total = next(metric for metric in self.metrics if metric.name == "loss")
+        total.update_state(self.compute_loss(x, y, losses), sample_weight=rows)
+        return self.compute_metrics(x, y, losses)
+
+    def _window_step(self) -> WindowStep | None:
+        """Return what trains the model as it is compiled, or None if that is Keras's own step."""
+        with tf.init_scope():  # it reads the optimiser's learning rate
+            compiled = self.get_compile_config()
+        metrics = compiled.get("metrics") or []
+        if (
+            not isinstance(self.loss, WindowLoss)
+            or self.losses
+            or self.jit_compile
+            or compiled.get("loss_weights")
+            or compiled.get("weighted_metrics")
+            or not all(isinstance(metric, dict) and metric["class_name"] == "Perplexity" for metric in metrics)
+            or tf.distribute.has_strategy()
+        ):
+            return None
+        if self._carried.step is None:
+            try:
+                self._carried.step = WindowStep(self.core, self.sampled_softmax)
+            except KeyError:  # another network than the factories'
+                return None
+        return self._carried.step
 
     def carried_states(self, training: bool, batch_size: int) -> list[tf.Variable]:
         """Return the variables that carry the state of training or of evaluation: (batch, units) each."""
@@ -112,16 +172,18 @@ class LanguageModel(keras.Model):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the model."""
-        return {"core": keras.saving.serialize_keras_object(self.core)}
+        sampled = {} if self.sampled_softmax is None else {"sampled_softmax": self.sampled_softmax}
+        return {"core": keras.saving.serialize_keras_object(self.core), **sampled}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> LanguageModel:
         """Rebuild a saved model."""
-        return cls(keras.saving.deserialize_keras_object(config["core"]))
+        return cls(keras.saving.deserialize_keras_object(config["core"]), config.get("sampled_softmax"))
 
 
 class _Untracked:
-    """Hides states from Keras, which would save them as weights in the model's file."""
+    """Hides states, and layers that the core has, from Keras, which would save them with the model."""
 
     def __init__(self) -> None:
         self.states: dict[tuple[bool, int], list[tf.Variable]] = {}
+        self.step: WindowStep | None = None

@@ -24,6 +24,7 @@ def language_model(
     embedding_dim: int | None = None,
     cell: str = "lstm",
     softmax: str = "full",
+    sampled_softmax: int | None = None,
     dropout: float = 0.6,
     variational_dropout: bool = False,
     input_dropout: float | None = None,
@@ -59,6 +60,12 @@ def language_model(
         softmax: ``full``, with its own matrix W; or ``tied``, logits = E P [output of the stack] + b, with the word
             vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
             omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
+        sampled_softmax: Number of words of which a training step computes the softmax, beside each target; None means
+            all. It pays from some 20,000 words on; 2,048 suits 30,000. The sample is drawn for each window, frequent
+            words more often, and corrected for that; ids must be in order of frequency. Evaluation, predictions and
+            exports use all words. The perplexity that ``fit`` reports for training is then an estimate, as a rule
+            below the true one; ``val_perplexity`` is exact. Works best with SGD: Adam's moments are as large as the
+            tables. With ``softmax="full"``, W is stored with a row per word.
         dropout: Rate on the word vectors and every layer's output.
         variational_dropout: One mask per window instead of one per step.
         input_dropout: A separate rate on the word vectors; None uses ``dropout``.
@@ -90,6 +97,8 @@ def language_model(
     checks.fraction("embedding_dropout", embedding_dropout)
     checks.fraction("recurrent_dropout", recurrent_dropout)
     checks.positive("init_range", init_range)
+    if sampled_softmax is not None:
+        checks.integer("sampled_softmax", sampled_softmax)
     step = _optimizer(optimizer, learning_rate, weight_decay, clip_norm, average)
 
     import keras
@@ -103,6 +112,8 @@ def language_model(
         vocab_size,
         embedding_dim,
         dropout=embedding_dropout,
+        # A tied table has a gradient from every word's score, and Adam takes a step for all words.
+        sparse_gradient=sampled_softmax is not None or (optimizer == "sgd" and softmax == "full"),
         embeddings_initializer=uniform.clone(),
         dtype=dtype,
         name="embedding",
@@ -140,6 +151,8 @@ def language_model(
                 embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
             )(read)
         scores = embedding(read, reverse=True)
+    elif sampled_softmax is not None:
+        scores = layers.WordScores(vocab_size, uniform.clone(), dtype=dtype, name="softmax")(read)
     else:
         scores = keras.layers.Dense(
             vocab_size, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="softmax"
@@ -148,7 +161,8 @@ def language_model(
     # bfloat16 loses the small ones, and a frequent word's bias grows without end.
     logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")(scores)
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
-    model = LanguageModel(keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)]))
+    core = keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)])
+    model = LanguageModel(core, sampled_softmax)
     return compile_model(model, step, WindowLoss(), Perplexity())
 
 
@@ -171,12 +185,11 @@ def _optimizer(
     if weight_decay:
         options["weight_decay"] = weight_decay
 
-    import keras
-
     from dense_lstm_zoo.adam import FusedAdam
+    from dense_lstm_zoo.sgd import FusedSGD
 
     if name == "sgd":
-        return keras.optimizers.SGD(learning_rate, **options)
+        return FusedSGD(learning_rate, **options)
     return FusedAdam(learning_rate, **options)
 
 

@@ -21,6 +21,7 @@ from dense_lstm_zoo.layers.skip_bilstm import SkipBiLSTM
 from dense_lstm_zoo.layers.tied_embedding import Bias, TiedEmbedding
 from dense_lstm_zoo.layers.token_features import AffixEmbedding, CharacterCNN, GatedContextWindow
 from dense_lstm_zoo.layers.word_embedding import SequenceLengths, WordEmbedding
+from dense_lstm_zoo.layers.word_scores import WordScores
 
 __all__ = [
     "CRF",
@@ -49,4 +50,5 @@ __all__ = [
     "SkipBiLSTM",
     "TiedEmbedding",
     "WordEmbedding",
+    "WordScores",
 ]

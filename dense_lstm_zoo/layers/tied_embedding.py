@@ -10,6 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
+from dense_lstm_zoo.layers.table_rows import look_up
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -24,6 +25,8 @@ class TiedEmbedding(keras.layers.Embedding):
         input_dim: Number of words V.
         output_dim: Length of a word vector e.
         dropout: Rate of dropped words.
+        sparse_gradient: Whether the gradient of a lookup has only the rows of its words, each once, as a
+            ``tf.IndexedSlices``; otherwise it is a whole table. Rows suit ``FusedSGD`` and large vocabularies.
         seed: Seed for the masks.
         **kwargs: Arguments of ``keras.layers.Embedding``.
 
@@ -52,14 +55,20 @@ class TiedEmbedding(keras.layers.Embedding):
         output_dim: int,
         *,
         dropout: float = 0.0,
+        sparse_gradient: bool = False,
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(input_dim, output_dim, **kwargs)
         self.dropout = checks.fraction("dropout", dropout)
+        self.sparse_gradient = sparse_gradient
         self.seed = seed
         # A generator draws its seed from the global one; an unused one would change the seeds of all other layers.
         self.seed_generator = keras.random.SeedGenerator(seed) if self.dropout else None
+
+    def add_weight(self, *args: Any, **kwargs: Any) -> Any:
+        """Create a weight that Keras does not cast: it would cast the whole table to look up some of its rows."""
+        return super().add_weight(*args, **kwargs, autocast=False)
 
     def call(self, inputs: Any, reverse: bool = False, training: bool | None = None) -> Any:
         """Look up ids, or score words."""
@@ -67,9 +76,13 @@ class TiedEmbedding(keras.layers.Embedding):
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
         ids = checked_ids(self, inputs, self.input_dim)
-        # TensorFlow's gradient of a variable's rows lists each occurrence of a word: a clipping norm, or an optimiser
-        # that squares gradients, would square each on its own. Through a reshape it is a table, in which they add up.
-        vectors = ops.cast(ops.take(ops.reshape(table, table.shape), ids, axis=0), self.compute_dtype)
+        if self.sparse_gradient:
+            vectors = look_up(table, ids, training=bool(training))
+        else:
+            # TensorFlow's gradient of a variable's rows lists each occurrence of a word; see ``look_up``. Through a
+            # reshape it is a table, in which they add up.
+            vectors = ops.take(ops.reshape(table, table.shape), ids, axis=0)
+        vectors = ops.cast(vectors, self.compute_dtype)
         if not (training and self.dropout):
             return vectors
         words = drop(ops.ones((self.input_dim, 1), self.compute_dtype), self.dropout, self.seed_generator)
@@ -85,7 +98,7 @@ class TiedEmbedding(keras.layers.Embedding):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        own = {name: getattr(self, name) for name in ("dropout", "seed")}
+        own = {name: getattr(self, name) for name in ("dropout", "sparse_gradient", "seed")}
         return {**super().get_config(), **own}
 
 

@@ -90,6 +90,13 @@ def tied_embedding(graph: Graph, layer: Any, values: Value, reverse: bool = Fals
     return graph.op("MatMul", values, graph.op("Transpose", graph.weight(table, layer.name, summed=1), perm=[1, 0]))
 
 
+@converts("WordScores")
+def word_scores(graph: Graph, layer: Any, values: Value) -> str:
+    """Score every word by its row."""
+    kernel = graph.weight(numbers(layer.kernel), f"{layer.name}_kernel", summed=1)
+    return graph.op("MatMul", values, graph.op("Transpose", kernel, perm=[1, 0]))
+
+
 @converts("Bias")
 def bias(graph: Graph, layer: Any, values: Value) -> str:
     """Add a weight."""

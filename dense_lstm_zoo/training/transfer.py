@@ -16,7 +16,7 @@ from dense_lstm_zoo.bundle import Bundle, load
 from dense_lstm_zoo.data import text_hashes, word_source, word_table
 from dense_lstm_zoo.data.carried_words import with_new_rows
 from dense_lstm_zoo.job import Job
-from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding
+from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding, WordScores
 from dense_lstm_zoo.recipes import recipe_arguments
 from dense_lstm_zoo.task import Options
 from dense_lstm_zoo.training.freezing import head_layers
@@ -99,7 +99,8 @@ class Source:
                 if order:
                     _give_labels(layer, heads[layer.name], order)
                 else:
-                    _give_rows(layer, heads[layer.name], rng, axis=-1)
+                    by_word = isinstance(layer, WordScores)
+                    _give_rows(layer, heads[layer.name], rng, axis=0 if by_word else -1)
 
     def _head_goes_on(self, job: Job) -> bool:
         same_layers = self.arguments.get("crf") == self.bundle.config["arguments"].get("crf")

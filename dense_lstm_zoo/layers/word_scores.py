@@ -1,0 +1,62 @@
+"""The scores of words from features, with the weights of a word in one row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from dense_lstm_zoo import checks
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class WordScores(keras.layers.Layer):
+    """Score every word: s = W x, where W has one row per word.
+
+    ``keras.layers.Dense`` computes the same from a matrix with one column per word. Where a training step needs only
+    some words, as with a sampled softmax, rows are read and written far faster than columns.
+
+    Args:
+        words: Number of words V.
+        kernel_initializer: Initialiser of W.
+        **kwargs: Arguments of ``keras.layers.Layer``.
+
+    Call arguments:
+        inputs: (..., features).
+
+    Returns:
+        Scores (..., words).
+
+    Raises:
+        ValueError: ``words`` is not a positive integer.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = WordScores(7)
+        >>> layer(np.ones((1, 2, 3), "float32")).shape, layer.kernel.shape
+        (TensorShape([1, 2, 7]), (7, 3))
+    """
+
+    def __init__(self, words: int, kernel_initializer: Any = "glorot_uniform", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.words = checks.integer("words", words)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+        """Create the weight for inputs of shape (..., features)."""
+        shape = (self.words, inputs_shape[-1])
+        self.kernel = self.add_weight(name="kernel", shape=shape, initializer=self.kernel_initializer)
+
+    def call(self, inputs: Any) -> Any:
+        """Score words."""
+        return ops.matmul(inputs, ops.transpose(self.kernel))
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+        """Return (..., words)."""
+        return (*inputs_shape[:-1], self.words)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        initializer = keras.initializers.serialize(self.kernel_initializer)
+        return {**super().get_config(), "words": self.words, "kernel_initializer": initializer}

@@ -1,0 +1,279 @@
+"""A training step of a language model: its gradients are those of the plain loss, on all words or a sample of them."""
+
+import itertools
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from dense_lstm_zoo import layers
+from dense_lstm_zoo.language import full_softmax, sampled_softmax
+from dense_lstm_zoo.language.sampled_softmax import WordSampler
+from tests.language_windows import WORDS, perplexity_by_hand, text, tiny, windows
+from tests.test_tied_softmax import MODELS, gradients
+
+FEATURES = 5
+
+
+def eager(name, **options):
+    """A tiny model whose steps can be taken outside a graph."""
+    return tiny(name, kernel="native", **options)
+
+
+def made(rows=12, words=WORDS, seed=0):
+    """Features, a row of weights per word, a bias and targets, one of which does not count."""
+    rng = np.random.default_rng(seed)
+    features, table = rng.normal(size=(rows, FEATURES)), rng.normal(size=(words, FEATURES))
+    bias, targets = rng.normal(size=words), rng.integers(0, words, rows)
+    targets[3] = -1
+    return features, table, bias, targets.astype(np.int32)
+
+
+def by_hand(features, table, bias, targets, scale):
+    """Losses and gradients in float64: p = softmax(x W' + b), dz = (p - one_hot) scale."""
+    logits = features @ table.T + bias
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    real = targets >= 0
+    errors = scale * real[:, None] * (np.exp(log_p) - np.eye(len(table))[targets])
+    losses = np.where(real, -np.take_along_axis(log_p, np.maximum(targets, 0)[:, None], axis=1)[:, 0], 0)
+    return losses, errors @ table, errors.T @ features, errors.sum(axis=0)
+
+
+def tensors(*arrays):
+    return [tf.constant(x, tf.int32 if x.dtype == np.int32 else tf.float32) for x in arrays]
+
+
+@pytest.mark.parametrize("by_word", [True, False])
+@pytest.mark.parametrize("most_bytes", [64 << 20, 5 * WORDS * 4, 1])
+def test_losses_and_gradients_are_those_of_the_formula_however_many_rows_go_at_a_time(by_word, most_bytes, monkeypatch):
+    monkeypatch.setattr(full_softmax, "_MOST_BYTES", most_bytes)
+    features, table, bias, targets = made()
+    given = tensors(features, table if by_word else table.T, bias, targets)
+    found = full_softmax.differentiate(*given, 0.25, by_word=by_word)
+    losses, d_features, d_table, d_bias = by_hand(features, table, bias, targets, 0.25)
+    expected = losses, d_features, d_table if by_word else d_table.T, d_bias
+    for ours, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, wanted, atol=1e-5)
+
+
+def test_very_large_and_very_small_logits_neither_overflow_nor_vanish():
+    features, table, bias, targets = made()
+    found = full_softmax.differentiate(*tensors(features, table * 100, bias * 1000, targets), 1.0, by_word=True)
+    expected = by_hand(features, table * 100, np.longdouble(bias * 1000), targets, 1.0)
+    for ours, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, np.float64(wanted), rtol=1e-4, atol=1e-2)
+
+
+OPTIONS = [{}, {"softmax": "tied"}, {"sampled_softmax": WORDS}, {"softmax": "tied", "sampled_softmax": WORDS + 9}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_on_all_words_follows_the_plain_gradient(name, options):
+    model, ids = eager(name, learning_rate=1.0, clip_norm=None, **options), text(steps=6)
+    ids[:, 3] = ids[:, 2]  # words come again
+    expected, before = gradients(model, ids), model.get_weights()
+    logits = model(ids[:, :-1])
+    found = model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
+    for weight, b, gradient in zip(model.weights, before, expected, strict=True):
+        np.testing.assert_allclose(b - weight.numpy(), tf.convert_to_tensor(gradient), atol=2e-6)
+    losses = keras.losses.sparse_categorical_crossentropy(ids[:, 1:], logits, from_logits=True)
+    assert float(found["loss"]) == pytest.approx(float(tf.reduce_mean(tf.reduce_sum(losses, axis=1))), rel=1e-5)
+    assert float(found["perplexity"]) == pytest.approx(float(tf.exp(tf.reduce_mean(losses))), rel=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"softmax": "tied"}], ids=str)
+def test_in_half_precision_a_step_is_near_the_plain_one(options):
+    model, ids = eager("dense_lstm_lm", clip_norm=None, dtype="mixed_bfloat16", **options), text()
+    before = model.get_weights()
+    plain = eager("dense_lstm_lm", clip_norm=None, **options)
+    plain.set_weights(before)
+    expected = gradients(plain, ids)
+    model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
+    for weight, b, gradient in zip(model.weights, before, expected, strict=True):
+        wanted = tf.convert_to_tensor(gradient).numpy()
+        np.testing.assert_allclose(b - weight.numpy(), wanted, atol=0.06 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        {"loss": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},
+        {"loss": keras.losses.SparseCategoricalCrossentropy(from_logits=True), "metrics": ["accuracy"]},
+    ],
+    ids=lambda compiled: "-".join(compiled),
+)
+def test_with_another_loss_or_metric_keras_own_step_runs(compiled):
+    model, ids = eager("dense_lstm_lm"), text()
+    model.compile(keras.optimizers.SGD(1.0), **compiled)
+    with tf.GradientTape() as tape:
+        loss = model.compute_loss(y=ids[:, 1:], y_pred=model(tf.constant(ids[:, :-1]), training=True))
+    before, weights = model.get_weights(), [w.value for w in model.trainable_variables]
+    expected = tape.gradient(loss, weights)
+    model.train_on_batch(tf.constant(ids[:, :-1]), ids[:, 1:])
+    for weight, b, gradient in zip(model.weights, before, expected, strict=True):
+        np.testing.assert_allclose(b - weight.numpy(), tf.convert_to_tensor(gradient), atol=1e-6)
+
+
+def test_sample_weights_count():
+    model, ids = eager("dense_lstm_lm", clip_norm=None), text()
+    twin = eager("dense_lstm_lm", clip_norm=None)
+    twin.set_weights(model.get_weights())
+    model.train_on_batch(ids[:, :-1], ids[:, 1:], sample_weight=np.array([3.0, 0.0, 0.0]))
+    twin.train_on_batch(ids[:1, :-1], ids[:1, 1:])
+    for one, other in zip(model.get_weights(), twin.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_frozen_weights_stay_and_the_others_follow():
+    model, ids = eager("dense_lstm_lm"), text()
+    model.core.get_layer("softmax").trainable = False
+    before = {w.path: w.numpy() for w in model.weights}
+    model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
+    same = [path for path, value in before.items() if np.array_equal(value, _by_path(model)[path])]
+    assert len(same) == 1
+    assert "softmax" in same[0]
+
+
+def _by_path(model):
+    return {w.path: w.numpy() for w in model.weights}
+
+
+def test_expected_counts_are_log_uniform_but_no_more_than_one():
+    counts = WordSampler(200, 30).expected_counts
+    assert counts.sum() == pytest.approx(30)
+    certain = int((counts == 1).sum())
+    q = np.log((np.arange(200) + 2) / (np.arange(200) + 1))
+    assert 0 < certain < 30
+    np.testing.assert_allclose(counts[certain:] / counts[-1], q[certain:] / q[-1])
+    assert counts[-1] * q[certain] / q[-1] < 1 <= counts[-1] * q[certain - 1] / q[-1]
+
+
+def test_a_word_is_drawn_as_often_as_is_expected():
+    sampler, turns = WordSampler(200, 30), 2000
+    found = np.zeros(200)
+    for turn in range(turns):  # every part of each stratum, once
+        ids = sampler.draw(np.full(30, (turn + 0.5) / turns)).numpy()
+        assert (np.diff(ids) >= 0).all()
+        found += np.bincount(ids, minlength=200)
+    np.testing.assert_allclose(found / turns, sampler.expected_counts, atol=2 / turns)
+
+
+def test_with_all_words_sampled_losses_and_gradients_are_those_of_all_words():
+    features, table, bias, targets = made()
+    given = tensors(features, table, bias, targets)
+    sampler = WordSampler(WORDS, WORDS)
+    ids = sampler.draw(np.random.default_rng(0).random(WORDS))
+    np.testing.assert_array_equal(ids, np.arange(WORDS))
+    counts = sampler.log_counts(ids, tf.float32)
+    found = sampled_softmax.differentiate(*given, 0.25, ids, counts)
+    for ours, wanted in zip(found, by_hand(features, table, bias, targets, 0.25), strict=True):
+        np.testing.assert_allclose(tf.convert_to_tensor(ours), wanted, atol=1e-5)
+
+
+def sampled(sampler, given, draws):
+    """Losses of each draw, and the means of the gradients over all draws."""
+    rng, losses, sums = np.random.default_rng(5), [], 0
+    for _ in range(draws):
+        ids = sampler.draw(rng.random(sampler.num_samples))
+        found = sampled_softmax.differentiate(*given, 1.0, ids, sampler.log_counts(ids, tf.float32))
+        losses.append(found.losses.numpy())
+        sums = sums + np.concatenate([np.ravel(tf.convert_to_tensor(x)) for x in found[1:]])
+    return np.array(losses, np.float64), sums / draws
+
+
+def test_the_estimated_sum_over_all_words_is_right_on_average():
+    features, table, bias, targets = made(words=300)
+    features = features / 3
+    losses, _ = sampled(WordSampler(300, 40), tensors(features, table, bias, targets), draws=300)
+    expected = np.exp(by_hand(features, table, bias, targets, 1.0)[0])[targets >= 0]  # Z / exp(s_target)
+    ratios = np.exp(losses)[:, targets >= 0] / expected
+    error = ratios.std(axis=0) / np.sqrt(len(ratios))
+    assert error.max() < 0.03
+    assert (np.abs(ratios.mean(axis=0) - 1) < 4 * error).all()
+    assert (losses.mean(axis=0)[targets >= 0] < np.log(expected) + 4 * error).all()  # log is concave
+
+
+def test_losses_and_gradients_come_closer_with_larger_samples():
+    features, table, bias, targets = made(words=300)
+    given = tensors(features, table, bias, targets)
+    wanted, *gradient = by_hand(features, table, bias, targets, 1.0)
+    gradient = np.concatenate([np.ravel(x) for x in gradient])
+    errors = []
+    for size in (10, 60, 200, 300):
+        losses, mean = sampled(WordSampler(300, size), given, draws=60)
+        errors.append((np.abs(losses.mean(axis=0) - wanted).max(), np.abs(mean - gradient).max()))
+    for larger, smaller in itertools.pairwise(errors):
+        assert smaller[0] < 0.6 * larger[0]
+        assert smaller[1] < 0.8 * larger[1]
+    assert max(errors[-1]) < 1e-4
+
+
+def test_gradients_of_rows_add_up_word_by_word():
+    one = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([4, 1]), tf.constant([6, 1]))
+    other = tf.IndexedSlices(tf.constant([[10.0], [20.0]]), tf.constant([1, 5]), tf.constant([6, 1]))
+    found = sampled_softmax.add_up(one, other)
+    assert sorted(found.indices.numpy()) == [1, 4, 5]
+    np.testing.assert_array_equal(tf.convert_to_tensor(found)[:, 0], [0, 12, 0, 0, 1, 20])
+
+
+SAMPLED = [{"sampled_softmax": 6}, {"sampled_softmax": 6, "softmax": "tied"}]
+
+
+@pytest.mark.parametrize("options", SAMPLED, ids=str)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_on_a_sample_changes_the_rows_of_its_words_and_no_others(name, options):
+    model, ids = eager(name, vocab_size=400, **options), text(steps=8)
+    table = model.core.get_layer("embedding" if "softmax" in options else "softmax").weights[0]
+    before = table.numpy()
+    model.train_step((tf.constant(ids[:, :-1]), ids[:, 1:]))
+    changed = np.flatnonzero((table.numpy() != before).any(axis=1))
+    words = np.unique(ids if "softmax" in options else ids[:, 1:])
+    assert set(words) <= set(changed)
+    assert len(words) <= len(changed) <= len(words) + 6
+
+
+@pytest.mark.parametrize("options", [*SAMPLED, {**SAMPLED[0], "optimizer": "adam", "learning_rate": 0.01}], ids=str)
+def test_a_model_trained_on_samples_is_scored_on_all_words_and_saved_as_it_is(options, tmp_path):
+    ids = np.minimum(np.random.default_rng(0).geometric(0.2, (3, 31)) - 1, WORDS - 1).astype(np.int32)
+    model = tiny("dense_lstm_lm", **options)
+    fitted = {"epochs": 6, "validation_data": windows(ids, 10), "verbose": 0, "shuffle": False}
+    history = model.fit(windows(ids, 10), **fitted).history
+    assert history["val_perplexity"][-1] == pytest.approx(perplexity_by_hand(model, ids), rel=1e-4)
+    assert history["val_perplexity"][-1] < 0.9 * WORDS
+    model.save(tmp_path / "m.keras")
+    again = keras.saving.load_model(tmp_path / "m.keras")
+    assert again.sampled_softmax == 6
+    np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
+    later = again.fit(windows(ids, 10), **fitted).history["val_perplexity"][-1]
+    assert later == pytest.approx(history["val_perplexity"][-1], rel=0.25)
+
+
+def test_two_trainings_from_one_seed_are_the_same():
+    found = []
+    for _ in range(2):
+        keras.utils.set_random_seed(3)
+        model = tiny("dense_lstm_lm", vocab_size=400, sampled_softmax=6)
+        model.fit(windows(text(), 10), verbose=0, shuffle=False)
+        found.append(model.get_weights())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_scores_are_products_with_rows_and_a_config_rebuilds_the_layer():
+    layer = layers.WordScores(7, "normal", name="scores")
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    found = layer(x)
+    np.testing.assert_allclose(found, x @ layer.kernel.numpy().T, atol=1e-6)
+    again = layers.WordScores.from_config(json.loads(json.dumps(layer.get_config())))
+    again.build(x.shape)
+    again.set_weights(layer.get_weights())
+    np.testing.assert_allclose(again(x), found, atol=1e-6)
+    assert layer.compute_output_shape((None, None, 4)) == (None, None, 7)
+
+
+def test_a_sample_has_at_least_one_word():
+    with pytest.raises(ValueError, match="sampled_softmax must be an integer of at least 1; received 0"):
+        tiny("dense_lstm_lm", sampled_softmax=0)
