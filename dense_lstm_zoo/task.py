@@ -158,6 +158,16 @@ WORD_VECTORS = (
     ),
     Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
 )
+# For tasks whose batches are texts of similar length.
+BATCHES = (
+    Option(
+        "max_batch_tokens",
+        int,
+        "padded tokens per training batch, at most: a batch of long texts has fewer texts",
+        otherwise="65,536",
+        metavar="N",
+    ),
+)
 
 
 class Options(SimpleNamespace):

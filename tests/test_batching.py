@@ -44,6 +44,14 @@ def test_very_long_texts_get_small_batches_and_the_count_does_not_depend_on_the_
     assert {len(batches) for batches in shuffled} == {len(plan)}
 
 
+def test_a_batch_of_long_texts_has_as_few_texts_as_its_tokens_allow():
+    batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=1, max_tokens=400)
+    sizes = [ids.size for ids, _ in contents(batches.dataset)]
+    assert max(sizes) <= 400 < 50 * max(LENGTHS)
+    labels = [label for _, labels in contents(batches.dataset) for label in labels.tolist()]
+    assert sorted(labels) == list(range(997))
+
+
 def test_order_depends_on_seed_and_epoch_alone():
     def order(seed, epoch):
         batches = TrainingBatches(ROWS, range(997), batch_size=50, seed=seed)

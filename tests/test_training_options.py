@@ -23,6 +23,7 @@ ALL = {
     "class_weights": "balanced",
     "monitor": "macro_f1",
     "max_tokens": 5,
+    "max_batch_tokens": 300,
     "calibrate": True,
 }
 
@@ -50,9 +51,10 @@ def test_a_run_without_the_options_has_no_trace_of_them(plain):
 def test_a_run_with_all_options_records_them_and_loads_as_it_was(every):
     trained, folder = every
     training = json.loads((folder / "config.json").read_text())["training"]
-    assert {name: training[name] for name in ("class_weights", "monitor", "calibrate")} == {
+    assert {name: training[name] for name in ("class_weights", "monitor", "calibrate", "max_batch_tokens")} == {
         "class_weights": "balanced",
         "monitor": "macro_f1",
+        "max_batch_tokens": 300,
         "calibrate": True,
     }
     assert trained.config["text"]["max_tokens"] == 5

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo.data.batching import (
+    MAX_TOKENS,
     Row,
     ShuffledBatches,
     generated,
@@ -75,6 +76,7 @@ class TrainingBatches(ShuffledBatches):
         batch_size: Texts per batch.
         seed: Seed for the order.
         weights: How much each text counts in the loss; None means equally.
+        max_tokens: Padded tokens per batch at most, so that batches of long texts have fewer texts.
 
     Raises:
         ValueError: No texts, or a different number of labels.
@@ -93,9 +95,12 @@ class TrainingBatches(ShuffledBatches):
         batch_size: int,
         seed: int,
         weights: Sequence[float] | None = None,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         found = Examples(rows, labels, weights)
-        super().__init__(found.lengths, found.collate, found.signature, batch_size=batch_size, seed=seed)
+        super().__init__(
+            found.lengths, found.collate, found.signature, batch_size=batch_size, seed=seed, max_tokens=max_tokens
+        )
 
 
 def evaluation_batches(

@@ -16,6 +16,7 @@ from dense_lstm_zoo.classification.corpus import Corpus, split_dev
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.options import DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary, tokenize_folded
+from dense_lstm_zoo.data.batching import MAX_TOKENS
 from dense_lstm_zoo.job import FitData, WordVectorJob
 from dense_lstm_zoo.task import Options
 
@@ -107,6 +108,7 @@ class ClassificationJob(WordVectorJob):
         if isinstance(weights, Mapping):
             weights = {str(name): weight for name, weight in weights.items()}
         found = {"class_weights": weights, "monitor": monitor, "calibrate": self.options.calibrate or None}
+        found["max_batch_tokens"] = self.options.max_batch_tokens
         return {name: value for name, value in found.items() if value is not None}
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
@@ -115,7 +117,13 @@ class ClassificationJob(WordVectorJob):
         assert dev is not None  # split_dev has made one
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         encode = text_to_ids.encode
-        batches = TrainingBatches(encode(train.texts), train.labels, batch_size=options.batch_size, seed=options.seed)
+        batches = TrainingBatches(
+            encode(train.texts),
+            train.labels,
+            batch_size=options.batch_size,
+            seed=options.seed,
+            max_tokens=options.max_batch_tokens or MAX_TOKENS,
+        )
         rows = encode(dev.texts)
         callbacks: list[keras.callbacks.Callback] = [batches]
         if options.dev_every is not None:

@@ -45,11 +45,13 @@ def pad(rows: Sequence[Row], value: int = 0) -> Any:
     return batch
 
 
-def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generator | None = None) -> list[np.ndarray]:
+def plan_batches(
+    lengths: Sequence[int], batch_size: int, rng: np.random.Generator | None = None, *, max_tokens: int = MAX_TOKENS
+) -> list[np.ndarray]:
     """Return the indices of each batch: similar lengths together, every index once.
 
     Texts left over in one length's bucket move up to the next, so all batches but the last (the longest texts) are
-    full, except those of texts so long that the padded batch would exceed ``MAX_TOKENS``; a single text may exceed it.
+    full, except those of texts so long that the padded batch would exceed ``max_tokens``; a single text may exceed it.
     With ``rng``, the texts within a bucket and the batches are shuffled; the number of batches stays the same.
     """
     buckets = np.array([padded_length(n) for n in lengths])
@@ -58,7 +60,7 @@ def plan_batches(lengths: Sequence[int], batch_size: int, rng: np.random.Generat
     padded, batches, start = buckets[order], [], 0
     while start < len(order):
         end = min(start + batch_size, len(order))
-        while end - start > 1 and padded[end - 1] * (end - start) > MAX_TOKENS:
+        while end - start > 1 and padded[end - 1] * (end - start) > max_tokens:
             end -= 1
         batches.append(order[start:end])
         start = end
@@ -131,6 +133,7 @@ class ShuffledBatches(keras.callbacks.Callback):
         signature: The ``tf.data`` signature of a batch.
         batch_size: Texts per batch.
         seed: Seed for the order.
+        max_tokens: Padded tokens per batch at most, so that batches of long texts have fewer texts.
 
     Raises:
         ValueError: No texts.
@@ -144,6 +147,7 @@ class ShuffledBatches(keras.callbacks.Callback):
         *,
         batch_size: int,
         seed: int,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         super().__init__()
         if not len(lengths):
@@ -151,14 +155,14 @@ class ShuffledBatches(keras.callbacks.Callback):
         checks.integer("batch_size", batch_size)
         self._epoch = now = {"epoch": 0}
 
-        num_batches = len(plan_batches(lengths, batch_size))
+        num_batches = len(plan_batches(lengths, batch_size, max_tokens=max_tokens))
 
         # TensorFlow never frees a generator, so it must not refer to the callback, which refers to the model.
         def dataset(first: int) -> tf.data.Dataset:
             def batches() -> Iterator[Any]:
                 rng = np.random.default_rng([seed, now["epoch"]])
                 now["epoch"] += 1
-                for indices in plan_batches(lengths, batch_size, rng)[first:]:
+                for indices in plan_batches(lengths, batch_size, rng, max_tokens=max_tokens)[first:]:
                     yield collate(indices)
 
             return generated(batches, signature, num_batches - first).prefetch(4)

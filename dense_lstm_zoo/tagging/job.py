@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import tensorflow as tf
 
-from dense_lstm_zoo.data.batching import ShuffledBatches, generated, plan_batches
+from dense_lstm_zoo.data.batching import MAX_TOKENS, ShuffledBatches, generated, plan_batches
 from dense_lstm_zoo.job import FitData, WordVectorJob
 from dense_lstm_zoo.registry import network
 from dense_lstm_zoo.tagging.batches import TaggedExamples
@@ -81,6 +81,9 @@ class TaggingJob(WordVectorJob):
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),
                 "min_tag_count": self.options.min_tag_count,
+                **(
+                    {} if self.options.max_batch_tokens is None else {"max_batch_tokens": self.options.max_batch_tokens}
+                ),
                 **self.vector_config(),
                 **({"columns": columns} if columns else {}),
             },
@@ -97,7 +100,12 @@ class TaggingJob(WordVectorJob):
         tags = {tag: i for i, tag in enumerate(self.corpus.tag_names)}
         train = TaggedExamples(tokens_to_ids, self.corpus.train, tags)
         batches = ShuffledBatches(
-            train.lengths, train.collate, signature, batch_size=self.options.batch_size, seed=self.options.seed
+            train.lengths,
+            train.collate,
+            signature,
+            batch_size=self.options.batch_size,
+            seed=self.options.seed,
+            max_tokens=self.options.max_batch_tokens or MAX_TOKENS,
         )
         known = {tag: i for tag, i in tags.items() if tag != RARE}  # a rare tag of dev is never right
         dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known)
