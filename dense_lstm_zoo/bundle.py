@@ -223,20 +223,25 @@ class Bundle(Published, abc.ABC):
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
 
-def load(path: str | Path) -> Bundle:
+def load(path: str | Path, *, compile: bool = True, kernel: str | None = None) -> Bundle:
     """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
 
     Nothing in the folder's files is unpickled or executed.
 
     Args:
         path: A folder that ``train`` or ``Bundle.save`` wrote.
+        compile: Whether the model gets its loss and optimiser, which only further training needs; without them it
+            loads sooner and takes a third of the memory.
+        kernel: The kernel that its recurrent layers run, such as ``"native"``, which compiles nothing; by default the
+            one it was built with. The bundle's config keeps that one.
 
     Raises:
         FileNotFoundError: No such folder.
+        ValueError: An unknown kernel, or one that cannot run here.
         BundleError: Not a bundle, or a damaged one; the message names the file.
 
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
     """
-    bundle: Bundle = read(Path(path))
+    bundle: Bundle = read(Path(path), compile=compile, kernel=kernel)
     return bundle

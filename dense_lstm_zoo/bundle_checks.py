@@ -7,6 +7,7 @@ memory is allocated only for weights that are in the file, and no file outside t
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 from collections import Counter
@@ -160,7 +161,10 @@ def check_arguments(path: Path, arguments: dict[str, Any], shapes: list[Shape]) 
 
 @contextlib.contextmanager
 def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
-    """Raise ``BundleError`` if a model built in this block asks for a weight that the weights file does not hold."""
+    """Raise ``BundleError`` if a model built in this block asks for a weight that the weights file does not hold.
+
+    Large weights start as zeros: the file's values replace them, and drawing others for them takes longer than that.
+    """
     import tensorflow as tf
 
     known, left = set(shapes), 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # the weights and the optimiser's slots
@@ -172,6 +176,8 @@ def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
         left -= max(size, 100)
         if left < 0 or (size > _SMALL and shape not in known):
             raise BundleError(f"{path} asks for weights of shape {shape}, which model.weights.h5 does not hold.")
+        if size > _SMALL and options.get("dtype") is not None:
+            options["initial_value"] = functools.partial(tf.zeros, shape, options["dtype"])
         return next_creator(**options)
 
     with tf.variable_creator_scope(create):

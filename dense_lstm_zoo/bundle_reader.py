@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import bundle_checks, registry, weights_file
+from dense_lstm_zoo import bundle_checks, compiling, registry, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle_checks import named
@@ -24,7 +25,7 @@ def read_dev_curve(folder: Path) -> pd.DataFrame | None:
     return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
 
 
-def read(path: Path) -> Any:
+def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
     """Return the bundle in a folder; see ``bundle.load``."""
     names = listed(path)
     import pandas as pd
@@ -48,15 +49,18 @@ def read(path: Path) -> Any:
     bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
     from dense_lstm_zoo.layers.recurrence import kernels
 
+    if kernel is not None:
+        kernels.check(kernel)
     made_with = f" (made with dense-lstm-zoo {config['versions'].get('dense-lstm-zoo', 'unknown')})"
     with named(path / "config.json", "is not readable by this version", made_with):
         bundle_class: Any = tasks.find(config["task"]).bundle_class
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
-        kernel = kernels.check_saved(config["arguments"]["kernel"])
+        runs = kernel or kernels.check_saved(config["arguments"]["kernel"])
         config["arguments"] = registry.saved_arguments(config["model"], config["arguments"])
-        with bundle_checks.bounded_by(path / "config.json", shapes):
-            model = registry.build(config["model"], **{**config["arguments"], "kernel": kernel})
+        built = contextlib.nullcontext() if compile else compiling.uncompiled()
+        with built, bundle_checks.bounded_by(path / "config.json", shapes):
+            model = registry.build(config["model"], **{**config["arguments"], "kernel": runs})
     bundle_checks.check_text(path / "config.json", config)
     with named(path / "vocabulary.txt"):
         vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])

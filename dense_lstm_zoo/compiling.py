@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import keras
+
+_wanted = ContextVar("_wanted", default=True)
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Leave the models that are built in this block without loss, metrics and optimiser: enough for predictions.
+
+    An optimiser that is never used takes as long to create as the rest of a deep model, and Adam's moments take twice
+    the memory of the weights.
+    """
+    token = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
 
 
 def compile_model(
@@ -14,8 +33,10 @@ def compile_model(
     """Compile a model so that ``fit`` traces its step only once, and return it.
 
     A first trace that creates variables is done twice. Those may be the optimiser's, or those of a metric given by its
-    name, so metrics must be objects.
+    name, so metrics must be objects. Inside ``uncompiled``, the model is returned as it is.
     """
+    if not _wanted.get():
+        return model
     model.compile(
         optimizer=optimizer,
         loss=loss,

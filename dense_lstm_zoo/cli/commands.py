@@ -12,6 +12,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
+from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.data.own_files import format_of, read_split
 from dense_lstm_zoo.output_files import check_output
 
@@ -165,11 +166,17 @@ def check_picture(output: str | None, overwrite: bool) -> None:
     check_output(output, overwrite)
 
 
-def load(bundle: str, task: str | None = None) -> Bundle:
-    """Load a bundle; with ``task``, refuse a bundle for another task before importing TensorFlow."""
+def load(bundle: str, task: str | None = None, *, once: bool = False) -> Bundle:
+    """Load a bundle for predictions; with ``task``, refuse a bundle for another task before importing TensorFlow.
+
+    With ``once``, its layers run the kernel that compiles nothing, for a few texts.
+    """
     check_task(bundle, read_config(bundle), task)
     import_tensorflow()
-    return zoo.load(bundle)
+    from dense_lstm_zoo.training.allocator import keep_freed_memory
+
+    keep_freed_memory()  # loading word vectors frees as much memory several times over
+    return zoo.load(bundle, compile=False, kernel="native" if once else None)
 
 
 def check_task(bundle: str, config: dict[str, Any], task: str | None) -> None:
@@ -186,13 +193,17 @@ def read_config(bundle: str) -> dict[str, Any]:
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow, hiding the lines its C++ code prints before any setting can silence it."""
+    """Import TensorFlow, hiding the lines its C++ code prints before any setting can silence it.
+
+    Keras is imported with it, but not what Keras uses only in parts that no command needs.
+    """
     sys.stderr.flush()
     stderr = os.dup(2)
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        import tensorflow_text  # noqa: F401 - imports TensorFlow
+        with few_texts.hidden():
+            import tensorflow_text  # noqa: F401 - imports TensorFlow
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)

@@ -13,15 +13,15 @@ from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 
-def load(bundle: str, task: str | None = None) -> Any:
+def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
     """Return a bundle, or the light runtime's predictor if the bundle's folder has an export: it has the same methods.
 
-    A line on standard error says that the export is used, or why it is not.
+    A line on standard error says that the export is used, or why it is not. For ``once``, see ``commands.load``.
     """
     commands.check_task(bundle, commands.read_config(bundle), task)
     folder = Path(bundle) / SUBFOLDER
     if not folder.is_dir():
-        return commands.load(bundle, task)
+        return commands.load(bundle, task, once=once)
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
     try:
@@ -31,12 +31,12 @@ def load(bundle: str, task: str | None = None) -> Any:
         made_from = weights = None
     if made_from != files.sha256(Path(bundle) / "manifest.json"):
         _say(f"{folder} was not made from this bundle and is not used; export it again.")
-        return commands.load(bundle, task)
+        return commands.load(bundle, task, once=once)
     try:
         found = Predictor(folder)
     except ExportError as error:
         _say(f"{folder} is not used: {error}")
-        return commands.load(bundle, task)
+        return commands.load(bundle, task, once=once)
     _say(f"using {folder} (ONNX, {weights} weights)")
     return found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.cli import light, writing
+from dense_lstm_zoo.cli import few_texts, light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load, read_config
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
@@ -69,8 +69,8 @@ def score(**asked: Any) -> None:
     _run(options, config, _language_model)
 
 
-def _classifier(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: ClassificationBundle = light.load(bundle)
+def _classifier(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
+    loaded: ClassificationBundle = light.load(bundle, once=once)
 
     def row(found: Prediction) -> list[str]:
         shares = (found.probability, *(found.probabilities[label] for label in loaded.labels))
@@ -84,8 +84,8 @@ def _classifier(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
     )
 
 
-def _language_model(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: LanguageModelBundle = light.load(bundle)
+def _language_model(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
+    loaded: LanguageModelBundle = light.load(bundle, once=once)
     columns = ["log_probability", "perplexity", "tokens", "unknown_words"]
 
     def row(found: Score) -> list[str]:
@@ -100,8 +100,8 @@ def _language_model(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
     )
 
 
-def _tagger(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: TaggingBundle = light.load(bundle)
+def _tagger(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
+    loaded: TaggingBundle = light.load(bundle, once=once)
 
     def line(found: TaggedSentence) -> list[str]:
         return [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
@@ -111,7 +111,7 @@ def _tagger(bundle: str) -> tuple[Callable[..., Any], writing.Shapes]:
 
 
 def _run(
-    asked: Asked, config: dict[str, Any], make: Callable[[str], tuple[Callable[..., Any], writing.Shapes]]
+    asked: Asked, config: dict[str, Any], make: Callable[[str, bool], tuple[Callable[..., Any], writing.Shapes]]
 ) -> None:
     """Read the texts, run the bundle and write the results; the whole request is checked first."""
     input_form, form = formats(asked, config["task"])
@@ -119,7 +119,10 @@ def _run(
         check_output(asked.output, asked.overwrite)
     with contextlib.ExitStack() as stack:
         read = source(asked, config, input_form, stack)
-        stream_of, shapes = make(asked.bundle)
+        once = few_texts.are_few(asked.texts)
+        stream_of, shapes = make(asked.bundle, once)
+        if once:
+            stack.enter_context(few_texts.eagerly())
         target: IO[str] = stack.enter_context(files.new_file(asked.output, "w")) if asked.output else sys.stdout
         writing.write(target, writing.Options(form, asked.prefix, asked.raw), read, stream_of, shapes)
 
@@ -177,17 +180,22 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
 def generate(bundle: str, prompt: str, count: int, seed: int | None, **options: Any) -> None:
     """Print continuations of a prompt, one per line."""
     checks.integer("count", count)
-    loaded: LanguageModelBundle = light.load(bundle, "language_model")
-    for i in range(count):
-        found = loaded.generate(prompt, seed=None if seed is None else seed + i, **options)
-        print(escape_controls(f"{prompt} {found.text}".strip(), keep="\n"))
+    once = few_texts.are_few([prompt]) and count * options["max_tokens"] <= few_texts.STEPS
+    loaded: LanguageModelBundle = light.load(bundle, "language_model", once=once)
+    with few_texts.eagerly() if once else contextlib.nullcontext():
+        for i in range(count):
+            found = loaded.generate(prompt, seed=None if seed is None else seed + i, **options)
+            print(escape_controls(f"{prompt} {found.text}".strip(), keep="\n"))
 
 
 def next_words(bundle: str, prefix: str, k: int) -> None:
     """Print the likeliest next words with their probabilities."""
     checks.integer("k", k)
-    loaded: LanguageModelBundle = light.load(bundle, "language_model")
-    for word, probability in loaded.next_words(prefix, k):
+    once = few_texts.are_few([prefix])
+    loaded: LanguageModelBundle = light.load(bundle, "language_model", once=once)
+    with few_texts.eagerly() if once else contextlib.nullcontext():
+        found = loaded.next_words(prefix, k)
+    for word, probability in found:
         print(f"{probability:.4f}\t{escape_controls(word)}")
 
 

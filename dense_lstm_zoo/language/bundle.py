@@ -62,7 +62,8 @@ class LanguageModelBundle(Bundle):
         states = [tf.TensorSpec(state.shape, tf.float32) for state in network.inputs[1:]]
 
         def step(token_ids: Any, *states: Any) -> Any:
-            logits, *states = network([token_ids, *states], training=False)
+            # Ids are an array where functions run eagerly, and Keras does not take arrays and tensors together.
+            logits, *states = network([tf.convert_to_tensor(token_ids), *states], training=False)
             return logits[:, -1], *states
 
         return tf.function(step, input_signature=[tf.TensorSpec((None, None), tf.int32), *states])
