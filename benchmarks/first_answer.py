@@ -1,0 +1,59 @@
+"""CPU seconds of a first answer on the command line, each in a fresh process: imports, loading and one text.
+
+Exports to ONNX in a bundle's folder are left out, so that TensorFlow answers. It prints the median, lowest and highest
+of all repeats. From the repository's root:
+
+    python -m benchmarks.first_answer predict RUN predict TAGGER score LANGUAGE_MODEL next-words LANGUAGE_MODEL
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
+
+TEXT = "Who was Galileo ?"
+
+
+def cpu_seconds(command: list[str]) -> float:
+    """Return the user and system seconds of a process."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)  # it has been waited for
+    if process.returncode:
+        raise SystemExit(f"error: {' '.join(command)} ended with {process.returncode}.")
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Measure each command, one repeat of all after another."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", nargs="+", metavar="COMMAND BUNDLE", help="a command and the folder of a bundle")
+    parser.add_argument("--repeats", type=int, default=5, help="fresh processes per command (default: 5)")
+    given = parser.parse_args()
+    if len(given.pairs) % 2 or given.repeats < 1:
+        parser.error("give each command its bundle, and at least one repeat")
+    with tempfile.TemporaryDirectory() as work:
+        commands = {"import tensorflow_text": [sys.executable, "-c", "import tensorflow_text"]}
+        for number, (command, bundle) in enumerate(zip(given.pairs[::2], given.pairs[1::2], strict=True)):
+            copy = Path(work) / str(number)
+            shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns(SUBFOLDER))
+            name = f"{command} {Path(bundle).name}"
+            commands[name] = [sys.executable, "-m", "dense_lstm_zoo", command, str(copy), TEXT]
+        found: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(given.repeats):
+            for name, command_line in commands.items():
+                found[name].append(cpu_seconds(command_line))
+    for name, seconds in found.items():
+        print(f"{name:<48} {statistics.median(seconds):5.2f} ({min(seconds):.2f} - {max(seconds):.2f})")
+
+
+if __name__ == "__main__":
+    main()

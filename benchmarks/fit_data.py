@@ -1,0 +1,72 @@
+"""An epoch of plain ``fit`` on padded arrays, of ``fit`` on ``zoo.text_dataset``, and of ``zoo.train``'s own batches.
+
+The same model, texts, batch size and seed; each epoch after the first, which traces and compiles, in turn. Prints the
+CPU and wall seconds per epoch. From the repository's root, with nothing else running:
+
+    python -m benchmarks.fit_data --dataset trec
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+
+import dense_lstm_zoo as zoo
+
+BATCH = 200
+
+
+def sides(corpus: Any, model: str) -> dict[str, Any]:
+    """Return a function per side that trains one epoch, with its own model."""
+    import keras
+
+    from dense_lstm_zoo.classification.batches import TrainingBatches
+
+    train = zoo.text_dataset(corpus.train.texts, corpus.train.labels, label_names=corpus.label_names, batch_size=BATCH)
+    rows = train.vocabulary.text_to_ids().encode(corpus.train.texts)
+    padded, labels = np.zeros((len(rows), max(map(len, rows))), np.int32), np.array(corpus.train.labels)
+    for row, ids in zip(padded, rows, strict=True):
+        row[: len(ids)] = ids
+    own = TrainingBatches(rows, corpus.train.labels, batch_size=BATCH, seed=1)
+
+    def built() -> Any:
+        keras.utils.set_random_seed(1)
+        return zoo.build(model, **train.model_arguments)
+
+    arrays, dataset, ours = built(), built(), built()
+    options: dict[str, Any] = {"verbose": 0, "shuffle": False}
+    return {
+        "fit on padded arrays": lambda: arrays.fit(padded, labels, batch_size=BATCH, verbose=0),
+        "fit on zoo.text_dataset": lambda: dataset.fit(train, **options),
+        "zoo.train's batches": lambda: ours.fit(own.dataset, callbacks=[own], **options),
+    }
+
+
+def main() -> None:
+    """Measure each side in turn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dataset", default="trec", help="a labelled corpus (default: trec)")
+    parser.add_argument("--model", default="dc_bilstm", help="a classifier (default: dc_bilstm)")
+    parser.add_argument("--epochs", type=int, default=3, help="epochs per side after the first (default: 3)")
+    given = parser.parse_args()
+    found: dict[str, list[tuple[float, float]]] = {}
+    run = sides(zoo.load_corpus(given.dataset), given.model)
+    for _ in range(given.epochs + 1):
+        for name, epoch in run.items():
+            used, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+            epoch()
+            wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+            cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+            found.setdefault(name, []).append((cpu, wall))
+    for name, seconds in found.items():
+        cpu, wall = (statistics.median(column) for column in zip(*seconds[1:], strict=True))
+        print(f"{name:<26} first {seconds[0][1]:6.1f} s, then {wall:6.1f} s (CPU {cpu:6.1f} s) per epoch")
+
+
+if __name__ == "__main__":
+    main()
