@@ -130,6 +130,22 @@ def training_memory(architecture: dict[str, Any], batch: int, length: int) -> fl
     return machine.peak_mb() - base
 
 
+def step_memory(side: str, architecture: dict[str, Any], method: str, batch: int, length: int) -> float:
+    """Return how many MB a side's step (``train``, ``predict``) needs above what the process held after a tiny one.
+
+    As in ``training_memory``, a step before the one that is measured compiles what a shape compiles.
+    """
+    step = getattr(make_side("classifier", side, architecture), method)
+    step(batch=1, time=2, steps=1)
+    _return_free_memory()
+    base = machine.resident_mb()
+    step(batch=batch, time=length, steps=1)
+    _return_free_memory()
+    Path("/proc/self/clear_refs").write_text("5")
+    step(batch=batch, time=length, steps=1)
+    return machine.peak_mb() - base
+
+
 def _return_free_memory() -> None:
     """Give what is free to the system: the allocator keeps pages that would hide the next step's."""
     import ctypes
@@ -142,7 +158,7 @@ REQUESTS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(build, build_text, run, save, set_weights),
-        *(matmul_gflops, training_memory),
+        *(matmul_gflops, training_memory, step_memory),
     )
 }
 
