@@ -1,0 +1,147 @@
+"""What a first answer leaves out: an optimiser, random weights that are overwritten, traces and compiled programs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import few_texts
+from tests.cli_harness import output_of
+
+BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
+GRAPHS = {
+    "dc_bilstm": "logits_of",
+    "gated_skip_tagger": "_tag",
+    "dense_lstm_lm": "_log_probabilities_of",
+}
+TEXTS = ["the film was n't good .", ""]
+
+
+@pytest.fixture
+def graphs(monkeypatch):
+    """The graphs that TensorFlow makes: every trace has one, and so does every program that XLA compiles."""
+    found, init = [], tf.Graph.__init__
+
+    def spy(self, *arguments, **options):
+        found.append(self)
+        init(self, *arguments, **options)
+
+    monkeypatch.setattr(tf.Graph, "__init__", spy)
+    tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1))
+    assert found
+    return found
+
+
+@pytest.fixture
+def loaded(monkeypatch, graphs):
+    """The bundles that commands load; the graphs that loading makes are forgotten."""
+    found, load = [], zoo.load
+
+    def spy(*arguments, **options):
+        found.append(load(*arguments, **options))
+        graphs.clear()
+        return found[-1]
+
+    monkeypatch.setattr(zoo, "load", spy)
+    return found
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_few_texts_are_answered_without_optimiser_traces_or_programs_as_usual(name, loaded, graphs, capsys):
+    command = "score" if name == "dense_lstm_lm" else "predict"
+    status, out, _ = output_of(capsys, command, BUNDLES / name, *TEXTS)
+    assert status == 0
+    assert graphs == []
+    assert not tf.config.functions_run_eagerly()
+    (bundle,) = loaded
+    assert not bundle.model.compiled
+    assert not hasattr(bundle.model, "optimizer")
+    assert getattr(bundle, GRAPHS[name]).experimental_get_tracing_count() == 0
+    usual = zoo.load(BUNDLES / name)
+    if command == "score":
+        assert out.splitlines() == [
+            f"{x.log_probability:.4f}\t{x.perplexity:.2f}\t{x.text}" for x in usual.score(TEXTS)
+        ]
+    elif name == "dc_bilstm":
+        assert out.splitlines() == [f"{x.label}\t{x.probability:.4f}\t{x.text}" for x in usual.predict(TEXTS)]
+    else:
+        tagged = [" ".join(map("/".join, zip(x.tokens, x.tags, strict=True))) for x in usual.predict(TEXTS)]
+        assert out.splitlines() == tagged
+
+
+def test_the_next_words_and_a_short_continuation_are_those_of_the_traced_model(loaded, capsys):
+    folder = BUNDLES / "dense_lstm_lm"
+    _, words, _ = output_of(capsys, "next-words", folder, "the film", "-k", "4")
+    _, text, _ = output_of(capsys, "generate", folder, "the film", "--max-tokens", "5", "--temperature", "0")
+    assert [bundle._step.experimental_get_tracing_count() for bundle in loaded] == [0, 0]
+    usual = zoo.load(folder)
+    assert words.splitlines() == [f"{share:.4f}\t{word}" for word, share in usual.next_words("the film", 4)]
+    assert text.strip() == f"the film {usual.generate('the film', 5, temperature=0).text}".strip()
+
+
+def test_many_texts_are_traced(loaded, capsys, tmp_path):
+    (tmp_path / "in.txt").write_text("the film\n" * 3)
+    output_of(capsys, "predict", BUNDLES / "dc_bilstm", "--file", tmp_path / "in.txt")
+    assert loaded[0].logits_of.experimental_get_tracing_count() == 1
+    assert not few_texts.are_few(["word " * 1000])
+
+
+def test_a_bundle_loads_compiled_unless_told_otherwise_and_predicts_the_same_to_the_bit():
+    whole, bare = zoo.load(BUNDLES / "dc_bilstm"), zoo.load(BUNDLES / "dc_bilstm", compile=False)
+    assert whole.model.optimizer.built
+    assert not bare.model.compiled
+    assert bare.saved_as == whole.saved_as
+    np.testing.assert_array_equal(bare.probabilities(TEXTS), whole.probabilities(TEXTS))
+    ids = np.array([[2, 3]])
+    whole.model.fit(ids, np.array([1]), verbose=0)
+    with pytest.raises(ValueError, match="compile"):
+        bare.model.fit(ids, np.array([1]), verbose=0)
+
+
+def test_a_kernel_can_be_chosen_for_loading_and_the_config_keeps_its_own():
+    bundle = zoo.load(BUNDLES / "dc_bilstm", compile=False, kernel="native")
+    assert set(zoo.describe(bundle.model).kernels.values()) == {"native: asked for"}
+    assert bundle.config["arguments"]["kernel"] == zoo.load(BUNDLES / "dc_bilstm").config["arguments"]["kernel"]
+    with pytest.raises(ValueError, match="Did you mean 'native'"):
+        zoo.load(BUNDLES / "dc_bilstm", kernel="nativ")
+
+
+def test_loading_draws_no_large_weights_since_the_file_replaces_them(monkeypatch):
+    drawn, uniform = [], tf.random.stateless_uniform
+
+    def spy(*arguments, **options):
+        drawn.append(int(np.prod(options["shape"])))
+        return uniform(*arguments, **options)
+
+    monkeypatch.setattr(tf.random, "stateless_uniform", spy)
+    bundle = zoo.load(BUNDLES / "dc_bilstm")
+    assert max(int(np.prod(weight.shape)) for weight in bundle.model.weights) > 1000
+    assert max(drawn, default=0) <= 1000
+    drawn.clear()
+    zoo.build("dc_bilstm", **bundle.config["arguments"])
+    assert max(drawn) > 1000
+
+
+def test_modules_are_hidden_only_inside_the_block(monkeypatch):
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+    with few_texts.hidden(["this", "json"]):
+        import json  # noqa: F401 - imported already, so it stays
+
+        with pytest.raises(ImportError):
+            import this  # noqa: F401
+    assert "this" not in sys.modules
+
+
+@pytest.mark.slow
+def test_a_fresh_process_answers_without_importing_what_keras_only_uses_for_wrappers_and_plots():
+    code = (
+        "import sys; from dense_lstm_zoo.cli import main; "
+        f"main(['predict', {str(BUNDLES / 'dc_bilstm')!r}, 'a film']); "
+        f"print(sorted(set({few_texts.OPTIONAL!r}) & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
