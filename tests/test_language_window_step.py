@@ -248,7 +248,7 @@ def test_a_model_trained_on_samples_is_scored_on_all_words_and_saved_as_it_is(op
     assert again.sampled_softmax == 6
     np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
     later = again.fit(windows(ids, 10), **fitted).history["val_perplexity"][-1]
-    assert later == pytest.approx(history["val_perplexity"][-1], rel=0.25)
+    assert later < 1.25 * history["val_perplexity"][-1]
 
 
 def test_two_trainings_from_one_seed_are_the_same():
