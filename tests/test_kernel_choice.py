@@ -15,6 +15,7 @@ from dense_lstm_zoo.layers.recurrence import (
     compiled_steps,
     cudnn,
     kernels,
+    lstm_programs,
     machine,
     native,
 )
@@ -127,8 +128,8 @@ def ran(monkeypatch):
     spy(cudnn, "cudnn_lstm", "cudnn")
     spy(native, "native_lstm", "native")
     spy(compiled, "native_lstm", "native")
-    for function in ("_forward", "_states", "_states_from_zeros"):
-        spy(compiled, function, "compiled")
+    for function in ("forward", "predicting", "states_from_zeros"):
+        spy(lstm_programs, function, "compiled")
     spy(compiled_steps, "run_compiled_steps", "compiled")
     spy(compiled_gated_skip, "compiled_gated_outputs", "compiled")
     spy(keras.ops, "scan", "portable")

@@ -70,7 +70,13 @@ class KerasClassifier(FeatureSide, Classifier):
 
 
 class OurSide(KerasClassifier):
-    """``DenseBiLSTM`` and ``MaskedPooling``."""
+    """``DenseBiLSTM`` and ``MaskedPooling``, trained with the optimiser of ``zoo.build``."""
+
+    def optimizer(self) -> Any:
+        """Return the project's Adam."""
+        from dense_lstm_zoo.adam import FusedAdam
+
+        return FusedAdam(LEARNING_RATE)
 
     def encode(self, features: Any, lengths: Any) -> Any:
         """Return the pooled states."""

@@ -103,10 +103,15 @@ class DenseBiLSTM(KernelLayer):
         """Run every layer; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
-        read = [loop.inputs]
-        for layer in self.layers:
-            read = self._run(layer, loop, read)
-        states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
+        if loop.kernel.groups_layers and not self.remat:
+            states = recurrence.dense_bilstm(
+                loop, [layer.direction_weights() for layer in self.layers], self.couple_directions
+            )
+        else:
+            read = [loop.inputs]
+            for layer in self.layers:
+                read = self._run(layer, loop, read)
+            states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
         return loop.close(states) if self.return_all_layers else loop.close(states[-1:])[0]
 
     def _run(self, layer: BiLSTM, loop: recurrence.Loop, read: list[Any]) -> list[Any]:

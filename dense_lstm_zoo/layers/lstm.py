@@ -134,6 +134,10 @@ class LSTM(KernelLayer):
         output = states if self.return_sequences else final[0]
         return [output, *final] if self.return_state else output
 
+    def direction_weights(self) -> list[recurrence.LSTMWeights]:
+        """Return the weights of each direction."""
+        return [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
+
     def run(
         self,
         loop: recurrence.Loop,
@@ -148,7 +152,7 @@ class LSTM(KernelLayer):
 
         The result of ``drop_weights`` on a recurrent kernel replaces it, which every kernel supports.
         """
-        weights = [recurrence.LSTMWeights(*(w.value for w in d)) for d in self._directions]
+        weights = self.direction_weights()
         if drop_weights is not None:
             weights = [w._replace(recurrent_kernel=drop_weights(w.recurrent_kernel)) for w in weights]
         return recurrence.lstm(

@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from dense_lstm_zoo.layers.recurrence.compiled import array_of, previous_states, times_transposed, unwatched
+from dense_lstm_zoo.layers.recurrence.compiled import previous_states, unwatched
+from dense_lstm_zoo.layers.recurrence.lstm_programs import array_of, times_transposed
 from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 
@@ -25,7 +26,7 @@ def _gated_outputs(reverse: bool, z: Any, k: Any, lengths: Any, r: Any) -> Any:
 
     def gradient(upstream: Any) -> tuple[Any, Any, None, Any]:
         dz, dk = _backward(gates, held, k, lengths, r, upstream, direction)
-        previous = previous_states(states, tf.zeros_like(held[0]), lengths, reverse)
+        previous = previous_states(states, reverse)
         d_r = tf.matmul(tf.reshape(previous, (-1, r.shape[0])), tf.reshape(dz, (-1, r.shape[1])), transpose_a=True)
         return dz, dk, None, d_r
 
@@ -36,7 +37,7 @@ def _gated_outputs(reverse: bool, z: Any, k: Any, lengths: Any, r: Any) -> Any:
 def _forward(z: Any, k: Any, lengths: Any, r: Any, backward_in_time: Any) -> tuple[Any, Any, Any]:
     """Return states, carried c and activated gates of every step."""
     steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
-    projected, skips = array_of(z, z.shape[1:]), array_of(k, k.shape[1:])
+    projected, skips = array_of(z), array_of(k)
     zeros = tf.zeros_like(k[0])
     outputs = [tf.TensorArray(z.dtype, tf.shape(z)[0], element_shape=s) for s in (*[k.shape[1:]] * 2, z.shape[1:])]
 
@@ -62,8 +63,8 @@ def _backward(
 ) -> tuple[Any, Any]:
     """Return the gradients of the projections [T, B, 5n] and of the skips [T, B, n]."""
     steps, through_kernel, zeros = tf.reduce_max(lengths), times_transposed(r), tf.zeros_like(held[0])
-    gate_array, held_array = array_of(gates, gates.shape[1:]), array_of(held, held.shape[1:])
-    skips, upstream = array_of(k, k.shape[1:]), array_of(d_states, k.shape[1:])
+    gate_array, held_array = array_of(gates), array_of(held)
+    skips, upstream = array_of(k), array_of(d_states)
     outputs = [tf.TensorArray(k.dtype, tf.shape(k)[0], element_shape=s) for s in (gates.shape[1:], k.shape[1:])]
 
     def step(s: Any, dh: Any, dc: Any, *outputs: Any) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from dense_lstm_zoo.layers.recurrence.compiled import array_of, unwatched
+from dense_lstm_zoo.layers.recurrence.compiled import unwatched
+from dense_lstm_zoo.layers.recurrence.lstm_programs import array_of
 from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 
@@ -67,7 +68,7 @@ def _forward(
 ) -> Any:
     """Return the carry after every step."""
     steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
-    reads, zeros = array_of(inputs, inputs.shape[1:]), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
+    reads, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
     carries = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=zeros.shape)
 
     def one(s: Any, carry: Any, carries: Any) -> Any:
@@ -91,8 +92,8 @@ def _backward(
 ) -> list[Any]:
     """Return the gradients of the inputs and of the weights."""
     steps = tf.reduce_max(lengths)
-    reads, zeros = array_of(inputs, inputs.shape[1:]), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
-    kept, upstream = array_of(carries, zeros.shape), array_of(d_carries, zeros.shape)
+    reads, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
+    kept, upstream = array_of(carries), array_of(d_carries)
     d_reads = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=inputs.shape[1:])
 
     def one(s: Any, d_carry: Any, d_reads: Any, *d_weights: Any) -> Any:

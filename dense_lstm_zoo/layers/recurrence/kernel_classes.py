@@ -24,6 +24,7 @@ class Kernel:
 
     name: ClassVar[str]
     projects_inputs: ClassVar[bool] = False  # whether it runs a layer with ``lstm_of_inputs`` instead of ``lstm``
+    groups_layers: ClassVar[bool] = False  # whether densely connected layers run as ``dense_bilstm``, not one by one
     skips: ClassVar[tuple[str, ...]] = ()  # the skips that ``gated_skip`` supports; others run as steps
     instead: ClassVar[Mapping[str, Kernel]] = {}  # kinds of loop that it does not run -> the kernel that does
     in_predictions: ClassVar[str] = ""  # when it runs, if that depends on the size of a prediction
@@ -100,6 +101,7 @@ class Compiled(Kernel):
     """An XLA program for each shape, with the project's own backward pass."""
 
     name = "compiled"
+    groups_layers = True
     skips = ("gated_outputs",)
 
     def problem(self) -> str:

@@ -1,0 +1,216 @@
+"""Neighbouring layers of a densely connected Bi-LSTM as one function, whose products are few and large.
+
+A narrow layer's own product, [T B, in] x [in, 4u], has too few columns to keep a processor busy. But most of what it
+reads was there before the layer below it ran: the input and the states of all layers below the group. So the layers of
+a group project that together, ``_WIDTH`` columns at a time, and each adds the product of what it reads from its own
+group. It is the same backward: the gradients of a group's projections are joined before they are multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from dense_lstm_zoo.layers.recurrence.compiled import flat, run_backward, run_forward, unwatched
+from dense_lstm_zoo.layers.recurrence.kernel_classes import COMPILED, Kernel
+from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
+
+_WIDTH = 512  # columns of a joint product; more gain little, and small groups keep memory low
+
+
+def group_sizes(num_layers: int, units: int) -> list[int]:
+    """Return how many layers of a width to run together: as equal as possible, so that they share programs.
+
+    Example:
+        >>> group_sizes(15, 13), group_sizes(7, 13), group_sizes(2, 100)
+        ([5, 5, 5], [4, 3], [1, 1])
+    """
+    largest = max(1, round(_WIDTH / (8 * units)))
+    count = -(-num_layers // largest)
+    return [num_layers // count + (i < num_layers % count) for i in range(count)]
+
+
+class Group(NamedTuple):
+    """What a group's graph depends on.
+
+    Args:
+        num_layers: Bi-LSTMs in the group.
+        coupled: Whether both directions read both directions below; otherwise each reads its own.
+        has_below: Whether there are states of layers below the group.
+    """
+
+    num_layers: int
+    coupled: bool
+    has_below: bool
+
+    @property
+    def num_streams(self) -> int:
+        """Number of tensors that states are joined to: 1 if coupled, otherwise one for each direction."""
+        return 1 if self.coupled else 2
+
+    def stream(self, direction: int) -> int:
+        """Return which of them a direction reads and writes."""
+        return 0 if self.coupled else direction
+
+    @property
+    def blocks(self) -> list[list[int]]:
+        """The loops (2 layer + direction) whose projections are computed together."""
+        if self.coupled and self.num_layers > 1:
+            return [list(range(2 * self.num_layers))]
+        return [list(range(d, 2 * self.num_layers, 2)) for d in (0, 1)]
+
+
+def run_group(
+    group: Group, kernel: Kernel, lengths: Any, inputs: Any, below: list[Any], weights: list[Any]
+) -> list[Any]:
+    """Run the layers of a group.
+
+    Args:
+        group: What to run.
+        kernel: The kernel that runs the loops; ``COMPILED`` has a gradient of its own for the group.
+        lengths: Real steps of each row [B], int32.
+        inputs: The encoder's input, [T, B, e].
+        below: The states of all layers below, joined: [T, B, n] for each stream; empty without any.
+        weights: Kernel, recurrent kernel and bias of each layer's forward and then backward direction, shaped as in
+            ``keras.layers.LSTM``.
+
+    Returns:
+        The states of the group's layers, joined, for each stream.
+    """
+    if kernel is COMPILED:
+        return list(with_own_gradient(_trained, group, lengths, inputs, *below, *weights))
+
+    def run(z: Any, lengths: Any, r: Any, reverse: bool) -> list[Any]:
+        return kernel.lstm(z, lengths, r, None, None, reverse=reverse, final_state=False)
+
+    return _joined(_forward(group, run, lengths, inputs, [*below, *weights]))
+
+
+class _Ran(NamedTuple):
+    """A group's forward pass: what it read and what came out, as its backward pass needs it."""
+
+    reads: list[Any]  # what was there before the group ran, for each stream
+    joint: list[Any]  # the kernels that multiply it, side by side, for each block
+    kernels: list[Any]  # of each loop, like those that follow
+    recurrents: list[Any]
+    inside: list[Any]  # what it reads from its own group
+    results: list[Any]  # its states, followed by what its kernel keeps
+    streams: list[list[Any]]  # the states, for each stream
+
+
+def _joined(ran: _Ran) -> list[Any]:
+    return [tf.concat(states, axis=-1) for states in ran.streams]
+
+
+def _forward(group: Group, run: Callable[..., Any], lengths: Any, inputs: Any, tensors: list[Any]) -> _Ran:
+    below, weights = tensors[: group.num_streams * group.has_below], tensors[group.num_streams * group.has_below :]
+    kernels, recurrents, biases = weights[0::3], weights[1::3], weights[2::3]
+    reads = [tf.concat([inputs, states], axis=-1) for states in below] or [inputs] * group.num_streams
+    outside = kernels[0].shape[0]  # rows of the kernels that multiply what is there before the group runs
+    joint = [tf.concat([kernels[n][:outside] for n in block], axis=1) for block in group.blocks]
+    projected = _project(group, reads, joint, biases)
+
+    state_dtype = tf.float64 if inputs.dtype == tf.float64 else tf.float32
+    ran = _Ran(reads, joint, kernels, recurrents, [], [], [[] for _ in range(group.num_streams)])
+    for layer in range(group.num_layers):
+        joined = _joined(ran) if layer else [None] * group.num_streams
+        for d in (0, 1):
+            n = 2 * layer + d
+            ran.inside.append(joined[group.stream(d)])
+            z = projected[n]
+            if layer:
+                z = z + _like(tf.matmul(flat(ran.inside[n]), kernels[n][outside:]), z)
+            ran.results.append(run(tf.cast(z, state_dtype), lengths, tf.cast(recurrents[n], state_dtype), bool(d)))
+        for d in (0, 1):
+            states = tf.cast(ran.results[2 * layer + d][0], inputs.dtype)
+            states.set_shape((None, None, recurrents[0].shape[0]))
+            ran.streams[group.stream(d)].append(states)
+    return ran
+
+
+def _trained(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: Any, *tensors: Any) -> Any:
+    group = Group(num_layers, coupled, has_below)
+    inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
+    ran = _forward(group, run_forward, lengths, inputs, list(tensors))
+
+    def gradient(*upstream: Any) -> tuple[Any, ...]:
+        return (None, *_gradient(group, lengths, inputs.shape[-1], ran, upstream))
+
+    return _joined(ran), gradient
+
+
+def _project(group: Group, reads: list[Any], joint: list[Any], biases: list[Any]) -> dict[int, Any]:
+    """Return the projections [T, B, 4u] of what is there before the group runs, for each loop."""
+    projected: dict[int, Any] = {}
+    for block, kernel in zip(group.blocks, joint, strict=True):
+        read = reads[group.stream(block[0] % 2)]
+        z = tf.nn.bias_add(tf.matmul(flat(read), kernel), tf.concat([biases[n] for n in block], axis=0))
+        pieces = tf.split(z, len(block), axis=1) if len(block) > 1 else [z]
+        projected |= {n: _like(piece, read) for n, piece in zip(block, pieces, strict=True)}
+    return projected
+
+
+def _gradient(group: Group, lengths: Any, features: int, ran: _Ran, upstream: Any) -> list[Any]:
+    """Return the gradients of the input, of the states below and of the weights."""
+    dtype = ran.reads[0].dtype
+    dz, d_recurrents = _through_loops(group, lengths, ran, upstream)
+    weights: dict[int, list[Any]] = {}
+    d_reads: list[list[Any]] = [[] for _ in ran.reads]
+    for block, kernel in zip(group.blocks, ran.joint, strict=True):
+        stream = group.stream(block[0] % 2)
+        d_joint = tf.concat([dz[n] for n in block], axis=1) if len(block) > 1 else dz[block[0]]
+        d_reads[stream].append((d_joint, kernel))
+        # As a product, this sum takes a fraction of the time.
+        d_biases = tf.split(tf.matmul(tf.ones((1, tf.shape(d_joint)[0]), dtype), d_joint)[0], len(block))
+        d_kernels = tf.split(tf.matmul(flat(ran.reads[stream]), d_joint, transpose_a=True), len(block), axis=1)
+        for n, d_kernel, d_bias in zip(block, d_kernels, d_biases, strict=True):
+            if ran.inside[n] is not None:
+                own = tf.matmul(flat(ran.inside[n]), dz[n], transpose_a=True)
+                d_kernel = tf.concat([d_kernel, own], axis=0)
+            weights[n] = [d_kernel, tf.cast(d_recurrents[n], dtype), d_bias]
+    return [*_read_gradients(group, d_reads, ran.reads, features), *(g for n in sorted(weights) for g in weights[n])]
+
+
+def _through_loops(group: Group, lengths: Any, ran: _Ran, upstream: Any) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Return the gradients of each loop's projections, [T B, 4u], and of its recurrent kernel, from the top down."""
+    dtype, units = ran.reads[0].dtype, ran.recurrents[0].shape[0]
+    outside = ran.joint[0].shape[0]
+    d_streams = [flat(d) for d in upstream]
+    dz: dict[int, Any] = {}
+    d_recurrents: dict[int, Any] = {}
+    for layer in reversed(range(group.num_layers)):
+        d_inside: list[list[Any]] = [[] for _ in d_streams]
+        for d in (0, 1):
+            n, stream = 2 * layer + d, group.stream(d)
+            states, held, gates = ran.results[n]
+            at = units * (n if group.coupled else layer)
+            d_states = _like(tf.cast(d_streams[stream][:, at : at + units], states.dtype), states)
+            recurrent = tf.cast(ran.recurrents[n], states.dtype)
+            dz_n, d_recurrents[n] = run_backward(states, held, gates, lengths, recurrent, bool(d), d_states)
+            dz[n] = tf.cast(flat(dz_n), dtype)
+            if layer:
+                d_inside[stream].append(tf.matmul(dz[n], ran.kernels[n][outside:], transpose_b=True))
+        if layer:
+            width = units * layer * (2 if group.coupled else 1)
+            d_streams = [tf.add_n([d[:, :width], *more]) for d, more in zip(d_streams, d_inside, strict=True)]
+    return dz, d_recurrents
+
+
+def _read_gradients(group: Group, d_reads: list[list[Any]], reads: list[Any], features: int) -> list[Any]:
+    """Return the gradient of the input and, apart from it, of each stream's states below: a graph may need only one."""
+
+    def through(rows: slice, pairs: list[Any], read: Any) -> Any:
+        parts = [tf.matmul(d_joint, kernel[rows], transpose_b=True) for d_joint, kernel in pairs]
+        return _like(tf.add_n(parts), read)
+
+    inputs = through(slice(0, features), [pair for pairs in d_reads for pair in pairs], reads[0])
+    if not group.has_below:
+        return [inputs]
+    return [inputs, *(through(slice(features, None), pairs, read) for pairs, read in zip(d_reads, reads, strict=True))]
+
+
+def _like(rows: Any, sequence: Any) -> Any:
+    """Return [T B, n] as [T, B, n], with T and B of a sequence."""
+    return tf.reshape(rows, tf.concat([tf.shape(sequence)[:2], tf.shape(rows)[1:]], axis=0))

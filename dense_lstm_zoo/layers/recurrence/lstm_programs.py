@@ -1,0 +1,183 @@
+"""The LSTM's loops over time as XLA programs: forward, forward for predictions, and backward.
+
+XLA runs each group of fused operations of a step as one call, and for narrow layers the calls cost more than the
+arithmetic. So a step has as few as possible: all gates come from one tanh, as sigmoid(x) = tanh(x / 2) / 2 + 1 / 2;
+what was written is read back, not computed again; and padding is masked once, in c, since h = o tanh(0) = 0 follows.
+Reading an array before it is written to would make XLA copy all of it at every step.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+
+@functools.cache
+def forward(dtype: tf.DType, with_start: bool) -> Any:
+    """Return the program (z, lengths, r, direction[, h0, c0]) -> states, c and activated gates of every step.
+
+    Here and below, z is x W + b, [T, B, 4u]; lengths [B], r [u, 4u]; ``direction`` is 1 to run backward in time, which
+    needs a start from zeros; states and c are [T, B, u], zeros past the lengths.
+    """
+    return _program(_forward, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
+
+
+@functools.cache
+def states_from_zeros(dtype: tf.DType) -> Any:
+    """Return the program (z, lengths, r, direction) -> states: ``forward``, of which nothing else is kept."""
+    return _program(_states_from_zeros, dtype, [3, 1, 2, 0])
+
+
+@functools.cache
+def predicting(dtype: tf.DType, with_start: bool) -> Any:
+    """Return the program (z, lengths, r, direction[, h0, c0]) -> states, final h and final c, [B, u]."""
+    return _program(_predicting, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
+
+
+@functools.cache
+def backward(dtype: tf.DType, with_start: bool) -> Any:
+    """Return the program (gates, c, lengths, r, direction, d_states[, c0, d_h, d_c]) -> dz[, d_h0, d_c0].
+
+    ``d_h`` and ``d_c`` are the gradients of the final state.
+    """
+    return _program(_backward, dtype, [3, 3, 1, 2, 0, 3, *[2] * 3 * with_start])
+
+
+def _program(function: Callable[..., Any], dtype: tf.DType, ranks: list[int]) -> Any:
+    """Compile a function of tensors of these ranks, of which vectors and numbers are integers, for any sizes."""
+    signature = [tf.TensorSpec((None,) * rank, dtype if rank > 1 else tf.int32) for rank in ranks]
+    return tf.function(function, jit_compile=True, autograph=False, input_signature=signature)
+
+
+def _gates(x: Any, units: Any) -> Any:
+    """Return sigmoid(i), sigmoid(f), tanh(c) and sigmoid(o) of sums [B, 4u]."""
+    half, one, zero = (tf.cast(tf.fill([units], value), x.dtype) for value in (0.5, 1.0, 0.0))
+    scale, shift = tf.concat([half, half, one, half], 0), tf.concat([half, half, zero, half], 0)
+    return tf.tanh(x * scale) * scale + shift
+
+
+def _forward(z: Any, lengths: Any, r: Any, direction: Any, *start: Any) -> list[Any]:
+    steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
+    h0, c0 = start or [_zeros(z, units)] * 2
+    projected = array_of(z)
+    outputs = [_array_of_zeros(z, width) for width in (units, units, 4 * units)]
+
+    def step(t: Any, h: Any, c: Any, states: Any, held: Any, gates: Any) -> Any:
+        gates = gates.write(t, _gates(projected.read(t) + tf.matmul(h, r), units))
+        i, f, g, o = tf.split(gates.read(t), 4, axis=1)
+        held = held.write(t, tf.where((t < lengths)[:, None], f * c + i * g, tf.zeros((), c.dtype)))
+        states = states.write(t, o * tf.tanh(held.read(t)))
+        return t + pace, states.read(t), held.read(t), states, held, gates
+
+    # Padding past the longest row is skipped.
+    first = direction * (steps - 1)
+    _, _, _, *written = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, h0, c0, *outputs))
+    return [array.stack() for array in written]
+
+
+def _states_from_zeros(z: Any, lengths: Any, r: Any, direction: Any) -> Any:
+    steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
+    zeros, projected = _zeros(z, units), array_of(z)
+
+    def step(t: Any, h: Any, c: Any, states: Any) -> Any:
+        i, f, g, o = tf.split(_gates(projected.read(t) + tf.matmul(h, r), units), 4, axis=1)
+        c = tf.where((t < lengths)[:, None], f * c + i * g, zeros)
+        states = states.write(t, o * tf.tanh(c))
+        return t + pace, states.read(t), c, states
+
+    first = direction * (steps - 1)
+    loop = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, zeros, zeros, _array_of_zeros(z, units)))
+    return loop[3].stack()
+
+
+def _predicting(z: Any, lengths: Any, r: Any, direction: Any, *start: Any) -> list[Any]:
+    steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
+    h0, c0 = start or [_zeros(z, units)] * 2
+    projected, states = array_of(z), _array_of_zeros(z, units)
+
+    def step(t: Any, h: Any, c: Any, states: Any) -> Any:
+        real = (t < lengths)[:, None]
+        i, f, g, o = tf.split(_gates(projected.read(t) + tf.matmul(h, r), units), 4, axis=1)
+        new_c = f * c + i * g
+        new_h = o * tf.tanh(new_c)
+        states = states.write(t, tf.where(real, new_h, tf.zeros((), h.dtype)))
+        return t + pace, tf.where(real, new_h, h), tf.where(real, new_c, c), states
+
+    first = direction * (steps - 1)
+    _, h, c, states = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, h0, c0, states))
+    return [states.stack(), h, c]
+
+
+def _backward(
+    gates: Any, held: Any, lengths: Any, r: Any, direction: Any, d_states: Any, *start_and_end: Any
+) -> list[Any]:
+    steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
+    zeros, through_kernel = _zeros(gates, units), times_transposed(r)
+    c0, d_h, d_c = start_and_end or [zeros] * 3
+    gate_array, held_array, upstream = array_of(gates), array_of(held), array_of(d_states)
+    # The four parts are written before they are joined: XLA would compute a concatenation element by element. The two
+    # places of each keep it from seeing through that.
+    outputs = (
+        _array_of_zeros(gates, 4 * units),
+        array_of(tf.zeros(tf.stack([8, *tf.unstack(tf.shape(zeros))]), gates.dtype)),
+    )
+
+    def step(t: Any, dh: Any, dc: Any, written: Any, parts: Any) -> Any:
+        real = (t < lengths)[:, None]
+        i, f, g, o = tf.split(gate_array.read(t), 4, axis=1)
+        previous, tanh_c = read_or(held_array, t - pace, steps, c0), tf.tanh(held_array.read(t))
+        if start_and_end:
+            last = (t == (1 - direction) * (lengths - 1))[:, None]
+            dh, dc = dh + tf.where(last, d_h, zeros), dc + tf.where(last, d_c, zeros)
+        dh = tf.where(real, dh + upstream.read(t), zeros)
+        dc = tf.where(real, dc + dh * o * (1 - tanh_c * tanh_c), zeros)
+        values = dc * g * i * (1 - i), dc * previous * f * (1 - f), dc * i * (1 - g * g), dh * tanh_c * o * (1 - o)
+        for k, value in enumerate(values):
+            parts = parts.write(4 * (t % 2) + k, value)
+        written = written.write(t, tf.concat([parts.read(4 * (t % 2) + k) for k in range(4)], axis=1))
+        return t - pace, through_kernel(written.read(t)), dc * f, written, parts
+
+    last = (1 - direction) * (steps - 1)
+    _, dh, dc, written, _ = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, *outputs))
+    dz = written.stack()
+    if not start_and_end:
+        return [dz]
+    empty = (lengths == 0)[:, None]  # such a row ends where it began
+    return [dz, *(tf.where(empty, end, d) for end, d in ((d_h, dh), (d_c, dc)))]
+
+
+def times_transposed(r: Any) -> Callable[[Any], Any]:
+    """Return a function that multiplies [B, 4u] by the transpose of ``r`` [u, 4u]; XLA keeps one of two variants.
+
+    A transposed copy, made once before a loop, is faster except for batches of one text.
+    """
+    transposed = tf.transpose(r)
+
+    def product(x: Any) -> Any:
+        return tf.cond(tf.shape(x)[0] == 1, lambda: tf.matmul(x, r, transpose_b=True), lambda: tf.matmul(x, transposed))
+
+    return product
+
+
+def array_of(values: Any) -> tf.TensorArray:
+    """Return the steps of values [T, ...], to be read one by one."""
+    steps, shape = tf.shape(values)[0], values.shape[1:]
+    return tf.TensorArray(values.dtype, steps, element_shape=shape, clear_after_read=False).unstack(values)
+
+
+def read_or(array: tf.TensorArray, t: Any, steps: Any, start: Any) -> Any:
+    """Return step ``t`` of an array, or ``start`` before the first step of either direction."""
+    return tf.where((t < 0) | (t >= steps), start, array.read(tf.clip_by_value(t, 0, steps - 1)))
+
+
+def _zeros(like: Any, units: Any) -> Any:
+    """Return a state [B, u] of zeros for [T, B, 4u], without static sizes, which would differ from those of a step."""
+    return tf.ensure_shape(tf.zeros(tf.stack([tf.shape(like)[1], units]), like.dtype), (None, None))
+
+
+def _array_of_zeros(like: Any, width: Any) -> tf.TensorArray:
+    """Return T steps [B, width] of zeros for [T, B, 4u]; XLA can read only arrays that were written before a loop."""
+    return array_of(tf.zeros(tf.concat([tf.shape(like)[:2], [width]], 0), like.dtype))
