@@ -36,13 +36,15 @@ def traced(function: Callable[..., Any], *shapes: tuple[int | None, ...]) -> Cal
     return jax.jit(function) if BACKEND == "jax" else function
 
 
-def float64() -> Any:
-    """Return a context in which arrays may be float64, which JAX otherwise rounds to float32."""
-    return jax.enable_x64(True) if BACKEND == "jax" else contextlib.nullcontext()
+def training() -> Any:
+    """Return a context for ``fit``: without it, tests on PyTorch compute no gradients (see ``conftest.py``)."""
+    return contextlib.nullcontext() if torch is None else torch.enable_grad()
 
 
 class Loss:
     """A scalar function of arrays and of a layer's weights, and its gradients.
+
+    Keras multiplies float64 in float32 on JAX and PyTorch, so differences are as exact as float32 there.
 
     Args:
         function: From tensors to a scalar.
@@ -61,6 +63,7 @@ class Loss:
                 return function(*values[: len(arrays)])
 
         self._function, self._traced = of_values, traced(of_values)
+        self._of_arrays, self._weights = function, weights
 
     def moved(self, i: int, difference: Any) -> float:
         """Return the loss where ``difference`` is added to value ``i`` of the arguments and weights."""
@@ -68,18 +71,23 @@ class Loss:
         values[i] = values[i] + ops.convert_to_tensor(difference, values[i].dtype)
         return float(self._traced(values))
 
+    def difference(self, i: int, direction: np.ndarray) -> float:
+        """Return the slope of the loss along a direction of value ``i``, from two values of the loss."""
+        step = (1e-5 if BACKEND == "tensorflow" else 1e-2) / np.linalg.norm(direction)
+        return (self.moved(i, step * direction) - self.moved(i, -step * direction)) / (2 * step)
+
     def gradients(self) -> list[np.ndarray]:
         """Return the gradients of the arguments, then of the weights."""
         if BACKEND == "tensorflow":
-
+            # Of the variables themselves: ``keras.remat`` finds no gradient of a tensor that takes a variable's place.
             @tf.function(autograph=False)
-            def run(values: list[Any]) -> list[Any]:
+            def run(arrays: list[Any]) -> list[Any]:
                 with tf.GradientTape() as tape:
-                    tape.watch(values)
-                    loss = self._function(values)
-                return tape.gradient(loss, values)
+                    tape.watch(arrays)
+                    loss = self._of_arrays(*arrays)
+                return tape.gradient(loss, [*arrays, *(weight.value for weight in self._weights)])
 
-            found = run(self.values)
+            found = run(self.values[: len(self.values) - len(self._weights)])
         elif BACKEND == "jax":
             found = jax.jit(jax.grad(self._function))(self.values)
         else:

@@ -1,5 +1,6 @@
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,27 @@ os.environ["DENSE_LSTM_ZOO_PRESETS"] = os.devnull
 
 
 @pytest.fixture(autouse=True)
-def seed() -> None:
+def seed() -> Iterator[None]:
     """Let every test draw the same weights each time: a few draws leave a tiny model nothing to learn from."""
     import keras  # not sooner: TensorFlow reads the level at its import
 
     keras.utils.set_random_seed(1)
+    if keras.config.backend() != "torch":
+        yield
+        return
+    import torch
+
+    with torch.no_grad():  # so that NumPy takes what layers return, as it does on other backends
+        yield
 
 
 @pytest.fixture(scope="session")
 def other_widths() -> None:
     """Trace the programs that layers share for two widths: from then on what they return has no width of its own."""
-    from tests.layer_harness import trace_other_widths
+    from tests import backends, layer_harness
 
-    trace_other_widths()
+    if backends.BACKEND == "tensorflow":  # no other backend shares any
+        layer_harness.trace_other_widths()
 
 
 @pytest.fixture(scope="session")

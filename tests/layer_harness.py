@@ -3,14 +3,15 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
 from dense_lstm_zoo import layers
-from tests import reference, reference_pooling
+from tests import backends, reference, reference_pooling
 
 BATCH, TIME, FEATURES = 4, 6, 5
 LENGTHS = np.array([6, 3, 1, 0], np.int32)
@@ -191,7 +192,7 @@ def inputs(seed: int = 0, batch: int = BATCH, time: int = TIME) -> np.ndarray:
 
 
 def flat(outputs: Any) -> list[np.ndarray]:
-    return [np.asarray(output, np.float64) for output in tf.nest.flatten(outputs)]
+    return [backends.numpy(output).astype(np.float64) for output in keras.tree.flatten(outputs)]
 
 
 def built(case: Case, **kwargs: Any) -> keras.layers.Layer:
@@ -211,8 +212,57 @@ def model(case: Case, **kwargs: Any) -> keras.Model:
     return keras.Model([x, lengths], layer(x, lengths=lengths))
 
 
+def loss(layer: keras.layers.Layer, x: np.ndarray) -> backends.Loss:
+    """A sum of the layer's outputs, each number with a weight of its own."""
+    rng = np.random.default_rng(3)
+    outputs = flat(layer(x, lengths=LENGTHS))
+    targets = [ops.convert_to_tensor(rng.normal(size=output.shape).astype(x.dtype)) for output in outputs]
+
+    def weighted(x: Any) -> Any:
+        return sum(ops.sum(o * t) for o, t in zip(keras.tree.flatten(layer(x, lengths=LENGTHS)), targets, strict=True))
+
+    return backends.Loss(weighted, [x], layer.trainable_weights)
+
+
+def save(folder: Path) -> dict[str, np.ndarray]:
+    """Save a model of every case, and beside them ``expected.npz``: the models' outputs and gradients, returned."""
+    expected = {}
+    for case in CASES:
+        one = model(case)
+        one.save(folder / f"{case.name}.keras")
+        found = flat(one([inputs(), LENGTHS]))
+        expected |= {f"{case.name}/{i}": value for i, value in enumerate(found)}
+        gradients = loss(one.layers[-1], inputs()).gradients()
+        expected |= {f"{case.name}/gradient_{i}": value for i, value in enumerate(gradients)}
+    np.savez(folder / "expected.npz", **expected)
+    return expected
+
+
+def compare(folder: Path) -> int:
+    """Load every model that ``save`` wrote and compare it with what is beside it; return how many arrays."""
+    expected = np.load(folder / "expected.npz")
+    for case in CASES:
+        one = keras.saving.load_model(folder / f"{case.name}.keras")
+        for i, value in enumerate(flat(one([inputs(), LENGTHS]))):
+            np.testing.assert_allclose(value, expected[f"{case.name}/{i}"], atol=1e-6)
+        for i, value in enumerate(loss(one.layers[-1], inputs()).gradients()):
+            theirs = expected[f"{case.name}/gradient_{i}"]
+            np.testing.assert_allclose(value, theirs, atol=1e-5 * max(1, np.abs(theirs).max()))
+    return len(expected.files)
+
+
+def graph(model: keras.Model) -> tuple[Callable[..., Any], list[tuple[int | None, ...]]]:
+    """What ``model`` made, as one graph of TensorFlow, and the shapes that the graph knows."""
+    tf = backends.tf
+    specs = [tf.TensorSpec((None, None, FEATURES)), tf.TensorSpec((None,), tf.int32)]
+    traced = tf.function(lambda *inputs: keras.tree.flatten(model(list(inputs)))).get_concrete_function(*specs)
+    known = [tuple(x.shape) for x in traced.structured_outputs]
+    return lambda inputs: traced(*map(tf.constant, inputs)), known
+
+
 def trace_other_widths() -> None:
     """Trace the programs that LSTMs and gated skips of all widths share, forward and backward, for two widths."""
+    tf = backends.tf
     for width, training in itertools.product((7, 9), (True, False)):
         for layer in (layers.LSTM(width), layers.SkipBiLSTM(3, width)):
             layer.build((None, None, FEATURES))

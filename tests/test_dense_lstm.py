@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from dense_lstm_zoo import layers
+from tests.backends import TENSORFLOW_KERNELS
 
 
 def ones(batch=3, time=8, features=6):
@@ -48,7 +49,7 @@ def test_a_window_of_ten_equals_two_of_five_with_carried_state(wiring, cell):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-@pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "auto"])
+@pytest.mark.parametrize("kernel", ["portable", *TENSORFLOW_KERNELS, "auto"])
 def test_every_kernel_gives_the_same_stack(kernel):
     x = np.random.default_rng(0).normal(size=(5, 7, 6)).astype(np.float32)
     portable = layers.DenseLSTM(2, 4, kernel="portable", return_state=True)

@@ -6,6 +6,7 @@ import pytest
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS
+from tests.backends import TENSORFLOW_KERNELS
 
 skips = pytest.mark.parametrize("skip", SKIPS)
 
@@ -44,7 +45,7 @@ def test_a_gate_that_reads_the_skip_gives_the_golden_vectors(golden):
     np.testing.assert_allclose(rnn(inputs), found["gated_outputs_skip_gate_h"], atol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
+@pytest.mark.parametrize("kernel", ["portable", *TENSORFLOW_KERNELS])
 def test_the_stack_gives_the_golden_vectors_on_every_kernel(golden, kernel):
     found = np.load(golden / "skip_bilstm.npz")
     stack = layers.SkipBiLSTM(4, 4, kernel=kernel)

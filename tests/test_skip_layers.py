@@ -3,10 +3,10 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.recurrence.gated_skip import SKIPS
+from tests.backends import numpy, tf
 
 
 def random_inputs(units, batch=5, time=7):
@@ -15,6 +15,7 @@ def random_inputs(units, batch=5, time=7):
     return rng.normal(size=(batch, time, 6)).astype(np.float32), lengths, rng
 
 
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("kernel", ["portable", "native", "compiled"])
 @pytest.mark.parametrize(("skip", "units"), [("none", 4), ("outputs", 4), ("gated_outputs", 4), ("gated_outputs", 40)])
 def test_a_stack_equals_its_cells_in_keras_loops_in_values_and_gradients(skip, kernel, units):
@@ -61,6 +62,7 @@ STEPS = {
 }
 
 
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("name", sorted({*STEPS} - {"none", "outputs", "gated_outputs"}))  # those are above
 def test_a_compiled_step_equals_the_portable_one_in_values_and_gradients(name):
     x, lengths, rng = random_inputs(4)
@@ -187,7 +189,7 @@ def test_gates_are_those_the_states_were_made_with():
     stack = layers.SkipBiLSTM(4, 4)
     stack.build(x.shape)
     stack.set_weights([rng.normal(scale=0.5, size=w.shape) for w in stack.get_weights()])
-    third = stack.gates(x, lengths)[0].numpy()
+    third = numpy(stack.gates(x, lengths)[0])
     assert third.shape == (5, 7, 8)
     assert not third[1, 1:].any()
     real = np.arange(7) < lengths[:, None]
@@ -198,7 +200,7 @@ def test_gates_are_those_the_states_were_made_with():
         kernel, recurrent, bias = cell.get_weights()
         kernel[:, 16:], recurrent[:, 16:], bias[16:] = 0, 0, 0.5
         cell.set_weights([kernel, recurrent, bias])
-    np.testing.assert_allclose(stack.gates(x, lengths)[1].numpy()[real], 1 / (1 + np.exp(-0.5)), atol=1e-6)
+    np.testing.assert_allclose(numpy(stack.gates(x, lengths)[1])[real], 1 / (1 + np.exp(-0.5)), atol=1e-6)
     with pytest.raises(ValueError, match="skip='outputs' has no gate"):
         layers.SkipBiLSTM(3, 4, "outputs").gates(x)
 
@@ -212,7 +214,7 @@ def test_the_state_of_a_recurrent_highway_network_is_bounded_with_coupled_gates_
     cell.set_weights(weights)
     y = np.full((1, 4), 0.9, np.float32)
     (found, _) = cell(np.zeros((1, 6), np.float32), [y])
-    s = np.arctanh(found.numpy() * (1 + np.exp(-3)))  # y = sigmoid(3) tanh(s)
+    s = np.arctanh(numpy(found) * (1 + np.exp(-3)))  # y = sigmoid(3) tanh(s)
     assert (s <= 1).all() == coupled
     assert (s > 2).all() == (not coupled)
 
@@ -240,11 +242,11 @@ def test_dropout_is_on_the_first_and_last_layer_in_training_only():
         layers.HighwayBiLSTM(2, 30, dropout=0.5, seed=1),
         layers.BiRecurrentHighway(30, dropout=0.5, seed=1),
     ):
-        first, second = (layer(x, lengths=lengths, training=True).numpy() for _ in range(2))
+        first, second = (numpy(layer(x, lengths=lengths, training=True)) for _ in range(2))
         assert not np.array_equal(first, second)
         assert 0.3 < (first[0] == 0).mean() < 0.7
         np.testing.assert_array_equal(layer(x, lengths=lengths), layer(x, lengths=lengths, training=False))
-        assert (layer(x, lengths=lengths).numpy()[0] != 0).all()
+        assert (numpy(layer(x, lengths=lengths))[0] != 0).all()
 
 
 def test_each_gate_starts_from_an_orthogonal_matrix_of_its_own():

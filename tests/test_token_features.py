@@ -129,6 +129,7 @@ def test_bad_sizes_are_refused():
         layers.CharacterCNN(9, 3, 5, kernel_sizes=(0,))
 
 
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("options", [{"char_kernel_sizes": (3, 4, 5)}, {"char_layers": 2}])
 def test_a_classifier_takes_several_widths_and_two_convolutions_over_characters(options):
     characters = {"char_filters": 50, "num_chars": 9, **options}

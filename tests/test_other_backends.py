@@ -1,0 +1,66 @@
+"""The layers under JAX and PyTorch, each in a virtual environment of its own, without TensorFlow."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import layer_harness
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {"jax": "jax", "torch": "torch>=2.13,<2.14"}
+# Files of tests about layers alone; their tests that need TensorFlow's ops have a marker.
+FILES = (
+    *("test_layers", "test_bilstm_and_pooling", "test_dense_lstm", "test_skip_layers", "test_skip_golden"),
+    *("test_dynamic_interaction", "test_crf", "test_token_features", "test_word_embedding", "test_padding"),
+)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Models of every layer, saved under TensorFlow with their outputs and gradients."""
+    folder = tmp_path_factory.mktemp("saved")
+    return folder, len(layer_harness.save(folder))
+
+
+@pytest.fixture(scope="module", params=PACKAGES)
+def run(request, tmp_path_factory):
+    """Run Python on another backend, in an environment with that backend, Keras and what ``layers`` imports."""
+    folder = tmp_path_factory.mktemp(request.param)
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    wanted = [PACKAGES[request.param], "keras>=3.15,<3.16", "numpy>=2.0", "pandas>=2.2,<4", "pytest>=8.3"]
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
+    listed = subprocess.run([python, "-m", "pip", "list"], capture_output=True, text=True, check=True).stdout
+    assert "tensorflow" not in listed
+    environment = {**os.environ, "KERAS_BACKEND": request.param, "PYTHONPATH": str(ROOT)}
+    if request.param == "jax":  # a call outside of a program compiles its loop again, unless programs are kept in files
+        environment |= {
+            "JAX_COMPILATION_CACHE_DIR": str(folder / "programs"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+
+    def run(*arguments):
+        command = [python, *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.mark.slow
+def test_layers_pass_their_tests_on_another_backend_without_tensorflow(run):
+    files = [f"tests/{name}.py" for name in FILES]
+    ran = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow and not tensorflow", *files)
+    assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-2_000:]
+    assert int(re.search(r"(\d+) passed", ran.stdout).group(1)) > 500
+
+
+@pytest.mark.slow
+def test_what_tensorflow_saved_gives_the_same_outputs_and_gradients_and_classifiers_train(run, saved):
+    folder, arrays = saved
+    ran = run("-m", "tests.backend_worker", folder)
+    assert ran.stdout.strip().endswith(f"same: {arrays}"), ran.stdout + ran.stderr[-5_000:]
