@@ -34,7 +34,7 @@ def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> 
         members = layers[len(states) : len(states) + size]
         below = [join(parts) for parts in streams] if states else []
         weights = [weight for layer in members for direction in layer for weight in direction]
-        joined = run_group(group, loop.kernel, loop.lengths, loop.inputs, below, weights)
+        joined = run_group(group, loop.lengths, loop.inputs, below, weights)
         width = units[len(states)]
         joined = [of_shape(x, (*loop.inputs.shape[:2], size * width * (2 if coupled else 1))) for x in joined]
         for parts, x in zip(streams, joined, strict=True):

@@ -8,13 +8,11 @@ group. It is the same backward: the gradients of a group's projections are joine
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.compiled import flat, run_backward, run_forward, unwatched
-from dense_lstm_zoo.layers.recurrence.kernel_classes import COMPILED, Kernel
 from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
 _WIDTH = 512  # columns of a joint product; more gain little, and small groups keep memory low
@@ -62,14 +60,11 @@ class Group(NamedTuple):
         return [list(range(d, 2 * self.num_layers, 2)) for d in (0, 1)]
 
 
-def run_group(
-    group: Group, kernel: Kernel, lengths: Any, inputs: Any, below: list[Any], weights: list[Any]
-) -> list[Any]:
+def run_group(group: Group, lengths: Any, inputs: Any, below: list[Any], weights: list[Any]) -> list[Any]:
     """Run the layers of a group.
 
     Args:
         group: What to run.
-        kernel: The kernel that runs the loops; ``COMPILED`` has a gradient of its own for the group.
         lengths: Real steps of each row [B], int32.
         inputs: The encoder's input, [T, B, e].
         below: The states of all layers below, joined: [T, B, n] for each stream; empty without any.
@@ -79,13 +74,7 @@ def run_group(
     Returns:
         The states of the group's layers, joined, for each stream.
     """
-    if kernel is COMPILED:
-        return list(with_own_gradient(_trained, group, lengths, inputs, *below, *weights))
-
-    def run(z: Any, lengths: Any, r: Any, reverse: bool) -> list[Any]:
-        return kernel.lstm(z, lengths, r, None, None, reverse=reverse, final_state=False)
-
-    return _joined(_forward(group, run, lengths, inputs, [*below, *weights]))
+    return list(with_own_gradient(_run, group, lengths, inputs, *below, *weights))
 
 
 class _Ran(NamedTuple):
@@ -96,7 +85,7 @@ class _Ran(NamedTuple):
     kernels: list[Any]  # of each loop, like those that follow
     recurrents: list[Any]
     inside: list[Any]  # what it reads from its own group
-    results: list[Any]  # its states, followed by what its kernel keeps
+    results: list[Any]  # its states, c and gates
     streams: list[list[Any]]  # the states, for each stream
 
 
@@ -104,7 +93,7 @@ def _joined(ran: _Ran) -> list[Any]:
     return [tf.concat(states, axis=-1) for states in ran.streams]
 
 
-def _forward(group: Group, run: Callable[..., Any], lengths: Any, inputs: Any, tensors: list[Any]) -> _Ran:
+def _forward(group: Group, lengths: Any, inputs: Any, tensors: list[Any]) -> _Ran:
     below, weights = tensors[: group.num_streams * group.has_below], tensors[group.num_streams * group.has_below :]
     kernels, recurrents, biases = weights[0::3], weights[1::3], weights[2::3]
     reads = [tf.concat([inputs, states], axis=-1) for states in below] or [inputs] * group.num_streams
@@ -122,7 +111,8 @@ def _forward(group: Group, run: Callable[..., Any], lengths: Any, inputs: Any, t
             z = projected[n]
             if layer:
                 z = z + _like(tf.matmul(flat(ran.inside[n]), kernels[n][outside:]), z)
-            ran.results.append(run(tf.cast(z, state_dtype), lengths, tf.cast(recurrents[n], state_dtype), bool(d)))
+            r = tf.cast(recurrents[n], state_dtype)
+            ran.results.append(run_forward(tf.cast(z, state_dtype), lengths, r, bool(d)))
         for d in (0, 1):
             states = tf.cast(ran.results[2 * layer + d][0], inputs.dtype)
             states.set_shape((None, None, recurrents[0].shape[0]))
@@ -130,10 +120,10 @@ def _forward(group: Group, run: Callable[..., Any], lengths: Any, inputs: Any, t
     return ran
 
 
-def _trained(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: Any, *tensors: Any) -> Any:
+def _run(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: Any, *tensors: Any) -> Any:
     group = Group(num_layers, coupled, has_below)
     inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
-    ran = _forward(group, run_forward, lengths, inputs, list(tensors))
+    ran = _forward(group, lengths, inputs, list(tensors))
 
     def gradient(*upstream: Any) -> tuple[Any, ...]:
         return (None, *_gradient(group, lengths, inputs.shape[-1], ran, upstream))

@@ -141,6 +141,7 @@ COMPILED = Compiled()
 class CompiledIfSmall(Compiled):
     """``compiled`` for predictions, except that an LSTM on a large batch runs as ``native``."""
 
+    groups_layers = False  # joining the kernels of a group takes longer than predicting one text
     instead: ClassVar[Mapping[str, Kernel]] = {"steps": COMPILED}
     in_predictions = "for small batches, native for larger predictions"
 
