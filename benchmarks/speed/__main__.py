@@ -8,6 +8,8 @@ groups:
   train          a training step of W = DC-Bi-LSTM 15 x 13 + 100 over 30 words of 300 features; stock Keras, PyTorch
   predict        a prediction of W; stock Keras, PyTorch
   language_model a training step of a dense LSTM language model, 200 x 2 over 10,000 words; stock Keras, PyTorch
+  sampled_softmax  a training step of a dense LSTM language model, 400 x 2 over 30,000 words, of which ours samples
+                 2,048; stock Keras with all words
   tagger         a training step of gated-skip Bi-LSTMs, 7 x 512 and 7 x 128; their cell in keras.layers.RNN
   pooling        a training step of dynamic interaction over 15 layers' states; a loop over the layers
   first_step     the first training step in a fresh process, tracing and all; stock Keras

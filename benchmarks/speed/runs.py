@@ -55,6 +55,25 @@ def language_model(settings: Settings) -> Iterator[Row]:
     )
 
 
+def sampled_softmax(settings: Settings) -> Iterator[Row]:
+    """Training steps over a large vocabulary, with sampled words, against stock Keras with all words."""
+    long = long_turns(settings)
+    for architecture in settings.sampled_softmax:
+        name = f"language_model_{architecture.vocab_size}_words"
+        if architecture.dtype != "float32":
+            name += "_bfloat16"
+        shapes = [(architecture.batch, architecture.time)]
+        tolerance = TOLERANCE if architecture.dtype == "float32" else BFLOAT16_TOLERANCE
+        sides = ("ours", "keras")
+        tokens = architecture.batch * architecture.time
+        for found in _in_turn(
+            long, name, "training step", "language_model", architecture, shapes, sides=sides, tolerance=tolerance
+        ):
+            rates = {f"{side}_rate": round(1e3 * tokens / found[f"{side}_ms"]) for side in ("ours", "peer")}
+            # What is counted is the work of all words, most of which a sampled softmax leaves out.
+            yield found | rates | {"rate_unit": "tokens/s", "gflops_share": ""}
+
+
 def tagger(settings: Settings) -> Iterator[Row]:
     """Training steps of taggers' encoders against their cell in ``keras.layers.RNN``, and the share of the peak."""
     for architecture, batches in settings.taggers:
@@ -209,6 +228,7 @@ GROUPS: dict[str, Callable[[Settings], Iterator[Row]]] = {
     "train": lambda settings: steps_in_turn(settings, "train"),
     "predict": lambda settings: steps_in_turn(settings, "predict"),
     "language_model": language_model,
+    "sampled_softmax": sampled_softmax,
     "tagger": tagger,
     "pooling": pooling,
     "first_step": first_step,

@@ -16,6 +16,8 @@ TITLES = {
     "predict": "W, prediction",
     "language_model": "language model, training step",
     "language_model_bfloat16": "language model in `mixed_bfloat16`, training step",
+    "language_model_30000_words": "language model 400 x 2 over 30,000 words, training step on 2,048 (peer: on all)",
+    "language_model_30000_words_bfloat16": "the same in `mixed_bfloat16`, training step",
     "tagger_512": "tagger 7 x 512, training step (peer: its cell in `keras.layers.RNN`)",
     "tagger_128": "tagger 7 x 128, training step (peer: its cell in `keras.layers.RNN`)",
     "pooling": "dynamic interaction, training step (peer: a loop over the layers)",
@@ -63,8 +65,9 @@ def _cells(row: Any, title: str) -> tuple[str, ...]:
         f"{_duration(median)} ± {_duration(spread)}" if median else "-"
         for median, spread in ((row.ours_ms, row.ours_spread_ms), (row.peer_ms, row.peer_spread_ms))
     ]
-    if row.ours_rate:
-        times[0] += f", {int(row.ours_rate):,} {row.rate_unit}"
+    for side, rate in enumerate((row.ours_rate, row.peer_rate)):
+        if rate:
+            times[side] += f", {int(float(rate)):,} {row.rate_unit}"
     ratio = f"{float(row.ratio):.2f}x ({float(row.ratio_low):.2f}-{float(row.ratio_high):.2f})" if row.ratio else "-"
     goals = ", ".join(f"{float(goal):g}x" if goal else "-" for goal in (row.floor, row.aim))
     goals = goals if row.floor or row.aim else "-"
