@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -24,19 +23,28 @@ class FusedAdam(keras.optimizers.Adam):
 
     Example:
         >>> weight = keras.Variable([1.0, 2.0])
-        >>> FusedAdam(0.1).apply([tf.constant([0.5, -0.5])], [weight])
+        >>> FusedAdam(0.1).apply([keras.ops.convert_to_tensor([0.5, -0.5])], [weight])
         >>> print(weight.numpy().round(4))
         [0.9 2.1]
     """
 
     def apply(self, grads: Any, trainable_variables: Any = None) -> None:
         """Take a step, after summing the gradients of each word."""
-        grads = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads]
+        if keras.config.backend() == "tensorflow":
+            import tensorflow as tf
+
+            grads = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads]
         super().apply(grads, trainable_variables)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Update one weight and its two moments by one step."""
-        if keras.config.backend() != "tensorflow" or tf.distribute.has_strategy() or self.amsgrad:
+        if keras.config.backend() != "tensorflow":
+            super().update_step(gradient, variable, learning_rate)
+            return
+
+        import tensorflow as tf
+
+        if tf.distribute.has_strategy() or self.amsgrad:
             super().update_step(gradient, variable, learning_rate)
             return
         index, dtype = self._get_variable_index(variable), variable.dtype

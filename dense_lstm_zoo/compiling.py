@@ -37,11 +37,14 @@ def compile_model(
     """
     if not _wanted.get():
         return model
+    import keras
+
     model.compile(
         optimizer=optimizer,
         loss=loss,
         metrics=[metric],
-        jit_compile=False,  # XLA would compile the whole model again for every shape
+        # XLA would compile the whole model again for every shape; JAX runs op by op without it.
+        jit_compile=keras.config.backend() == "jax",
     )
     model.optimizer.build(model.trainable_variables)
     return model

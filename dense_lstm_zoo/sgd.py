@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
-import tensorflow as tf
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -17,7 +19,8 @@ class FusedSGD(keras.optimizers.SGD):
     of a table (``tf.IndexedSlices``, each row once) changes those rows and reads no others.
 
     Settings, states and, up to rounding, results are those of Keras. Keras's own step runs with momentum, weight decay,
-    an average of the weights, accumulated gradients or another kind of clipping, and under a distribution strategy.
+    an average of the weights, accumulated gradients or another kind of clipping, under a distribution strategy, and on
+    other backends.
 
     Args:
         *args: Arguments of ``keras.optimizers.SGD``.
@@ -25,7 +28,7 @@ class FusedSGD(keras.optimizers.SGD):
 
     Example:
         >>> weight = keras.Variable([1.0, 2.0])
-        >>> FusedSGD(0.1, global_clipnorm=1.0).apply([tf.constant([3.0, -4.0])], [weight])
+        >>> FusedSGD(0.1, global_clipnorm=1.0).apply([keras.ops.convert_to_tensor([3.0, -4.0])], [weight])
         >>> print(weight.numpy().round(4))
         [0.94 2.08]
     """
@@ -40,7 +43,7 @@ class FusedSGD(keras.optimizers.SGD):
         if not pairs or not self._is_plain(variables):
             super().apply(grads, trainable_variables)
             return
-        rate = tf.cast(self.learning_rate, tf.float32)
+        rate = keras.ops.cast(self.learning_rate, "float32")
         if self.global_clipnorm:
             rate *= clipping_factor([g for g, _ in pairs], self.global_clipnorm)
         for gradient, variable in pairs:
@@ -53,7 +56,12 @@ class FusedSGD(keras.optimizers.SGD):
             *(self.gradient_accumulation_steps, self.loss_scale_factor),
             *(variable.constraint or variable.overwrite_with_gradient for variable in variables),
         )
-        return keras.config.backend() == "tensorflow" and not any(others) and not tf.distribute.has_strategy()
+        if keras.config.backend() != "tensorflow" or any(others):
+            return False
+
+        import tensorflow as tf
+
+        return not tf.distribute.has_strategy()
 
 
 def clipping_factor(gradients: list[Any], clip_norm: float) -> tf.Tensor:
@@ -61,6 +69,8 @@ def clipping_factor(gradients: list[Any], clip_norm: float) -> tf.Tensor:
 
     Not a number if the norm is not finite, as in Keras: a broken step shows.
     """
+    import tensorflow as tf
+
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     # l2_loss adds up half of the squares without an array of them.
     norm = tf.sqrt(2 * tf.add_n([tf.cast(tf.nn.l2_loss(v), tf.float32) for v in values]))
@@ -68,6 +78,8 @@ def clipping_factor(gradients: list[Any], clip_norm: float) -> tf.Tensor:
 
 
 def _descend(variable: tf.Variable, gradient: Any, rate: tf.Tensor) -> None:
+    import tensorflow as tf
+
     rate = tf.cast(rate, variable.dtype)
     if isinstance(gradient, tf.IndexedSlices):
         step = tf.cast(gradient.values, variable.dtype) * rate

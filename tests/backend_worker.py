@@ -14,9 +14,13 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
+from dense_lstm_zoo.adam import FusedAdam
+from dense_lstm_zoo.data.token_sizes import MAX_CHARS
+from dense_lstm_zoo.sgd import FusedSGD
 from tests import layer_harness as harness
 
 IDS, LABELS = np.array([[3, 4, 5, 0], [7, 8, 0, 0]], np.int32), np.array([0, 1])
+CHARACTERS = np.random.default_rng(0).integers(1, 9, (2, 4, MAX_CHARS)) * (IDS > 0)[..., None]
 SIZES = {"num_dense_layers": 2, "dense_units": 3, "top_units": 4}
 
 
@@ -43,19 +47,53 @@ def check_saving() -> None:
 
 
 def check_fit() -> None:
-    """A registered classifier is built, described, trained and used."""
-    model = zoo.build(
-        "dc_bilstm", vocab_size=20, num_classes=2, embedding_dim=5, embedding_dropout=0.0, dropout=0.0, **SIZES
-    )
-    assert "portable" in str(zoo.describe(model))
-    losses = model.fit(IDS, LABELS, epochs=30, verbose=0).history["loss"]
-    assert losses[-1] < 0.1 * losses[0]
-    assert model.predict(IDS, verbose=0).argmax(axis=1).tolist() == LABELS.tolist()
+    """A registered classifier is built, described, trained and used; also one that reads characters."""
+    for options in ({}, {"num_chars": 9, "char_filters": 3, "char_dim": 2}):
+        model = zoo.build(
+            "dc_bilstm",
+            **{"vocab_size": 20, "num_classes": 2, "embedding_dim": 5, "embedding_dropout": 0.0, "dropout": 0.0},
+            learning_rate=0.02,
+            **SIZES,
+            **options,
+        )
+        assert "portable" in str(zoo.describe(model))
+        given = {"token_ids": IDS, "char_ids": CHARACTERS} if options else IDS
+        losses = model.fit(given, LABELS, epochs=30, verbose=0).history["loss"]
+        assert losses[-1] < 0.1 * losses[0]
+        assert model.predict(given, verbose=0).argmax(axis=1).tolist() == LABELS.tolist()
+
+
+def check_refusals(backend: str) -> None:
+    """What needs TensorFlow says so, instead of that a module is missing."""
+    message = f"run on Keras's TensorFlow backend only; received '{backend}'. Set KERAS_BACKEND=tensorflow"
+    for name in zoo.list_models(task="language_model"):
+        with pytest.raises(ValueError, match=message):
+            zoo.build(name, vocab_size=20)
+    for name in zoo.list_models(task="tagging"):
+        with pytest.raises(ValueError, match=message):
+            zoo.build(name, vocab_size=20, num_tags=3, num_chars=9)
+
+
+def check_optimizers() -> None:
+    """Our optimisers take the steps of Keras's."""
+    for ours, theirs in ((FusedAdam, keras.optimizers.Adam), (FusedSGD, keras.optimizers.SGD)):
+        trained = []
+        for optimizer in (ours, theirs):
+            model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer="ones")])
+            model.compile(optimizer(0.1, global_clipnorm=1.0), "mse")
+            model.fit(np.array([[1.0, 2.0]]), np.ones((1, 1)), epochs=3, verbose=0)
+            trained.append(model.get_weights())
+        assert np.abs(trained[0][0] - 1).max() > 0.01
+        for found, wanted in zip(*trained, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
 if __name__ == "__main__":
     assert importlib.util.find_spec("tensorflow") is None
+    keras.utils.set_random_seed(1)
     check_kernels(keras.config.backend())
     check_saving()
     check_fit()
+    check_refusals(keras.config.backend())
+    check_optimizers()
     print("same:", harness.compare(Path(sys.argv[1])))

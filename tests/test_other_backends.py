@@ -16,6 +16,7 @@ PACKAGES = {"jax": "jax", "torch": "torch>=2.13,<2.14"}
 FILES = (
     *("test_layers", "test_bilstm_and_pooling", "test_dense_lstm", "test_skip_layers", "test_skip_golden"),
     *("test_dynamic_interaction", "test_crf", "test_token_features", "test_word_embedding", "test_padding"),
+    "test_word_tables",
 )
 
 

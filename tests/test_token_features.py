@@ -90,6 +90,7 @@ def test_character_convolutions_see_a_words_own_characters_only(sizes, depth):
             expected.append(values_of_places.max(axis=0))
         assert [len(part) for part in expected] == {1: [4], 2: [2, 2], 3: [2, 1, 1]}[len(sizes)]
         np.testing.assert_allclose(values, np.concatenate(expected), atol=1e-5)
+    np.testing.assert_allclose(numpy(backends.traced(layer.__call__)(ops.convert_to_tensor(ids)))[0], found, atol=1e-6)
     wider = np.pad(ids, [[0, 0], [0, 2], [0, 6]])
     np.testing.assert_allclose(layer(wider)[0, :7], found, atol=1e-6)
     for shape in ((0, 5, 7), (2, 0, 7), (2, 3, 7)):

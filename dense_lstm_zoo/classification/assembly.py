@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
@@ -122,8 +123,6 @@ def classifier(
         static.set_weights(embedding.get_weights())
         channels.append(static(token_ids))
     if char_filters:
-        from dense_lstm_zoo.data.token_ids import MAX_CHARS  # imports TensorFlow, which the rest does without
-
         char_ids = keras.Input((None, MAX_CHARS), dtype="int32", name="char_ids")
         inputs = {"token_ids": token_ids, "char_ids": char_ids}
         characters = layers.CharacterCNN(

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text import StringLayer, Tokenizer, fold, to_bytes
-from dense_lstm_zoo.data.token_ids import MAX_CHARS, UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
+from dense_lstm_zoo.data.token_ids import UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
+from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 
 _CHUNK = 4096  # texts turned into ids in one call
 

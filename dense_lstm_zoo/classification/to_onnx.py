@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo.data.token_ids import MAX_CHARS
+from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 from dense_lstm_zoo.onnx_export import Graph, folder, trace, word_inputs
 from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
 

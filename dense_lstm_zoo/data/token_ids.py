@@ -10,11 +10,9 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
 
 PADDING, UNKNOWN = 0, 1
-CASES = {"binary": 2, "four_way": 4}
-AFFIX = 5  # characters at each end of a word
-MAX_CHARS = 24  # characters of a word that a character CNN reads; few words have more
 
 
 def lookup_table(keys: Sequence[str], default: int = UNKNOWN) -> tf.lookup.StaticHashTable:

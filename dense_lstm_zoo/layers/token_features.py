@@ -14,6 +14,7 @@ from dense_lstm_zoo.layers.convolution import largest
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
 from dense_lstm_zoo.layers.initializers import scaled_normal
+from dense_lstm_zoo.layers.recurrence.eager import known_values
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -220,12 +221,16 @@ class CharacterCNN(keras.layers.Layer):
         ids = checked_ids(self, inputs, self.num_chars)
         batch, time, width = ops.shape(ids)
         ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
-        # A batch has few distinct words, padding included: each is read once, up to the length of the longest.
-        ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
+        # A batch has few distinct words, padding included: each is read once, up to the length of the longest. Only
+        # the programs of JAX, in which no values decide shapes, read all words in full.
+        distinct = keras.config.backend() != "jax" or known_values(ids) is not None
+        if distinct:
+            ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
+        else:
+            places = ops.arange(batch * time + 1)
         lengths = recurrence.lengths_from_mask(ops.not_equal(ids, 0))
-        ids = ops.pad(
-            ids[:, : ops.maximum(ops.max(lengths), 1)], [[0, 0], [0, self.num_layers * (max(self.kernel_sizes) - 1)]]
-        )
+        longest = ops.maximum(ops.max(lengths), 1) if distinct else width
+        ids = ops.pad(ids[:, :longest], [[0, 0], [0, self.num_layers * (max(self.kernel_sizes) - 1)]])
         is_char = ops.not_equal(ids, 0)
         vectors = ops.cast(ops.take(self.table, ids, axis=0), self.compute_dtype)
         vectors = vectors * ops.cast(is_char, self.compute_dtype)[..., None]

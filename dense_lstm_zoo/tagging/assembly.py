@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import keras
-import tensorflow as tf
 from keras import ops
 
+from dense_lstm_zoo.backend import tf
 from dense_lstm_zoo.layers.crf import CRF
 
 

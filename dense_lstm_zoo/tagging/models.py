@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, weight_counts
 from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
 from dense_lstm_zoo.registry import register
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ def tagger(
     Raises:
         ValueError: A value out of range.
     """
-    from dense_lstm_zoo.data.token_ids import AFFIX, CASES, MAX_CHARS
-
     checks.integer("vocab_size", vocab_size, minimum=2)
     checks.integer("num_tags", num_tags, minimum=2)
     checks.integer("num_chars", num_chars, minimum=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo.data.token_ids import AFFIX, MAX_CHARS
+from dense_lstm_zoo.data.token_sizes import AFFIX, MAX_CHARS
 from dense_lstm_zoo.onnx_export import crf, folder, trace
 from dense_lstm_zoo.onnx_export.graph import Graph
 from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
