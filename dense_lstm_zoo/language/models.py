@@ -61,11 +61,10 @@ def language_model(
             vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
             omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
         sampled_softmax: Number of words of which a training step computes the softmax, beside each target; None means
-            all. It pays from some 20,000 words on; 2,048 suits 30,000. The sample is drawn for each window, frequent
-            words more often, and corrected for that; ids must be in order of frequency. Evaluation, predictions and
-            exports use all words. The perplexity that ``fit`` reports for training is then an estimate, as a rule
-            below the true one; ``val_perplexity`` is exact. Works best with SGD: Adam's moments are as large as the
-            tables. With ``softmax="full"``, W is stored with a row per word.
+            all. The sample is drawn for each window, frequent words more often, and corrected for that; ids must be in
+            order of frequency. Evaluation, predictions and exports use all words. The perplexity that ``fit`` reports
+            for training is then an estimate, as a rule below the true one; ``val_perplexity`` is exact. Works best with
+            SGD: Adam's moments are as large as the tables. With ``softmax="full"``, W is stored with a row per word.
         dropout: Rate on the word vectors and every layer's output.
         variational_dropout: One mask per window instead of one per step.
         input_dropout: A separate rate on the word vectors; None uses ``dropout``.
