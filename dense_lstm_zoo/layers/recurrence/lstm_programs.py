@@ -22,19 +22,19 @@ def forward(dtype: tf.DType, with_start: bool) -> Any:
     Here and below, z is x W + b, [T, B, 4u]; lengths [B], r [u, 4u]; ``direction`` is 1 to run backward in time, which
     needs a start from zeros; states and c are [T, B, u], zeros past the lengths.
     """
-    return _program(_forward, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
+    return program(_forward, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
 
 
 @functools.cache
 def states_from_zeros(dtype: tf.DType) -> Any:
     """Return the program (z, lengths, r, direction) -> states: ``forward``, of which nothing else is kept."""
-    return _program(_states_from_zeros, dtype, [3, 1, 2, 0])
+    return program(_states_from_zeros, dtype, [3, 1, 2, 0])
 
 
 @functools.cache
 def predicting(dtype: tf.DType, with_start: bool) -> Any:
     """Return the program (z, lengths, r, direction[, h0, c0]) -> states, final h and final c, [B, u]."""
-    return _program(_predicting, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
+    return program(_predicting, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
 
 
 @functools.cache
@@ -43,30 +43,32 @@ def backward(dtype: tf.DType, with_start: bool) -> Any:
 
     ``d_h`` and ``d_c`` are the gradients of the final state.
     """
-    return _program(_backward, dtype, [3, 3, 1, 2, 0, 3, *[2] * 3 * with_start])
+    return program(_backward, dtype, [3, 3, 1, 2, 0, 3, *[2] * 3 * with_start])
 
 
-def _program(function: Callable[..., Any], dtype: tf.DType, ranks: list[int]) -> Any:
+def program(function: Callable[..., Any], dtype: tf.DType, ranks: list[int]) -> Any:
     """Compile a function of tensors of these ranks, of which vectors and numbers are integers, for any sizes."""
     signature = [tf.TensorSpec((None,) * rank, dtype if rank > 1 else tf.int32) for rank in ranks]
     return tf.function(function, jit_compile=True, autograph=False, input_signature=signature)
 
 
-def _gates(x: Any, units: Any) -> Any:
-    """Return sigmoid(i), sigmoid(f), tanh(c) and sigmoid(o) of sums [B, 4u]."""
-    half, one, zero = (tf.cast(tf.fill([units], value), x.dtype) for value in (0.5, 1.0, 0.0))
-    scale, shift = tf.concat([half, half, one, half], 0), tf.concat([half, half, zero, half], 0)
+def activated(x: Any, units: Any, kinds: str = "ssts") -> Any:
+    """Return activated gates for sums [B, G u]: a letter for each of G gates, ``s`` for sigmoid and ``t`` for tanh."""
+    scale, shift = (
+        tf.concat([tf.cast(tf.fill([units], values[kind]), x.dtype) for kind in kinds], 0)
+        for values in ({"s": 0.5, "t": 1.0}, {"s": 0.5, "t": 0.0})
+    )
     return tf.tanh(x * scale) * scale + shift
 
 
 def _forward(z: Any, lengths: Any, r: Any, direction: Any, *start: Any) -> list[Any]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
-    h0, c0 = start or [_zeros(z, units)] * 2
+    h0, c0 = start or [zero_state(z, units)] * 2
     projected = array_of(z)
-    outputs = [_array_of_zeros(z, width) for width in (units, units, 4 * units)]
+    outputs = [array_of_zeros(z, width) for width in (units, units, 4 * units)]
 
     def step(t: Any, h: Any, c: Any, states: Any, held: Any, gates: Any) -> Any:
-        gates = gates.write(t, _gates(projected.read(t) + tf.matmul(h, r), units))
+        gates = gates.write(t, activated(projected.read(t) + tf.matmul(h, r), units))
         i, f, g, o = tf.split(gates.read(t), 4, axis=1)
         held = held.write(t, tf.where((t < lengths)[:, None], f * c + i * g, tf.zeros((), c.dtype)))
         states = states.write(t, o * tf.tanh(held.read(t)))
@@ -80,27 +82,27 @@ def _forward(z: Any, lengths: Any, r: Any, direction: Any, *start: Any) -> list[
 
 def _states_from_zeros(z: Any, lengths: Any, r: Any, direction: Any) -> Any:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
-    zeros, projected = _zeros(z, units), array_of(z)
+    zeros, projected = zero_state(z, units), array_of(z)
 
     def step(t: Any, h: Any, c: Any, states: Any) -> Any:
-        i, f, g, o = tf.split(_gates(projected.read(t) + tf.matmul(h, r), units), 4, axis=1)
+        i, f, g, o = tf.split(activated(projected.read(t) + tf.matmul(h, r), units), 4, axis=1)
         c = tf.where((t < lengths)[:, None], f * c + i * g, zeros)
         states = states.write(t, o * tf.tanh(c))
         return t + pace, states.read(t), c, states
 
     first = direction * (steps - 1)
-    loop = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, zeros, zeros, _array_of_zeros(z, units)))
+    loop = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, zeros, zeros, array_of_zeros(z, units)))
     return loop[3].stack()
 
 
 def _predicting(z: Any, lengths: Any, r: Any, direction: Any, *start: Any) -> list[Any]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
-    h0, c0 = start or [_zeros(z, units)] * 2
-    projected, states = array_of(z), _array_of_zeros(z, units)
+    h0, c0 = start or [zero_state(z, units)] * 2
+    projected, states = array_of(z), array_of_zeros(z, units)
 
     def step(t: Any, h: Any, c: Any, states: Any) -> Any:
         real = (t < lengths)[:, None]
-        i, f, g, o = tf.split(_gates(projected.read(t) + tf.matmul(h, r), units), 4, axis=1)
+        i, f, g, o = tf.split(activated(projected.read(t) + tf.matmul(h, r), units), 4, axis=1)
         new_c = f * c + i * g
         new_h = o * tf.tanh(new_c)
         states = states.write(t, tf.where(real, new_h, tf.zeros((), h.dtype)))
@@ -115,17 +117,12 @@ def _backward(
     gates: Any, held: Any, lengths: Any, r: Any, direction: Any, d_states: Any, *start_and_end: Any
 ) -> list[Any]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
-    zeros, through_kernel = _zeros(gates, units), times_transposed(r)
+    zeros, through_kernel = zero_state(gates, units), times_transposed(r)
     c0, d_h, d_c = start_and_end or [zeros] * 3
     gate_array, held_array, upstream = array_of(gates), array_of(held), array_of(d_states)
-    # The four parts are written before they are joined: XLA would compute a concatenation element by element. The two
-    # places of each keep it from seeing through that.
-    outputs = (
-        _array_of_zeros(gates, 4 * units),
-        array_of(tf.zeros(tf.stack([8, *tf.unstack(tf.shape(zeros))]), gates.dtype)),
-    )
+    output = array_of_zeros(gates, 4 * units)
 
-    def step(t: Any, dh: Any, dc: Any, written: Any, parts: Any) -> Any:
+    def step(t: Any, dh: Any, dc: Any, written: Any) -> Any:
         real = (t < lengths)[:, None]
         i, f, g, o = tf.split(gate_array.read(t), 4, axis=1)
         previous, tanh_c = read_or(held_array, t - pace, steps, c0), tf.tanh(held_array.read(t))
@@ -134,14 +131,12 @@ def _backward(
             dh, dc = dh + tf.where(last, d_h, zeros), dc + tf.where(last, d_c, zeros)
         dh = tf.where(real, dh + upstream.read(t), zeros)
         dc = tf.where(real, dc + dh * o * (1 - tanh_c * tanh_c), zeros)
-        values = dc * g * i * (1 - i), dc * previous * f * (1 - f), dc * i * (1 - g * g), dh * tanh_c * o * (1 - o)
-        for k, value in enumerate(values):
-            parts = parts.write(4 * (t % 2) + k, value)
-        written = written.write(t, tf.concat([parts.read(4 * (t % 2) + k) for k in range(4)], axis=1))
-        return t - pace, through_kernel(written.read(t)), dc * f, written, parts
+        parts = dc * g * i * (1 - i), dc * previous * f * (1 - f), dc * i * (1 - g * g), dh * tanh_c * o * (1 - o)
+        dz = tf.concat(parts, axis=1)
+        return t - pace, through_kernel(dz), dc * f, written.write(t, dz)
 
     last = (1 - direction) * (steps - 1)
-    _, dh, dc, written, _ = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, *outputs))
+    _, dh, dc, written = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, output))
     dz = written.stack()
     if not start_and_end:
         return [dz]
@@ -173,11 +168,11 @@ def read_or(array: tf.TensorArray, t: Any, steps: Any, start: Any) -> Any:
     return tf.where((t < 0) | (t >= steps), start, array.read(tf.clip_by_value(t, 0, steps - 1)))
 
 
-def _zeros(like: Any, units: Any) -> Any:
+def zero_state(like: Any, units: Any) -> Any:
     """Return a state [B, u] of zeros for [T, B, 4u], without static sizes, which would differ from those of a step."""
     return tf.ensure_shape(tf.zeros(tf.stack([tf.shape(like)[1], units]), like.dtype), (None, None))
 
 
-def _array_of_zeros(like: Any, width: Any) -> tf.TensorArray:
+def array_of_zeros(like: Any, width: Any) -> tf.TensorArray:
     """Return T steps [B, width] of zeros for [T, B, 4u]; XLA can read only arrays that were written before a loop."""
     return array_of(tf.zeros(tf.concat([tf.shape(like)[:2], [width]], 0), like.dtype))
