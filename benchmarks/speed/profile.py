@@ -59,7 +59,7 @@ def thread_seconds(folder: str) -> dict[str, float]:
 
     space = xplane_pb2.XSpace()
     space.ParseFromString(next(Path(folder).rglob("*.xplane.pb")).read_bytes())
-    seconds: dict[str, float] = collections.Counter()
+    seconds: dict[str, float] = collections.defaultdict(float)
     for plane in space.planes:
         for line in plane.lines if "CPU" in plane.name else ():
             open_ops: list[tuple[int, str]] = []  # those that go on: their end and kind
@@ -79,7 +79,7 @@ def profile(network: str, batch: int, length: int, repeats: int = 5) -> Iterator
     import tensorflow as tf
 
     architecture = COMPARISONS[network].architecture()
-    side = make_side(network, "ours", architecture.to_dict())
+    side: Any = make_side(network, "ours", architecture.to_dict())
     getattr(side, "prepare", lambda: None)()
     first = side.first_step(batch, length)
     steps = max(3, round(0.5 / side.train(batch, length, 3)))
