@@ -101,7 +101,7 @@ class MappedTable:
         import numpy as np
 
         rows = np.asarray(rows, np.int64)
-        return self.values[rows].astype(np.float32) * self.scales[rows, None]
+        return np.multiply(self.values[rows], self.scales[rows, None], dtype=np.float32)
 
 
 _Table = TypeVar("_Table", bound=MappedTable)
