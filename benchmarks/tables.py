@@ -18,6 +18,7 @@ import pandas as pd
 from benchmarks.result_files import ROOT, folded
 from benchmarks.result_files import merge as merge  # what scripts call
 from benchmarks.result_files import read as _read
+from benchmarks.speed.more_tables import long_texts, profile
 from benchmarks.speed.table import table as speed_table
 from dense_lstm_zoo import files, plots
 from dense_lstm_zoo.display import Markdown, code, escape, table
@@ -282,7 +283,9 @@ TABLES = {
     "classification": classification,
     "dynamic_interaction": dynamic_interaction,
     "language_model": language_model,
+    "long_texts": long_texts,
     "onnx_export": onnx_export,
+    "profile": profile,
     "rounded_vectors": rounded_vectors,
     "tagging": tagging,
     "transfer": transfer,

@@ -1,0 +1,64 @@
+"""The tables of long texts and of a step's profile, as Markdown, from their CSV files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.result_files import ROOT, folded, read
+from dense_lstm_zoo import display
+from dense_lstm_zoo.display import escape
+
+NETWORKS = {"dc_bilstm": "W", "bilstm": "BiLSTM, 300 units", "classifier": "W", "language_model": "language model"}
+STEPS = {"train": "training", "predict": "prediction"}
+
+
+def long_texts() -> str:
+    """Return the table of tokens a second and peak memory by the length of a text."""
+    rows = read(ROOT / "results" / "long_texts.csv")
+    header = ["network", "words", "batch", "step", "measure", "ours", "stock Keras", "PyTorch"]
+    cells = []
+    for key, group in rows.groupby(["network", "time", "batch", "step", "measure"], sort=False):
+        by_side = {row.side: row for row in group.itertuples()}
+        name, time, batch, step, measure = map(str, key)
+        found = [_value(by_side.get(side)) for side in ("ours", "keras", "torch")]
+        cells.append((NETWORKS[name], time, batch, STEPS[step], measure, *found))
+    cells.sort(key=lambda row: (row[0] != "W", row[4], row[3], int(row[1])))
+    return "\n".join([display.table(header, cells), *_end(rows)])
+
+
+def _value(row: Any) -> str:
+    if row is None:
+        return "-"
+    value = f"{int(float(row.value)):,}"
+    if not row.ratio:
+        return value
+    quartiles = f" ({row.ratio_low}-{row.ratio_high})" if row.ratio_low else ""
+    return f"{value}: {row.ratio}x{quartiles}"
+
+
+def profile() -> str:
+    """Return the table of where a training step's time goes, by network and batch size."""
+    rows = read(ROOT / "results" / "profile.csv")
+    columns = list(dict.fromkeys(zip(rows["network"], rows["batch"], strict=True)))
+    cells = []
+    for work in dict.fromkeys(rows["work"]):
+        cell = {(row.network, row.batch): _time(row) for row in rows[rows["work"] == work].itertuples()}
+        cells.append((work, *(cell.get(column, "-") for column in columns)))
+    header = ["work", *(f"{NETWORKS[network]}, batch {batch}" for network, batch in columns)]
+    return "\n".join([display.table(header, cells), *_end(rows)])
+
+
+def _time(row: Any) -> str:
+    time = f"{float(row.ms):,.3g} ms" if float(row.ms) < 1000 else f"{float(row.ms) / 1000:.1f} s"
+    if row.share_of_threads:
+        return f"{time} ({float(row.share_of_threads):.0%})"
+    return f"{time} ({float(row.share_of_peak):.0%} of the peak)" if row.share_of_peak else time
+
+
+def _end(rows: pd.DataFrame) -> list[str]:
+    """Return the commands, folded, and the versions."""
+    commands = "\n".join(dict.fromkeys(rows["command"]))
+    versions = escape(max(rows["versions"], key=len))
+    return ["", folded(commands), "", f"Versions: {versions}."]
