@@ -29,7 +29,7 @@ class WordSampler:
     Example:
         >>> sampler = WordSampler(1000, 100)
         >>> sampler.expected_counts[[0, 20, 500]].round(3)
-        array([1.   , 1.   , 0.044])
+        array([1.   , 0.963, 0.041])
     """
 
     def __init__(self, num_words: int, num_samples: int) -> None:

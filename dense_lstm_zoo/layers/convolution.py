@@ -212,7 +212,9 @@ class MapConvolutionPooling(keras.layers.Layer):
         )
         values = values * ops.cast(real, values.dtype)[..., None]
         values = ops.pad(values, [[0, 0], [0, size - 1], [0, 0], [0, 0]])
-        batch, blocks = ops.shape(values)[0], ops.minimum(ops.shape(values)[1] // size, in_time)
+        batch, blocks = ops.shape(values)[0], ops.shape(values)[1] // size
+        # JAX slices by static numbers only, and always knows the time.
+        blocks = min(blocks, in_time) if isinstance(blocks, int) else ops.minimum(blocks, in_time)
         # Not ops.max_pool: in an exported graph with gradients, such as explain's, oneDNN's kills the process.
         values = values[:, : blocks * size, : in_features * size]
         found = ops.max(ops.reshape(values, (batch, blocks, size, in_features, size, self.filters)), axis=(2, 4))

@@ -34,7 +34,7 @@ class WordScores(keras.layers.Layer):
     Example:
         >>> import numpy as np
         >>> layer = WordScores(7)
-        >>> layer(np.ones((1, 2, 3), "float32")).shape, layer.kernel.shape
+        >>> layer(np.ones((1, 2, 3), "float32")).shape, tuple(layer.kernel.shape)
         (TensorShape([1, 2, 7]), (7, 3))
     """
 
