@@ -332,3 +332,14 @@ def test_the_ratios_of_speed_are_at_least_what_the_page_says():
     assert speed("train", "keras") >= 2
     assert speed("predict", "keras") >= float(claim[2])
     assert min(speed("train", "torch"), speed("predict", "torch")) > 1
+
+
+def test_what_is_at_its_limit_and_what_is_not_is_so_in_the_rows():
+    profile = pd.read_csv(tables.ROOT / "results" / "profile.csv").set_index(["network", "batch", "work"])
+    shares = profile.xs("whole step", level="work")["share_of_peak"]
+    assert "W at batch 200 is close" in SENTENCES
+    assert shares["classifier", 200] > 0.7 > shares["classifier", 32] > shares["classifier", 1]
+    assert "the products of the softmax" in SENTENCES or "the three products of the softmax" in SENTENCES
+    assert profile.loc[("language_model", 20, "products"), "share_of_threads"] > 0.7
+    assert speed("language_model", "keras") < 1.6
+    assert speed("pooling", "keras") >= 1
