@@ -53,7 +53,7 @@ def main(argv: list[str] | None = None) -> None:
         "--quick", action="store_true", help="a look of a few minutes: fewer sizes and repeats; prints, writes nothing"
     )
     parser.add_argument(
-        "--repeats", type=int, metavar="N", help="turns a comparison (default: 5, quick: 3; at most 5 of long ones)"
+        "--repeats", type=int, metavar="N", help="turns a comparison (default: 3; at most 5 of long ones)"
     )
     parser.add_argument(
         "--device", default="cpu", help="cpu (default), or gpu: without PyTorch, to results/speed_gpu.csv"

@@ -87,7 +87,7 @@ class Settings:
         ValueError: A number out of range, or an unknown corpus.
     """
 
-    repeats: int = 5
+    repeats: int = 3
     fresh_repeats: int = 3
     epoch_repeats: int = 2
     memory_repeats: int = 1
