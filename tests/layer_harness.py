@@ -135,6 +135,7 @@ CASES = [
     _pooling("max"),
     _pooling("last"),
     _pooling("attention"),
+    _pooling("last_mean_max"),
     *(_interaction(mode, 2) for mode in layers.dynamic_interaction.MODES),
     _interaction("position", 1),
     _interaction("position", 3),

@@ -112,7 +112,10 @@ def test_masks_of_an_embedding_reach_the_layers_by_themselves():
         (lambda: layers.LSTM(2.5), "units must be an integer"),
         (lambda: layers.DenseBiLSTM(-1, 3, 4), "num_dense_layers must be an integer of at least 0; received -1"),
         (lambda: layers.DenseBiLSTM(1, 3, 0), "top_units must be an integer of at least 1"),
-        (lambda: layers.MaskedPooling("avg"), "Unknown value of mode.*Accepted: attention, last, max, mean"),
+        (
+            lambda: layers.MaskedPooling("avg"),
+            "Unknown value of mode.*Accepted: attention, last, last_mean_max, max, mean",
+        ),
         (lambda: layers.MaskedPooling(num_directions=3), "num_directions must be 1 or 2"),
         (lambda: layers.MaskedPooling(num_directions=2)(harness.inputs()), "divisible by num_directions=2"),
         (lambda: layers.BiLSTM(2)(np.ones((2, 3))), r"\(batch, time, features\)"),
@@ -131,6 +134,14 @@ def test_two_directions_refuse_an_odd_number_of_features_and_halves_swap_ends():
     x = np.arange(24, dtype=np.float32).reshape(1, 6, 4)
     pooled = layers.MaskedPooling("last", num_directions=2)(x, lengths=np.array([3]))
     assert numpy(pooled).tolist() == [[8, 9, 2, 3]]
+
+
+def test_last_mean_and_max_of_two_directions_stand_side_by_side_and_an_empty_row_gives_zeros():
+    x = np.array([[[1, 8, 5, 2], [3, 4, 0, 9], [7, 7, 7, 7]], [[9, 9, 9, 9]] * 3], np.float32)
+    pooling = layers.MaskedPooling("last_mean_max", num_directions=2)
+    pooled = numpy(pooling(x, lengths=np.array([2, 0])))
+    assert pooled.tolist() == [[3, 4, 5, 2, 2, 6, 2.5, 5.5, 3, 8, 5, 9], [0] * 12]
+    assert pooling.compute_output_shape((None, None, 4)) == (None, 12)
 
 
 def test_long_half_precision_sentences_are_averaged_without_losing_digits():

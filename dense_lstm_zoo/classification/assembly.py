@@ -198,10 +198,10 @@ def pooled_classifier(encode: Encode, num_directions: int, *, pooling: str = "me
     Args:
         encode: The encoder; see ``classifier``.
         num_directions: Number of directions concatenated in the encoder's states.
-        pooling: ``mean`` (as in the paper), ``max``, ``last`` or ``attention``.
+        pooling: ``mean`` (as in the paper), ``max``, ``last``, ``attention`` or ``last_mean_max``.
         **options: See ``classifier``.
     """
-    checks.one_of("pooling", pooling, ("mean", "max", "last", "attention"))
+    checks.one_of("pooling", pooling, ("mean", "max", "last", "attention", "last_mean_max"))
 
     def pool(states: Any, lengths: Any, dtype: str | None) -> Any:
         from dense_lstm_zoo import layers

@@ -10,7 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 
-POOLINGS = ("mean", "max", "last", "attention")
+POOLINGS = ("mean", "max", "last", "attention", "last_mean_max")
 
 
 def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
@@ -38,7 +38,7 @@ def project(states: Any, mask: Any, kernel: Any, bias: Any, negative_slope: floa
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class MaskedPooling(keras.layers.Layer):
-    """Pool states (batch, time, features) to (batch, features) over each row's real steps; an empty row gives zeros.
+    """Pool states (batch, time, features) to one vector over each row's real steps; an empty row gives zeros.
 
     - ``mean``: sum_t m_t h_t / max(sum_t m_t, 1), the average pooling of Ding et al. 2018, section 3.3 (3).
     - ``max``: the largest value of each feature.
@@ -46,12 +46,14 @@ class MaskedPooling(keras.layers.Layer):
       read backward, is taken from the first step.
     - ``attention``: sum_t a_t h_t with a = softmax over the real steps of u . tanh(W h_t + b); ``attention_units``
       is the length of u, by default the number of features.
+    - ``last_mean_max``: the first three side by side, [last; mean; max], the concat pooling of Howard and Ruder 2018,
+      section 3.3.
 
     Sums and softmax run in float32 under half-precision policies.
 
     Args:
-        mode: One of ``mean``, ``max``, ``last``, ``attention``.
-        num_directions: 1 or 2, the number of directions concatenated in the features (only used by ``last``).
+        mode: One of ``mean``, ``max``, ``last``, ``attention``, ``last_mean_max``.
+        num_directions: 1 or 2, the number of directions concatenated in the features (only used for the last state).
         attention_units: Width of the attention's hidden layer.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -59,6 +61,9 @@ class MaskedPooling(keras.layers.Layer):
         inputs: (batch, time, features).
         lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
+
+    Returns:
+        (batch, features), three times as wide with ``last_mean_max``.
 
     Raises:
         ValueError: An unknown mode; ``num_directions`` other than 1 and 2; an odd number of features with 2.
@@ -126,13 +131,17 @@ class MaskedPooling(keras.layers.Layer):
         states = recurrence.wide(inputs)
         return ops.sum(weights * ops.where(real, states, ops.zeros_like(states)), axis=1)
 
+    def _last_mean_max(self, inputs: Any, lengths: Any, real: Any) -> Any:
+        parts = [pool(inputs, lengths, real) for pool in (self._last, self._mean, self._max)]
+        return ops.concatenate([recurrence.wide(part) for part in parts], axis=-1)
+
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         """Return None: no steps are left."""
         return None
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
-        """Return (batch, features)."""
-        return (inputs_shape[0], inputs_shape[2])
+        """Return (batch, features), or (batch, 3 features) with ``last_mean_max``."""
+        return (inputs_shape[0], inputs_shape[2] * (3 if self.mode == "last_mean_max" else 1))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""

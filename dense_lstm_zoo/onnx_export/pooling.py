@@ -21,7 +21,7 @@ def summed(graph: Graph, values: str) -> str:
 
 @converts("MaskedPooling")
 def masked_pooling(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
-    """Mean, largest value, last state or attention over the real steps."""
+    """Mean, largest value, last state, all three, or attention over the real steps."""
     return _MODES[layer.mode](graph, layer, states, lengths)
 
 
@@ -56,4 +56,15 @@ def _attention(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
     return summed(graph, graph.op("Mul", shares, masked(graph, states, lengths)))
 
 
-_MODES = {"mean": _mean, "max": _max, "last": _last, "attention": _attention}
+def _last_mean_max(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
+    parts = [pool(graph, layer, states, lengths) for pool in (_last, _mean, _max)]
+    return graph.op("Concat", *parts, axis=1)
+
+
+_MODES = {
+    "mean": _mean,
+    "max": _max,
+    "last": _last,
+    "attention": _attention,
+    "last_mean_max": _last_mean_max,
+}
