@@ -205,7 +205,7 @@ def read(folder: Path, claims: object, files: Collection[str], shapes: Mapping[s
         name, sha256, arrays = _claims(claims)
     if ROWS not in files:
         raise BundleError(f"{folder} is incomplete: {ROWS} is missing in its manifest.")
-    table = _table(folder, name, sha256)
+    table = installed(folder, name, sha256)
     with named(folder / "vocabulary.txt"):
         words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
     with named(folder / ROWS):
@@ -243,8 +243,13 @@ def _claims(claims: Any) -> tuple[str, str, list[dict[str, Any]]]:
     return claims["table"], claims["sha256"], arrays
 
 
-def _table(folder: Path, name: str, sha256: str) -> WordTable:
-    needs = f"{folder} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
+def installed(owner: object, name: str, sha256: str) -> WordTable:
+    """Return an installed word table of that checksum; ``owner`` is what needs it, for the error.
+
+    Raises:
+        BundleError: The table is not installed, or another version.
+    """
+    needs = f"{owner} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
     if name not in installed_tables():
         raise BundleError(f"{needs}, which is not installed: {_GET}.")
     try:

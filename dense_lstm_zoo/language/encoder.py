@@ -1,0 +1,268 @@
+"""A text encoder: trained language models without their softmax, one per direction, for other models to read with."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import shared_words
+from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dense_lstm_zoo.bundle import Bundle
+
+DIRECTIONS = ("forward", "backward")
+SIZES = ("wiring", "cell", "num_layers", "units", "embedding_dim")
+
+
+@dataclass(eq=False)
+class TextEncoder:
+    """What language models of one vocabulary learnt to read with: word vectors and recurrent layers.
+
+    Args:
+        wiring: How the layers are connected; see ``layers.RecurrentStack``.
+        cell: ``lstm``, ``gru`` or ``simple_rnn``.
+        num_layers: Depth of one direction.
+        units: Width of a layer, one direction.
+        embedding_dim: Length of a word vector.
+        words: The language models' words, ``<eos>`` and ``<unk>`` among them.
+        vectors: Their vectors (words, embedding_dim), float32, which both directions read.
+        weights: The weights of each direction's ``RecurrentStack``, in the order of its ``weights``: ``forward`` and,
+            where there is one, ``backward``.
+        table: Name and sha256 of the word table that the vectors are rows of, if they were not trained. It has vectors
+            for words that the language models do not know.
+        models: What is known of the language model of each direction: corpus, perplexity, seed.
+        train_texts: Hashes of the texts they were trained on; None if they are not known.
+        name: The name of its folder; empty until it is saved.
+        sha256: The checksum of its folder's manifest, and so of all of its files; empty until it is saved.
+
+    Example:
+        ``TextEncoder.from_bundles(zoo.load("runs/forward"), zoo.load("runs/backward")).save("runs/encoder")``
+    """
+
+    wiring: str
+    cell: str
+    num_layers: int
+    units: int
+    embedding_dim: int
+    words: tuple[str, ...]
+    vectors: np.ndarray
+    weights: dict[str, list[np.ndarray]]
+    table: tuple[str, str] | None = None
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    train_texts: np.ndarray | None = None
+    name: str = ""
+    sha256: str = ""
+
+    @classmethod
+    def from_bundles(cls, forward: Bundle, backward: Bundle | None = None) -> TextEncoder:
+        """Join trained language models of one vocabulary and one size.
+
+        Args:
+            forward: A language model that reads from left to right.
+            backward: One trained with ``direction="backward"``; None leaves that direction out.
+
+        Raises:
+            ValueError: Not a language model; one of the other direction; models that differ in words, vectors or size.
+        """
+        given = {"forward": forward, **({} if backward is None else {"backward": backward})}
+        for direction, bundle in given.items():
+            _check_direction(direction, bundle)
+        sizes = _sizes(forward)
+        words, vectors = forward.vocabulary.words, _vectors(forward)
+        table = _table(forward)
+        if backward is not None:
+            _check_pair(forward, backward, sizes, vectors)
+        return cls(
+            **sizes,
+            words=tuple(words),
+            vectors=vectors,
+            weights={direction: _stack_weights(bundle) for direction, bundle in given.items()},
+            table=table,
+            models={direction: _told(bundle) for direction, bundle in given.items()},
+            train_texts=_joined([bundle.train_texts for bundle in given.values()]),
+        )
+
+    @classmethod
+    def load(cls, source: str | Path) -> TextEncoder:
+        """Read an encoder, or take a trained language model as one that reads forward only.
+
+        Args:
+            source: A folder, a preset's name or an address, as ``from_preset`` takes them.
+
+        Raises:
+            ValueError: An unknown preset, or a language model that reads backward.
+            FileNotFoundError: No such folder.
+            BundleError: Neither an encoder nor a language model, or a damaged one.
+        """
+        from dense_lstm_zoo.language import encoder_files
+
+        return encoder_files.load(source)
+
+    def save(self, path: str | Path, *, dtype: str = "float16", overwrite: bool = False) -> Path:
+        """Write the encoder to the folder ``path``, whole or not at all; return the path.
+
+        Word vectors that are rows of an installed word table are not stored: the folder names the table.
+
+        Args:
+            path: The folder to write.
+            dtype: How numbers are stored: ``float16`` or ``float32``.
+            overwrite: Whether to replace an existing folder.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False.
+            ValueError: Another ``dtype``, or numbers that float16 cannot hold.
+        """
+        from dense_lstm_zoo.language import encoder_files
+
+        return encoder_files.save(self, Path(path), dtype, overwrite)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions it reads in, ``forward`` first."""
+        return tuple(direction for direction in DIRECTIONS if direction in self.weights)
+
+    @property
+    def width(self) -> int:
+        """Features of a layer's states, all directions side by side."""
+        return self.units * len(self.directions)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The arguments of the network."""
+        return {name: getattr(self, name) for name in SIZES}
+
+    @property
+    def eos_vector(self) -> np.ndarray:
+        """The vector that every text begins with, in either direction."""
+        return self.vectors[self._row[EOS]]
+
+    def word_vectors(self, words: Sequence[str]) -> np.ndarray:
+        """Return what the encoder reads for words, float32 (len(words), embedding_dim).
+
+        It is the language models' vector of a word; for a word they do not know, the word table's if their vectors are
+        the table's; for any other, the vector of ``<unk>``.
+
+        Raises:
+            BundleError: The table is not installed, or another version.
+        """
+        import numpy as np
+
+        rows = np.array([self._row.get(word, -1) for word in words], np.int64)
+        found: np.ndarray = self.vectors[np.where(rows < 0, self._row[UNKNOWN], rows)].astype(np.float32)
+        if self.table is None or not (rows < 0).any():
+            return found
+        table = shared_words.installed(f"The text encoder {self.name or 'given'}", *self.table)
+        places = [i for i in np.flatnonzero(rows < 0).tolist() if words[i] in table]
+        if places:
+            found[places] = table.vectors([words[i] for i in places])
+        return found
+
+    def weight_shapes(self) -> list[tuple[int, ...]]:
+        """Return the shapes of one direction's weights, in their order."""
+        return stack_shapes(self.wiring, self.cell, self.num_layers, self.units, self.embedding_dim)
+
+    @functools.cached_property
+    def _row(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.words)}
+
+
+def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_dim: int) -> list[tuple[int, ...]]:
+    """Return the shapes of a ``RecurrentStack``'s weights, in their order, without building it.
+
+    Example:
+        >>> stack_shapes("dense", "lstm", 2, 3, 5)
+        [(5, 12), (3, 12), (12,), (8, 12), (3, 12), (12,)]
+    """
+    gates = {"lstm": 4, "gru": 3, "simple_rnn": 1}[cell]
+    shapes: list[tuple[int, ...]] = []
+    for layer in range(num_layers):
+        below = units if layer else embedding_dim
+        if wiring == "dense":
+            below = embedding_dim + layer * units
+        elif wiring == "skip" and layer:
+            below = units + (embedding_dim if layer == 1 else units)
+        bias = (2, gates * units) if cell == "gru" else (gates * units,)  # Keras's GRU has two
+        shapes += [(below, gates * units), (units, gates * units), bias]
+    return shapes
+
+
+def _check_direction(direction: str, bundle: Bundle) -> None:
+    if bundle.task.name != "language_model":
+        raise ValueError(f"A text encoder is made of language models; received {bundle!r}.")
+    found = bundle.config["text"].get("direction", "forward")
+    if found != direction:
+        how = "leave it out of training" if direction == "forward" else "train with direction='backward'"
+        raise ValueError(f"The {direction} language model must read {direction}, but this one reads {found}; {how}.")
+
+
+def _check_pair(forward: Bundle, backward: Bundle, sizes: Mapping[str, Any], vectors: np.ndarray) -> None:
+    import numpy as np
+
+    theirs = _sizes(backward)
+    if different := [name for name in SIZES if theirs[name] != sizes[name]]:
+        told = ", ".join(f"{name}={sizes[name]!r} and {theirs[name]!r}" for name in different)
+        raise ValueError(f"Both language models must have the same size; received {told}.")
+    if backward.vocabulary.words != forward.vocabulary.words:
+        raise ValueError(
+            f"Both language models must have the same words in the same order; received {len(forward.vocabulary):,} "
+            f"and {len(backward.vocabulary):,}. Train both on the same text, with the same max_words and min_count."
+        )
+    if not np.array_equal(_vectors(backward), vectors):
+        raise ValueError(
+            "Both language models must read the same word vectors, which stay as they are in training: train both with "
+            "the same vectors=..., seed=... and trainable_embeddings=False."
+        )
+
+
+def _sizes(bundle: Bundle) -> dict[str, Any]:
+    stack = bundle.network.get_layer("stack")
+    sizes = {name: getattr(stack, name) for name in ("wiring", "cell", "num_layers", "units")}
+    return {**sizes, "embedding_dim": int(bundle.network.get_layer("embedding").output_dim)}
+
+
+def _vectors(bundle: Bundle) -> np.ndarray:
+    return _numbers(bundle.network.get_layer("embedding").embeddings)
+
+
+def _stack_weights(bundle: Bundle) -> list[np.ndarray]:
+    return [_numbers(weight) for weight in bundle.network.get_layer("stack").weights]
+
+
+def _numbers(variable: Any) -> np.ndarray:
+    import keras
+    import numpy as np
+
+    return np.array(keras.ops.convert_to_numpy(variable), np.float32)
+
+
+def _table(bundle: Bundle) -> tuple[str, str] | None:
+    training = bundle.config["training"]
+    is_fixed = bundle.config["arguments"].get("trainable_embeddings", True) is False
+    name, sha256 = training.get("vectors"), training.get("vectors_sha256")
+    return (str(name), str(sha256)) if is_fixed and name and sha256 else None
+
+
+def _told(bundle: Bundle) -> dict[str, Any]:
+    training, metrics = bundle.config["training"], bundle.metrics
+    found = {
+        "model": bundle.config["model"],
+        "dataset": training["dataset"],
+        "seed": training.get("seed"),
+        "epochs": metrics.get("epochs"),
+        "dev_perplexity": metrics.get("dev_perplexity"),
+        "sha256": bundle.saved_as,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _joined(hashes: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    import numpy as np
+
+    known = [one for one in hashes if one is not None]
+    return np.unique(np.concatenate(known)) if len(known) == len(hashes) else None
