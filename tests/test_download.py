@@ -167,13 +167,13 @@ def test_a_refused_connection_names_file_address_reason_and_place(tmp_path, monk
 def test_the_final_path_never_holds_a_half_written_file(server, tmp_path, monkeypatch):
     path = tmp_path / "corpus.txt"
     seen = []
-    update = download_module._Progress.update
+    update = download_module.Progress.update
 
     def watch(progress, done):
         seen.append((path.exists(), part_of(path).exists()))
         update(progress, done)
 
-    monkeypatch.setattr(download_module._Progress, "update", watch)
+    monkeypatch.setattr(download_module.Progress, "update", watch)
     download(server.url, path, SHA256, progress=False)
     assert len(seen) > 1
     assert set(seen) == {(False, True)}

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.text_ids import TextToIds
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.carried_words import carry_words, more_characters
-from dense_lstm_zoo.data.text import Tokenizer, fold, to_bytes
+from dense_lstm_zoo.data.text import folded
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, alphabet
-
-_CHUNK = 4096  # texts tokenised in one call
 
 
 @dataclass(frozen=True)
@@ -94,21 +91,15 @@ def tokenize_folded(texts: Iterable[str]) -> list[list[str]]:
         >>> tokenize_folded(["It DOESN'T."])
         [['it', 'does', "n't", '.']]
     """
-    return [[token.decode() for token in row] for tokens in _folded(texts) for row in tokens.to_list()]
+    return [[token.decode() for token in row] for tokens in folded(texts) for row in tokens.to_list()]
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the tokens of ``texts``, folded to lower case, with the models' own tokeniser."""
     counts = Counter[bytes]()
-    for tokens in _folded(texts):
+    for tokens in folded(texts):
         counts.update(tokens.flat_values.numpy().tolist())
     return Counter({word.decode(): count for word, count in counts.items() if word})
-
-
-def _folded(texts: Iterable[str]) -> Iterator[tf.RaggedTensor]:
-    tokenizer, encoded = Tokenizer(), to_bytes(texts)
-    for start in range(0, len(encoded), _CHUNK):
-        yield fold(tokenizer(tf.constant(encoded[start : start + _CHUNK])))
 
 
 def build_vocabulary(

@@ -21,7 +21,7 @@ def list_corpora(task: str | None = None) -> list[str]:
 
     Example:
         >>> list_corpora("language_model")
-        ['demo', 'ptb', 'text']
+        ['demo', 'ptb', 'imdb_raw', 'text']
     """
     chosen = tasks.every() if task is None else [tasks.find(task)]
     with_homes = dict.fromkeys(name for one in chosen for name in one.sources)

@@ -7,7 +7,6 @@ import http.client
 import os
 import re
 import stat
-import sys
 import time
 import urllib.error
 import urllib.parse
@@ -16,6 +15,8 @@ import zipfile
 import zlib
 from pathlib import Path
 from typing import BinaryIO
+
+from dense_lstm_zoo.data.progress import Progress
 
 ATTEMPTS = 3
 WAIT_SECONDS = 0.5
@@ -151,7 +152,7 @@ def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool)
     """Fill ``part`` in a few attempts, each of which continues where the last one ended."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _attempt(url, part, size, _Progress(path.name, progress))
+            return _attempt(url, part, size, Progress(path.name, progress))
         except _TooLongError as error:
             part.unlink(missing_ok=True)
             raise ValueError(f"{url} is not the published file: {error}. The download was deleted.") from None
@@ -168,7 +169,7 @@ def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool)
     raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{kept} {advice}")
 
 
-def _attempt(url: str, part: Path, size: int | None, progress: _Progress) -> None:
+def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None:
     """Send one request and write its answer to ``part``; raise ``_TransientError`` if another attempt may help."""
     start = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
@@ -209,7 +210,7 @@ def _copy(
     done: int,
     total: int | None,
     size: int | None,
-    report: _Progress,
+    report: Progress,
 ) -> None:
     report.start(done, total)
     while True:
@@ -233,34 +234,3 @@ def _copy(
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-class _Progress:
-    """One line on stderr: rewritten in place on a terminal, else printed every ten seconds and at the end."""
-
-    def __init__(self, name: str, enabled: bool) -> None:
-        self.name, self.enabled = name, enabled
-        self.terminal = sys.stderr.isatty()
-        self.every = 0.2 if self.terminal else 10.0
-
-    def start(self, done: int, total: int | None) -> None:
-        self.first, self.total = done, total
-        self.began = self.printed = time.monotonic()
-
-    def update(self, done: int) -> None:
-        if time.monotonic() - self.printed >= self.every:
-            self._print(done, end="" if self.terminal else "\n")
-
-    def finish(self, done: int) -> None:
-        self._print(done, end="\n")
-
-    def _print(self, done: int, end: str) -> None:
-        if not self.enabled:
-            return
-        self.printed = time.monotonic()
-        rate = (done - self.first) / max(self.printed - self.began, 1e-3) / 1e6
-        share = (
-            f" of {self.total:,} bytes, {100 * done // max(self.total, 1)} %" if self.total is not None else " bytes"
-        )
-        line = f"{self.name}: {done:,}{share}, {rate:.1f} MB/s"
-        print(f"\r{line:<79}" if self.terminal else line, end=end, file=sys.stderr, flush=True)

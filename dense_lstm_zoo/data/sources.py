@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import urllib.parse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dense_lstm_zoo import files
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
 
 # The copies that NLTK distributes, with the authors' consent: in UTF-8, whereas the originals are in Latin-1.
@@ -30,11 +32,16 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A corpus's folder (inside the data or cache folder), its files, and the function that reads it."""
+    """A corpus's folder (inside the data or cache folder), its files, and the function that reads it.
+
+    With ``prepare`` the files are not published themselves: each has the address, checksum and size of one archive, and
+    ``prepare(archive, folder, progress)`` writes all of them to the folder.
+    """
 
     folder: str
     files: tuple[SourceFile, ...]
     read: Callable[[str, list[Path]], Any]
+    prepare: Callable[[Path, Path, bool], None] | None = None
 
 
 def members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[SourceFile, ...]:
@@ -44,7 +51,24 @@ def members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[S
 
 def find_files(source: Source, *, progress: bool = True) -> list[Path]:
     """Find or download every file of a corpus, and return where they are."""
+    found = (find_file(source.folder, file.filename) for file in source.files)
+    if source.prepare and not all(found):
+        _prepare(source, progress)
     return [find_file(source.folder, file.filename) or _download(source, file, progress) for file in source.files]
+
+
+def _prepare(source: Source, progress: bool) -> None:
+    """Write a corpus's files from its archive, which is downloaded for that and then deleted, unless a user has it."""
+    assert source.prepare is not None
+    one, folder = source.files[0], cache_folder() / source.folder
+    archive = urllib.parse.urlsplit(one.url).path.rpartition("/")[2]
+    own = find_file(source.folder, archive)
+    if own and files.sha256(own) == one.sha256:
+        source.prepare(own, folder, progress)
+        return
+    path = _download(source, replace(one, filename=archive), progress)
+    source.prepare(path, folder, progress)
+    path.unlink()
 
 
 def _download(source: Source, file: SourceFile, progress: bool) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import keras
@@ -56,6 +56,18 @@ class Tokenizer(StringLayer):
 def fold(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     """Return tokens in lower case, the form used for look-up."""
     return tokens.with_flat_values(tf_text.case_fold_utf8(tokens.flat_values))
+
+
+def folded(texts: Iterable[str], size: int = 4096) -> Iterator[tf.RaggedTensor]:
+    """Yield the tokens of texts in lower case, as models look words up, for ``size`` texts at a time.
+
+    Example:
+        >>> [tokens.to_list() for tokens in folded(["It DOESN'T.", "Fine"])]
+        [[[b'it', b'does', b"n't", b'.'], [b'fine']]]
+    """
+    tokenizer, encoded = Tokenizer(), to_bytes(texts)
+    for start in range(0, len(encoded), size):
+        yield fold(tokenizer(tf.constant(encoded[start : start + size])))
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dense_lstm_zoo.data import imdb_archive
 from dense_lstm_zoo.data.sources import Source, SourceFile
 from dense_lstm_zoo.data.text_file import TextFile, token_lines
 from dense_lstm_zoo.language.corpus import EOS, LanguageCorpus
+from dense_lstm_zoo.language.reviews import read_imdb_raw
 
 _PTB_TOKENS = {"train": 929_589, "dev": 73_760, "test": 82_430}
 _PTB_TYPES = 10_000
@@ -99,7 +101,11 @@ _PTB_FILES = tuple(
         "test": ("dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0", 449_945),
     }.items()
 )
-SOURCES = {"demo": Source("demo", (), read_demo), "ptb": Source("ptb", _PTB_FILES, read_ptb)}
+SOURCES = {
+    "demo": Source("demo", (), read_demo),
+    "ptb": Source("ptb", _PTB_FILES, read_ptb),
+    "imdb_raw": imdb_archive.source(read_imdb_raw),
+}
 read_files = read_text_files
 
 

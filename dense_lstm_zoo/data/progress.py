@@ -1,0 +1,46 @@
+"""Progress of a long piece of work, as one line on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+
+class Progress:
+    """One line on stderr: rewritten in place on a terminal, else printed every ten seconds and at the end.
+
+    Args:
+        name: What is worked on.
+        enabled: Whether to print anything.
+        unit: What is counted; bytes are shown in MB/s.
+    """
+
+    def __init__(self, name: str, enabled: bool = True, unit: str = "bytes") -> None:
+        self.name, self.enabled, self.unit = name, enabled, unit
+        self.terminal = sys.stderr.isatty()
+        self.every = 0.2 if self.terminal else 10.0
+
+    def start(self, done: int, total: int | None) -> None:
+        """Begin at ``done`` of ``total``; None means that the total is unknown."""
+        self.first, self.total = done, total
+        self.began = self.printed = time.monotonic()
+
+    def update(self, done: int) -> None:
+        """Say how much is done, if the last line is old enough."""
+        if time.monotonic() - self.printed >= self.every:
+            self._print(done, end="" if self.terminal else "\n")
+
+    def finish(self, done: int) -> None:
+        """Print the last line."""
+        self._print(done, end="\n")
+
+    def _print(self, done: int, end: str) -> None:
+        if not self.enabled:
+            return
+        self.printed = time.monotonic()
+        rate = (done - self.first) / max(self.printed - self.began, 1e-3)
+        speed = f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{rate:,.0f} {self.unit}/s"
+        total = f" of {self.total:,}" if self.total is not None else ""
+        share = f", {100 * done // max(self.total, 1)} %" if self.total is not None else ""
+        line = f"{self.name}: {done:,}{total} {self.unit}{share}, {speed}"
+        print(f"\r{line:<79}" if self.terminal else line, end=end, file=sys.stderr, flush=True)
