@@ -216,6 +216,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
         "max_tokens": int,
         "case": str | None,
         "whole_words": bool,
+        "direction": str,
     }
     text, arguments = config["text"], config["arguments"]
     for name, value in text.items():
@@ -224,6 +225,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
             and isinstance(value, kinds[name])
             and not (name == "oov" and value not in ("drop", "unk"))
             and not (name == "max_tokens" and int(value) < 1)
+            and not (name == "direction" and value not in ("forward", "backward"))
         )
         shared = name in ("num_frozen_words", "case")
         if not known or (shared and value != arguments.get(name, value)):

@@ -22,6 +22,10 @@ class Recipe:
         epochs: Maximum number of epochs.
         patience: Epochs without a better dev accuracy before training stops.
         dev_fraction: Share of the training texts held out for dev if the corpus has no dev set.
+        vectors: A language model's word vectors; None means random ones.
+        max_words: Size of a language model's vocabulary; None means all words.
+        unfreeze: How layers join in training that goes on from a model; see ``train``.
+        layer_decay: What the learning rate is divided by from one layer to the next below, likewise.
         expected: The paper's result for its own model, by corpus: test accuracy in percent, or test perplexity.
     """
 
@@ -35,6 +39,10 @@ class Recipe:
     epochs: int = 30
     patience: int = 5
     dev_fraction: float = 0.1
+    vectors: str | None = None
+    max_words: int | None = None
+    unfreeze: str | None = None
+    layer_decay: float | None = None
     expected: Mapping[str, float] = field(default_factory=dict)
 
     def learning_rate_factor(self, epoch: int) -> float:

@@ -135,7 +135,13 @@ RUNNING = (
 )
 # For training that goes on from a trained model; see ``training/transfer.py``.
 TRANSFER = (
-    Option("init_from", str, "a trained model of the same name, whose words and weights go on", None, "none"),
+    Option(
+        "init_from",
+        str,
+        "a trained model of the same name, whose words and weights go on; for lm_classifier also a language model",
+        None,
+        "none",
+    ),
     Option(
         "freeze",
         str,
@@ -145,17 +151,33 @@ TRANSFER = (
     ),
     Option("unfreeze_after", int, "with freeze: train everything after N epochs", otherwise="never", metavar="N"),
     Option(
+        "unfreeze",
+        str,
+        "with init_from: gradual trains the last layer in epoch 1 and, from the top down, one more in each later epoch",
+        otherwise="all at once",
+        choices=("gradual",),
+    ),
+    Option(
+        "layer_decay",
+        float,
+        "with init_from: the learning rate of each layer is that of the one above it divided by this, such as 2.6",
+        otherwise="1",
+        metavar="FACTOR",
+    ),
+    Option(
         "force_overlap", bool, "with init_from: accept test texts that the trained model was trained on", None, "no"
     ),
 )
-# For tasks whose word embeddings may start from a file of vectors.
+# For models whose word embeddings may start from a file of vectors.
+VECTORS = Option(
+    "vectors",
+    str,
+    "word vectors: a table's name, a file (GloVe's or word2vec's text format, plain, .gz or .zip) or none",
+    otherwise="zoo_600d if dense-lstm-zoo-presets is installed; language model: the recipe's, else none",
+)
+# For tasks whose word embeddings start from a file of vectors unless told otherwise.
 WORD_VECTORS = (
-    Option(
-        "vectors",
-        str,
-        "word vectors: a table's name, a file (GloVe's or word2vec's text format, plain, .gz or .zip) or none",
-        otherwise="zoo_600d if dense-lstm-zoo-presets is installed",
-    ),
+    VECTORS,
     Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
 )
 # For tasks whose batches are texts of similar length.

@@ -12,6 +12,10 @@ from dense_lstm_zoo_runtime.answers import Continuation
 
 # What a model knows after a text: log probabilities of the next word (words,), float64, and its states.
 Read = tuple[np.ndarray, Any]
+BACKWARD = (
+    "This language model was trained backward, from the last word to the first, so it cannot continue a text. Use one "
+    "that was trained with direction='forward'; score and next_words (the words before a text) work with this one."
+)
 
 
 def continuation(

@@ -116,19 +116,20 @@ class LineIds:
 
     Args:
         words: Its words, ``<eos>`` and ``<unk>`` among them.
+        backward: Whether the model reads a sentence from its end.
 
     Example:
         >>> LineIds(["to", "be", "<eos>", "<unk>"])("be what").tolist()
         [2, 1, 3, 2]
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._ids = {word: i for i, word in enumerate(words)}
+    def __init__(self, words: Sequence[str], *, backward: bool = False) -> None:
+        self._ids, self._step = {word: i for i, word in enumerate(words)}, -1 if backward else 1
         self.eos, self.unknown = self._ids["<eos>"], self._ids["<unk>"]
 
     def __call__(self, text: str | bytes) -> np.ndarray:
         """Return the ids of a sentence; words are separated by white space."""
-        words = as_text(text).split()
+        words = as_text(text).split()[:: self._step]
         return np.array([self.eos, *(self._ids.get(word, self.unknown) for word in words), self.eos], np.int32)
 
 

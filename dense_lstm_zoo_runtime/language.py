@@ -25,7 +25,9 @@ class LanguageModel:
     """Scores and continuations of texts; see ``Predictor``."""
 
     def __init__(self, export: Export, threads: int | None) -> None:
-        self._words, self._ids = export.words, LineIds(export.words)
+        self._words = export.words
+        self._is_backward = export.config["text"].get("direction") == "backward"
+        self._ids = LineIds(export.words, backward=self._is_backward)
         self._states: list[str] = export.config["states"]
         self._outputs = [_OUTPUT, *(f"next_{state}" for state in self._states)]
         inputs = ["token_ids", *self._states]
@@ -65,10 +67,12 @@ class LanguageModel:
 
     def generate(self, prompt: str, max_tokens: int, **options: Any) -> Continuation:
         """Continue a prompt word by word."""
+        if self._is_backward:
+            raise ValueError(drawing.BACKWARD)
         return drawing.continuation(prompt, self._words, self._read, self._after, max_tokens, **options)
 
     def next_words(self, prefix: str, k: int) -> list[tuple[str, float]]:
-        """Return the likeliest words after a prefix with their probabilities."""
+        """Return the likeliest words after a prefix, or before it if the model reads backward, and probabilities."""
         checks.integer("k", k)
         return drawing.likeliest(self._read(prefix)[0], self._words, k)
 

@@ -131,11 +131,13 @@ class LanguageModelBundle(Bundle):
             allow_unknown: Whether ``<unk>`` may be drawn.
 
         Raises:
-            ValueError: A value out of range.
+            ValueError: A value out of range, or a model that reads backward.
 
         Example:
             ``zoo.load("runs/ptb").generate("the market", temperature=0.8, seed=1).text``
         """
+        if self.vocabulary.direction == "backward":
+            raise ValueError(drawing.BACKWARD)
         return drawing.continuation(
             prompt,
             self.vocabulary.words,
@@ -151,6 +153,8 @@ class LanguageModelBundle(Bundle):
 
     def next_words(self, prefix: str, k: int = 10) -> list[tuple[str, float]]:
         """Return the ``k`` likeliest words after a prefix with their probabilities, likeliest first.
+
+        A model that was trained backward returns the likeliest words before the text.
 
         Raises:
             ValueError: ``k`` is not a positive integer.

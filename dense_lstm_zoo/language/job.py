@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dense_lstm_zoo import files
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens, token_lines
 from dense_lstm_zoo.job import FitData, Job
 from dense_lstm_zoo.language.batches import TrainingWindows, check_length, evaluation_windows
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.language.vectors import read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from dense_lstm_zoo.task import Options
 
@@ -38,9 +41,18 @@ class LanguageModelJob(Job):
             raise ValueError(f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file).")
         self.corpus, self.dev, self.options = corpus, corpus.dev, options
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
-        self.vocabulary = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
+        words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
+        self.vocabulary = dataclasses.replace(words, direction=options.direction)
+        self.vectors = None
+        if source is None and options.vectors not in (None, word_source.NONE):
+            self.vectors = read_vectors(options.vectors, self.vocabulary, options.seed)
         if source is not None:
             known = source.vocabulary
+            if known.direction != options.direction:
+                raise ValueError(
+                    f"init_from is a {known.direction} language model; received direction={options.direction!r}. A "
+                    "model goes on in its own direction."
+                )
             self.vocabulary = (
                 known.with_more(self.vocabulary.words, options.max_words) if options.learns_words else known
             )
@@ -57,19 +69,30 @@ class LanguageModelJob(Job):
         return map(list, token_lines(part))
 
     def found(self) -> str:
-        """Return a summary of the corpus."""
-        return str(self.corpus)
+        """Return a summary of the corpus and of how much of it the vectors cover."""
+        return "\n".join([str(self.corpus), *([self.vectors.found()] if self.vectors else [])])
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the size of the vocabulary."""
-        return {"vocab_size": len(self.vocabulary)}
+        """Return the size of the vocabulary, and the length of the vectors."""
+        size = {"vocab_size": len(self.vocabulary)}
+        if self.vectors is None:
+            return size
+        dim = self.vectors.matrix.shape[1]
+        if given.get("embedding_dim") not in (None, dim):
+            raise ValueError(f"embedding_dim={given['embedding_dim']}, but {self.options.vectors} has {dim}.")
+        return {**size, "embedding_dim": dim}
+
+    def weights(self) -> dict[str, Any]:
+        """Return the word vectors."""
+        return {} if self.vectors is None else {"embedding_matrix": self.vectors.matrix}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the window length and the vocabulary's arguments."""
         return {
-            "text": {},
+            "text": {} if self.vocabulary.direction == "forward" else {"direction": self.vocabulary.direction},
             "training": {
                 "data_sha256": self.fingerprint(self.corpus),
+                **({} if self.vectors is None else self.vectors.config),
                 "num_steps": self.options.num_steps,
                 "max_words": self.options.max_words,
                 "min_count": self.options.min_count,

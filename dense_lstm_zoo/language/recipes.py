@@ -83,4 +83,25 @@ RECIPES = (
         learning_rate_decay=0.75,
         decay_after=12,
     ),
+    # For raw text, whose model others read: see docs/pretraining.md. Words that are read keep the zoo's vectors, so
+    # that a classifier can share them; those that are scored start from them, 300 numbers each instead of 940.
+    Recipe(
+        name="reviews_lm",
+        source="this project: a language model of raw text for classifiers and taggers to read",
+        models={
+            name: {
+                **{"num_layers": 2, "units": 320, "softmax": "projected", "sampled_softmax": 2048},
+                **{"trainable_embeddings": False, "dropout": 0.1},
+                **{"optimizer": "adam", "learning_rate": 0.002, "clip_norm": 10.0},
+            }
+            for name in ("dense_lstm_lm", "stacked_lstm_lm")
+        },
+        batch_size=64,
+        num_steps=35,
+        epochs=3,
+        patience=3,
+        learning_rate_decay=0.3,
+        vectors="zoo_300d",
+        max_words=30_000,
+    ),
 )

@@ -2,7 +2,7 @@
 
 from dense_lstm_zoo.ranges import Range
 from dense_lstm_zoo.recipe import Recipe
-from dense_lstm_zoo.task import Option, Task
+from dense_lstm_zoo.task import VECTORS, Option, Task
 
 TASK = Task(
     name="language_model",
@@ -12,8 +12,22 @@ TASK = Task(
     digits=2,
     percent=False,
     options=(
+        VECTORS,
+        Option(
+            "direction",
+            str,
+            "forward, or backward: read every text from its end",
+            "forward",
+            choices=("forward", "backward"),
+        ),
         Option("num_steps", int, "steps per window", otherwise="the recipe's, else 35", searched=True),
-        Option("max_words", int, "size of the vocabulary, <eos> and <unk> included", otherwise="all", minimum=2),
+        Option(
+            "max_words",
+            int,
+            "size of the vocabulary, <eos> and <unk> included",
+            otherwise="the recipe's, else all",
+            minimum=2,
+        ),
         Option("min_count", int, "number of occurrences in training that a word needs to be known", 1),
     ),
     # Godin et al. 2017 with the short schedule of its recipes that end in _30_epochs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import token_lines
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 
+DIRECTIONS = ("forward", "backward")
 _BLOCK = 1 << 16  # ids
 # Words are separated by white space as Python defines it; TensorFlow's split knows fewer such characters.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -31,9 +33,11 @@ class LanguageVocabulary:
 
     Args:
         words: The words; ``words[i]`` has id i.
+        direction: ``"forward"``, or ``"backward"`` for a model that reads every text from its end: all ids then come in
+            that order.
 
     Raises:
-        ValueError: Words without ``<eos>`` or ``<unk>``, or with a duplicate.
+        ValueError: Words without ``<eos>`` or ``<unk>``, or with a duplicate; another direction.
 
     Example:
         >>> words = LanguageVocabulary.from_text(["to be or not to be", "to do"])
@@ -42,8 +46,10 @@ class LanguageVocabulary:
     """
 
     words: tuple[str, ...]
+    direction: str = "forward"
 
     def __post_init__(self) -> None:
+        checks.one_of("direction", self.direction, DIRECTIONS)
         if missing := [word for word in (EOS, UNKNOWN) if word not in self.words]:
             raise ValueError(
                 f"words must hold {EOS} and {UNKNOWN}; {' and '.join(missing)} not among {len(self.words):,}."
@@ -105,7 +111,8 @@ class LanguageVocabulary:
                 f"max_words must be at least the source's {len(self):,} words, which all go on; received {max_size}."
             )
         known = set(self.words)
-        return LanguageVocabulary((*self.words, *(word for word in words if word not in known))[:max_size])
+        every = (*self.words, *(word for word in words if word not in known))
+        return dataclasses.replace(self, words=every[:max_size])
 
     def __len__(self) -> int:
         return len(self.words)
@@ -123,6 +130,8 @@ class LanguageVocabulary:
     def encode(self, source: Iterable[str]) -> np.ndarray:
         """Return a text as one stream of ids, with ``<eos>`` at each line's end: int32 (tokens,).
 
+        Backward, the stream begins with the last line's ``<eos>`` and last word.
+
         The text is read once and never held; memory use is that of the ids, 4 bytes per token, and up to a sixteenth
         more.
 
@@ -135,7 +144,7 @@ class LanguageVocabulary:
         ids = array("i")  # grows in place; joining arrays would need twice the memory
         for block in self._blocks(source):
             ids.extend(block)
-        return np.frombuffer(ids, np.int32)
+        return self._turned(np.frombuffer(ids, np.int32))
 
     def encode_to_file(self, source: Iterable[str], path: str | Path) -> np.memmap:
         """Encode a text whose ids may not fit in memory: write them to a file and return it memory-mapped.
@@ -154,7 +163,10 @@ class LanguageVocabulary:
                 count += len(block)
             file.seek(0)
             _write_header(file, count)
-        return np.load(path, mmap_mode="r")
+        return self._turned(np.load(path, mmap_mode="r"))
+
+    def _turned(self, ids: Any) -> Any:
+        return ids[::-1] if self.direction == "backward" else ids
 
     def _blocks(self, source: Iterable[str]) -> Iterator[array[int]]:
         """Yield the ids of whole lines in blocks of at least ``_BLOCK`` ids."""
@@ -173,16 +185,16 @@ class LanguageVocabulary:
 
     def sentence_to_ids(self) -> SentenceToIds:
         """Return the layer that turns sentences into ids."""
-        return SentenceToIds(self.words)
+        return SentenceToIds(self.words, direction=self.direction)
 
     def write(self, path: Path) -> None:
         """Write one word per line; words hold no white space."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
-    def read(cls, path: Path) -> LanguageVocabulary:
+    def read(cls, path: Path, direction: str = "forward") -> LanguageVocabulary:
         """Read what ``write`` wrote."""
-        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]))
+        return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), direction)
 
 
 class _Ids(dict[str, int]):
@@ -204,6 +216,7 @@ class SentenceToIds(StringLayer):
 
     Args:
         words: The words in the order of their ids, ``<eos>`` and ``<unk>`` among them.
+        direction: ``"forward"``, or ``"backward"`` for ids from the last word to the first.
 
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them; bytes that are not UTF-8 are replaced.
@@ -216,9 +229,9 @@ class SentenceToIds(StringLayer):
         [[2, 0, 1, 2], [2, 1, 3, 2], [2, 2]]
     """
 
-    def __init__(self, words: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, words: Sequence[str], direction: str = "forward", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.words = list(words)
+        self.words, self.direction = list(words), checks.one_of("direction", direction, DIRECTIONS)
         self.eos, unknown = self.words.index(EOS), self.words.index(UNKNOWN)
         ids = tf.range(len(self.words), dtype=tf.int64)
         self.table = tf.lookup.StaticHashTable(
@@ -233,9 +246,12 @@ class SentenceToIds(StringLayer):
         words = tf.strings.split(tf.strings.regex_replace(text, f"[{_SPACES}]+", " "), " ")
         words = tf.ragged.boolean_mask(words, tf.strings.length(words) > 0)
         ids = words.with_flat_values(tf.cast(self.table.lookup(words.flat_values), tf.int32))
+        if self.direction == "backward":
+            ids = tf.reverse(ids, axis=[1])
         ends = tf.fill([tf.shape(text)[0], 1], tf.constant(self.eos, tf.int32))
         return tf.concat([ends, ids, ends], axis=1)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "words": self.words}
+        turned = {} if self.direction == "forward" else {"direction": self.direction}
+        return {**super().get_config(), "words": self.words, **turned}

@@ -7,7 +7,7 @@ from typing import Any
 
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.recipes import list_recipes
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.task import WORD_VECTORS, Task
 
 # The recipe of a run with the zoo's vectors, for the models that have one of these.
 RECIPES = ("fixed_vectors", "batched_fixed_vectors")
@@ -31,7 +31,7 @@ def choose(
     options = dict(options)
     if options.get("init_from") is not None:  # the source decides, see ``transfer.read_source``
         return options, recipe, ""
-    if not any(option.name == "vectors" for option in task.all_options):
+    if not set(WORD_VECTORS) <= set(task.options):
         return options, recipe, ""
     if options.get("vectors") == word_source.NONE:
         return {**options, "vectors": None}, recipe, ""

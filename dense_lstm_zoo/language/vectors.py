@@ -1,0 +1,60 @@
+"""Word vectors that a language model starts from, instead of random ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.language.corpus import UNKNOWN
+from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageVectors:
+    """The vectors of a language model's words.
+
+    Args:
+        matrix: (words, dim), float32, in the order of their ids.
+        num_known: How many words have a vector of their own.
+        config: What a bundle's config says about them.
+    """
+
+    matrix: np.ndarray
+    num_known: int
+    config: dict[str, Any]
+
+    def found(self) -> str:
+        """Return how many words have a vector, for the log."""
+        return f"{self.config['vectors']}: vectors for {self.num_known:,} of {len(self.matrix):,} words"
+
+
+def read_vectors(source: str | Path, vocabulary: LanguageVocabulary, seed: int) -> LanguageVectors:
+    """Read the vectors of a language model's words.
+
+    A word without one gets random numbers of the same spread, as ``<eos>`` does; ``<unk>`` gets the mean of all.
+
+    Args:
+        source: A word table's name, or a file of vectors.
+        vocabulary: The words.
+        seed: Seed of the random numbers.
+
+    Raises:
+        FileNotFoundError: Neither a table nor a file.
+        ValueError: A vector for none of the words.
+    """
+    read = word_source.read(source, wanted=set(vocabulary.words), most_frequent=0)
+    rows = read.index()
+    known = [i for i, word in enumerate(vocabulary.words) if word in rows]
+    if not known:
+        raise ValueError(f"{source} has a vector for none of the {len(vocabulary):,} words of the training text.")
+    found = read.matrix[[rows[vocabulary.words[i]] for i in known]]
+    matrix = np.random.default_rng(seed).normal(0, found.std(), (len(vocabulary), found.shape[1])).astype(np.float32)
+    matrix[vocabulary.words.index(UNKNOWN)] = found.mean(axis=0)
+    matrix[known] = found
+    table = word_source.table(source)
+    config = {"vectors": Path(source).name, **({"vectors_sha256": table.sha256} if table else {})}
+    return LanguageVectors(matrix, len(known), config)
