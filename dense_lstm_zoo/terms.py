@@ -25,6 +25,8 @@ _SENTIMENT = (
     "other domains without a test of your own, decisions about people, texts of several sentences, irony",
 )
 _SST = "Socher et al. 2013, Recursive deep models for semantic compositionality over a sentiment treebank, EMNLP"
+_IMDB = "reviews of films for research (Maas et al.); cite the paper"
+_MAAS = "Maas et al. 2011, Learning word vectors for sentiment analysis, ACL"
 _TREC = "Li and Roth 2002, Learning question classifiers, COLING"
 _EWT = "Silveira et al. 2014, A gold standard dependency corpus for English, LREC"
 _TREEBANK = "CC BY-SA 4.0 (Universal Dependencies, English Web Treebank)"
@@ -51,6 +53,15 @@ CORPORA = {
         "the sentiment of sentences about products",
         "films",
         "Hu and Liu 2004, Mining and summarizing customer reviews, KDD",
+    ),
+    "imdb": About(
+        _IMDB,
+        "the sentiment of whole English reviews of films",
+        "other domains without a test of your own, decisions about people, irony, reviews that take no side",
+        _MAAS,
+    ),
+    "imdb_raw": About(
+        _IMDB, "reviews of films and what builds on their words", "other text, anything that needs true facts", _MAAS
     ),
     "trec": About(
         "questions for research (Li and Roth)",

@@ -83,12 +83,12 @@ def test_importing_the_corpora_loads_no_heavy_library():
 
 
 def test_every_corpus_has_its_name_in_the_list():
-    published = ["trec", "trec_fine", "sst1", "sst1_phrases", "sst2", "sst2_phrases", "mr", "subj", "cr"]
+    published = ["trec", "trec_fine", "sst1", "sst1_phrases", "sst2", "sst2_phrases", "mr", "subj", "cr", "imdb"]
     tagged = ["ewt_upos", "ewt_xpos", "conll2000"]
-    assert list_corpora() == ["demo", *published, "ptb", *tagged, "csv", "tsv", "jsonl", "text", "columns"]
+    assert list_corpora() == ["demo", *published, "ptb", "imdb_raw", *tagged, "csv", "tsv", "jsonl", "text", "columns"]
     assert list_corpora("tagging") == ["demo", *tagged, "columns"]
     assert list_corpora("classification") == ["demo", *published, "csv", "tsv", "jsonl"]
-    assert list_corpora("language_model") == ["demo", "ptb", "text"]
+    assert list_corpora("language_model") == ["demo", "ptb", "imdb_raw", "text"]
 
 
 def test_the_demo_loads_with_no_file_and_prints_its_sizes():

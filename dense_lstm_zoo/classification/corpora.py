@@ -9,6 +9,7 @@ from pathlib import Path
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.classification.trees import Phrase, parse_tree
+from dense_lstm_zoo.data import imdb, imdb_archive
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 
 
@@ -97,6 +98,25 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
     return Corpus(name, ("negative", "positive") if binary else SST_LABELS, **splits)
 
 
+def read_imdb(name: str, paths: list[Path]) -> Corpus:
+    """Read IMDB's labelled film reviews (Maas et al. 2011): up to 2,800 tokens each, read in full.
+
+    As published, 124 test reviews also stand in train. There is no dev set; ``train`` holds out a tenth.
+
+    Args:
+        name: The corpus's name.
+        paths: ``train.tsv.gz`` and ``test.tsv.gz``; what follows is for language models.
+
+    Raises:
+        ValueError: A file is damaged, or does not have 12,500 reviews of each label.
+    """
+    parts = {}
+    for part, path in zip(("train", "test"), paths, strict=False):
+        reviews = list(imdb.labelled_reviews(path))
+        parts[part] = Split([text for _, text in reviews], [imdb.LABELS.index(label) for label, _ in reviews])
+    return Corpus(name, _POLARITY, dev=None, **parts)
+
+
 def _lines(path: Path, expected: int) -> list[str]:
     """Return a file's lines, stripped of white space; raise ``ValueError`` if their number is not ``expected``."""
     content = path.read_bytes()
@@ -173,5 +193,6 @@ SOURCES = {
     "mr": _two_files("mr", _MR_FILES, _POLARITY, (5331, 5331)),
     "subj": _two_files("subj", _SUBJ_FILES, ("objective", "subjective"), (5000, 5000)),
     "cr": _two_files("cr", _CR_FILES, _POLARITY, (1368, 2407)),
+    "imdb": imdb_archive.source(read_imdb),
 }
 read_files, read_file = read_table_corpus, read_table

@@ -26,7 +26,6 @@ _NAMES = ("train.tsv.gz", "test.tsv.gz", "unsup.txt.gz")
 _MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos|unsup)/(\d{1,6})_(\d{1,2})\.txt")
 _LARGEST = 1 << 16  # bytes of a review; the longest has some 14,000
 _MOST = 150_000  # entries of the archive; it has some 100,020
-_UNSUP = 4 * imdb.PER_LABEL
 
 _Review = tuple[int, str, str, str]  # number, label, rating and text: in this order the reviews are written
 
@@ -70,7 +69,7 @@ def _read(archive: Path, progress: bool) -> dict[str, list[_Review]]:
     """Return the reviews of each part in order of their numbers; they take some 130 MB."""
     parts: dict[str, list[_Review]] = {"train": [], "test": [], "unsup": []}
     report = Progress(f"reading {archive.name}", progress, "reviews")
-    report.start(0, _UNSUP + 4 * imdb.PER_LABEL)
+    report.start(0, imdb.UNLABELLED[-1] + 4 * imdb.PER_LABEL)
     try:
         for done, (part, review) in enumerate(_reviews(archive), start=1):
             parts[part].append(review)
@@ -103,7 +102,7 @@ def _check(parts: dict[str, list[_Review]]) -> None:
     for part, expected in (("train", imdb.LABELS), ("test", imdb.LABELS), ("unsup", ("unsup",))):
         found = Counter(label for _, label, *_ in parts[part])
         distinct = Counter(label for label, _ in {(label, number) for number, label, *_ in parts[part]})
-        wanted = {label: _UNSUP if label == "unsup" else imdb.PER_LABEL for label in expected}
+        wanted = {label: imdb.UNLABELLED[-1] if label == "unsup" else imdb.PER_LABEL for label in expected}
         if found != wanted or distinct != wanted:
             counts = ", ".join(f"{count:,} {label}" for label, count in sorted(found.items())) or "no"
             raise ValueError(f"{part} has {counts} reviews")

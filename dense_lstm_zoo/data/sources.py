@@ -58,17 +58,16 @@ def find_files(source: Source, *, progress: bool = True) -> list[Path]:
 
 
 def _prepare(source: Source, progress: bool) -> None:
-    """Write a corpus's files from its archive, which is downloaded for that and then deleted, unless a user has it."""
+    """Write a corpus's files from its archive: the user's own, or one that is downloaded for that and then deleted."""
     assert source.prepare is not None
     one, folder = source.files[0], cache_folder() / source.folder
     archive = urllib.parse.urlsplit(one.url).path.rpartition("/")[2]
-    own = find_file(source.folder, archive)
-    if own and files.sha256(own) == one.sha256:
-        source.prepare(own, folder, progress)
-        return
-    path = _download(source, replace(one, filename=archive), progress)
+    path = find_file(source.folder, archive)
+    if path is None or files.sha256(path) != one.sha256:
+        path = _download(source, replace(one, filename=archive), progress)
     source.prepare(path, folder, progress)
-    path.unlink()
+    if path.parent == folder:
+        path.unlink()
 
 
 def _download(source: Source, file: SourceFile, progress: bool) -> Path:
