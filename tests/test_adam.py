@@ -90,24 +90,3 @@ def test_the_clipping_norm_is_of_the_gradients_that_have_added_up():
         np.add.at(spread, words, values)
         clipped.append(spread * min(1, clip / np.sqrt((spread**2).sum() + (dense**2).sum())))
     np.testing.assert_allclose(table, reference(np.ones((WORDS, WIDTH)), clipped), atol=1e-5)
-
-
-def test_a_saved_model_comes_back_with_it(tmp_path):
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    model.compile(FusedAdam(0.01, weight_decay=0.1), "mse")
-    model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    assert type(loaded.optimizer) is FusedAdam
-    assert (int(loaded.optimizer.iterations), loaded.optimizer.weight_decay) == (1, 0.1)
-    for found, wanted in zip(loaded.optimizer.variables, model.optimizer.variables, strict=True):
-        np.testing.assert_array_equal(found, wanted)
-
-
-def test_a_strategy_gets_keras_own_step(monkeypatch):
-    monkeypatch.setattr(tf.raw_ops, "ResourceApplyAdam", None)  # so that our own step would fail
-    with tf.distribute.OneDeviceStrategy("/cpu:0").scope():
-        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer="ones")])
-        model.compile(FusedAdam(0.1), "mse", jit_compile=False)
-    model.fit(np.ones((4, 2)), np.ones((4, 1)), batch_size=4, verbose=0)
-    np.testing.assert_allclose(model.get_weights()[0], 0.9, atol=1e-4)

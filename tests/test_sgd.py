@@ -63,22 +63,3 @@ def test_a_gradient_that_is_not_finite_shows_in_every_weight(broken):
     weights = [keras.Variable([1.0]), keras.Variable([2.0])]
     FusedSGD(0.1, global_clipnorm=1.0).apply([tf.constant([broken]), tf.constant([1.0])], weights)
     assert all(np.isnan(w.numpy()).all() for w in weights)
-
-
-def test_a_saved_model_comes_back_with_it(tmp_path):
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
-    model.compile(FusedSGD(0.01, global_clipnorm=2.0), "mse")
-    model.fit(np.ones((4, 2)), np.ones((4, 1)), verbose=0)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    assert type(loaded.optimizer) is FusedSGD
-    assert (int(loaded.optimizer.iterations), loaded.optimizer.global_clipnorm) == (1, 2.0)
-
-
-def test_a_strategy_gets_keras_own_step(monkeypatch):
-    monkeypatch.setattr(tf.raw_ops, "ResourceApplyGradientDescent", None)  # so that our own step would fail
-    with tf.distribute.OneDeviceStrategy("/cpu:0").scope():
-        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer="ones")])
-        model.compile(FusedSGD(0.1), "mse", jit_compile=False)
-    model.fit(np.ones((4, 2)), np.ones((4, 1)), batch_size=4, verbose=0)
-    np.testing.assert_allclose(model.get_weights()[0], 0.8, atol=1e-5)

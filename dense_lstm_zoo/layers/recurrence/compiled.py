@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence import lstm_programs
-from dense_lstm_zoo.layers.recurrence.native import native_lstm
+from dense_lstm_zoo.layers.recurrence.native import final_states, native_lstm
 from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 
@@ -71,9 +71,7 @@ def _from_zeros(reverse: bool, z: Any, lengths: Any, r: Any) -> Any:
 def _from_start(z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> Any:
     z, r, h0, c0 = unwatched(z, r, h0, c0)
     states, held, gates = lstm_programs.forward(z.dtype, True)(z, lengths, r, tf.constant(0), h0, c0)
-    # State 0 is the start, so that a row of length 0 ends where it began.
-    index = tf.stack([lengths, tf.range(tf.shape(lengths)[0])], axis=1)
-    h, c = (tf.gather_nd(tf.concat([x[None], run], axis=0), index) for x, run in ((h0, states), (c0, held)))
+    h, c = final_states(lengths, (h0, states), (c0, held))
 
     def gradient(d_states: Any, d_h: Any, d_c: Any) -> Any:
         return _gradient_from_start(states, held, gates, lengths, r, h0, c0, d_states, d_h, d_c)

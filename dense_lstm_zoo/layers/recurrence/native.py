@@ -26,15 +26,19 @@ def native_lstm(
     states, cells = _run(projected, steps, recurrent, hidden, cell)
     results = [states]
     if final_state:
-        # State 0 is the start, so that a row of length 0 ends where it began.
-        index = tf.stack([lengths, tf.range(tf.shape(lengths)[0])], axis=1)
-        pairs = ((hidden, states), (cell, cells))
-        results += [tf.gather_nd(tf.concat([start[None], run], axis=0), index) for start, run in pairs]
+        results += final_states(lengths, (hidden, states), (cell, cells))
     if reverse:
         states = tf.reverse_sequence(states, lengths, seq_axis=0, batch_axis=1)
     real = tf.range(tf.shape(states)[0])[:, None, None] < lengths[None, :, None]
     results[0] = tf.where(real, states, tf.zeros((), states.dtype))
     return results
+
+
+def final_states(lengths: Any, *pairs: tuple[Any, Any]) -> list[Any]:
+    """Return each row's state after its last real step, [B, u], for pairs of a start [B, u] and states [T, B, u]."""
+    # State 0 is the start, so that a row of length 0 ends where it began.
+    index = tf.stack([lengths, tf.range(tf.shape(lengths)[0])], axis=1)
+    return [tf.gather_nd(tf.concat([start[None], states], axis=0), index) for start, states in pairs]
 
 
 def _backward_from_zeros(projected: Any, lengths: Any, recurrent: Any) -> Any:
