@@ -84,7 +84,7 @@ def _read(archive: Path, progress: bool) -> dict[str, list[_Review]]:
 def _reviews(archive: Path) -> Iterator[tuple[str, _Review]]:
     with tarfile.open(archive, "r|gz") as stream:
         for number, member in enumerate(stream, start=1):
-            stream.members = []  # it would keep every entry it has read
+            stream.members = []  # type: ignore[attr-defined] # it would keep every entry that it has read
             if number > _MOST:
                 raise ValueError(f"it holds more than {_MOST:,} entries")
             match = _MEMBER.fullmatch(member.name)

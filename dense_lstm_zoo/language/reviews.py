@@ -16,7 +16,6 @@ from dense_lstm_zoo.data.text_hashes import text_hash
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo_runtime.rules import RULES
 
-_PARTS = ("train", "dev")
 _DEV_EVERY = 100  # of this many reviews one is held out
 _CHUNK = 512  # reviews tokenised in one call
 _VERSION = 1  # of what is written besides the tokeniser's rules
@@ -40,11 +39,11 @@ def read_imdb_raw(name: str, paths: list[Path]) -> LanguageCorpus:
         ValueError: A file is damaged, or does not have the published number of reviews.
     """
     folder = cache_folder() / "imdb_raw" / _key(paths)
-    if not all((folder / f"{part}.txt").is_file() for part in _PARTS):
+    if not all((folder / part).is_file() for part in ("train.txt", "dev.txt")):
         train, test, unsup = paths
         with files.new_folder(folder, overwrite=True) as work:
             _write(work, name, test, train, unsup)
-    return LanguageCorpus(name, *(TextFile(folder / f"{part}.txt") for part in _PARTS), test=None)
+    return LanguageCorpus(name, TextFile(folder / "train.txt"), TextFile(folder / "dev.txt"), None)
 
 
 def _key(paths: list[Path]) -> str:
