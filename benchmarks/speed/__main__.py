@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--device", default="cpu", help="cpu (default), or gpu: without PyTorch, to results/speed_gpu.csv"
     )
-    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="corpora of the epochs (default: trec mr)")
+    parser.add_argument("--corpora", nargs="+", metavar="NAME", help="corpora of the epochs (default: trec)")
     parser.add_argument("--kernel", help="the layers' kernel argument (default: the layers' own default)")
     parser.add_argument("--skip-torch", action="store_true", help="leave PyTorch out")
     options = parser.parse_args(argv)

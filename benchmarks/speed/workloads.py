@@ -95,7 +95,7 @@ class Settings:
     min_steps: int = 3
     batches: tuple[int, ...] = (200, 32, 1)
     memory_depths: tuple[int, ...] = (10, 25, 50)
-    corpora: tuple[str, ...] = ("trec", "mr")
+    corpora: tuple[str, ...] = ("trec",)
     max_texts: int | None = None
     scaling: tuple[str, ...] = ("depth", "width", "batch", "length")
     architecture: Architecture = field(default_factory=Architecture)
