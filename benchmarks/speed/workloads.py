@@ -88,11 +88,11 @@ class Settings:
     """
 
     repeats: int = 3
-    fresh_repeats: int = 3
-    epoch_repeats: int = 2
+    fresh_repeats: int = 2
+    epoch_repeats: int = 1
     memory_repeats: int = 1
     block_seconds: float = 0.5
-    min_steps: int = 3
+    min_steps: int = 2
     batches: tuple[int, ...] = (200, 32, 1)
     memory_depths: tuple[int, ...] = (10, 25, 50)
     corpora: tuple[str, ...] = ("trec",)
