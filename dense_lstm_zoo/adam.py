@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -28,6 +29,26 @@ class FusedAdam(keras.optimizers.Adam):
         [0.9 2.1]
     """
 
+    _factors: Sequence[float] = ()
+
+    def scale_rates(self, factors: Sequence[float]) -> None:
+        """Give each weight a learning rate of its own: the optimiser's, times a factor; it holds for weight decay too.
+
+        The factors belong to a training run: ``get_config`` does not hold them, and a saved model comes back without.
+
+        Args:
+            factors: A factor for each weight, in the order in which ``build`` got them.
+
+        Raises:
+            ValueError: Another number of factors than of weights.
+        """
+        if len(factors) != len(self._trainable_variables):
+            raise ValueError(
+                f"scale_rates takes a factor for each of the {len(self._trainable_variables)} weights that the "
+                f"optimiser was built with; received {len(factors)}."
+            )
+        self._factors = tuple(factors)
+
     def apply(self, grads: Any, trainable_variables: Any = None) -> None:
         """Take a step, after summing the gradients of each word."""
         if keras.config.backend() == "tensorflow":
@@ -38,6 +59,7 @@ class FusedAdam(keras.optimizers.Adam):
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Update one weight and its two moments by one step."""
+        learning_rate = self._rate_of(variable, learning_rate)
         if keras.config.backend() != "tensorflow":
             super().update_step(gradient, variable, learning_rate)
             return
@@ -62,3 +84,16 @@ class FusedAdam(keras.optimizers.Adam):
             epsilon=tf.cast(self.epsilon, dtype),
             grad=tf.cast(gradient, dtype),
         )
+
+    def _rate_of(self, variable: Any, learning_rate: Any) -> Any:
+        if not self._factors:
+            return learning_rate
+        return keras.ops.cast(learning_rate, variable.dtype) * self._factors[self._get_variable_index(variable)]
+
+    def _apply_weight_decay(self, variables: Any) -> None:
+        if not self._factors or self.weight_decay is None:
+            super()._apply_weight_decay(variables)
+            return
+        for variable in variables:
+            if self._use_weight_decay(variable):
+                variable.assign(variable * (1 - self.weight_decay * self._rate_of(variable, self.learning_rate)))

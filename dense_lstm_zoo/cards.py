@@ -67,6 +67,10 @@ def _origin(origin: Mapping[str, Any] | None) -> str:
         until = origin.get("unfreeze_after")
         when = f"until epoch {until}" if until else "at all"
         told += f"; its {escape(origin['freeze'])} was not trained {when}"
+    if origin.get("unfreeze"):
+        told += f"; {escape(origin['unfreeze'])} unfreezing, one layer per epoch from the top down"
+    if origin.get("layer_decay"):
+        told += f"; each layer's learning rate is that of the one above divided by {escape(origin['layer_decay'])}"
     told += f"; last layer {escape(origin['head'])}; {origin['new_words']:,} new words."
     for part, count in origin.get("overlap", {}).items():
         told += f" **{count:,} {escape(part)} texts were among the texts it was trained on.**"

@@ -12,7 +12,7 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.recipes import get_recipe
 
-_TRANSFER = ("freeze", "unfreeze_after")
+_TRANSFER = ("freeze", "unfreeze_after", "unfreeze", "layer_decay")
 _ELSEWHERE = ("vectors", "vector_words", "init_from", "force_overlap", *_TRANSFER)  # told apart, or not recorded
 
 

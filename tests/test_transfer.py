@@ -557,7 +557,7 @@ def test_kill_9_in_mid_fine_tuning_ends_with_the_same_weights(whole, trained, tm
 def test_sst_shares_its_sentences_with_mr_and_subj_and_not_with_trec_and_cr(data_folder):
     from dense_lstm_zoo.classification.corpus import cross_validation_fold
     from dense_lstm_zoo.classification.job import ClassificationJob
-    from dense_lstm_zoo.training.transfer import check_overlap
+    from dense_lstm_zoo.training.overlap import check_overlap
 
     sst = zoo.load_corpus("sst2")
     seen = text_hashes.hash_texts(ClassificationJob.token_rows(sst.train))

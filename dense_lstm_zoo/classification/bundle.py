@@ -43,6 +43,11 @@ class ClassificationBundle(Bundle):
         """The layer that turns raw texts into the model's ids."""
         return self.vocabulary.text_to_ids()
 
+    def word_matrix(self) -> np.ndarray:
+        """Return the vector of every id, padding (0) and unknown (1) included: (vocabulary size, dim), float32."""
+        found: np.ndarray = self.model.get_layer("embedding").get_matrix()
+        return found
+
     @functools.cached_property
     def logits_of(self) -> Callable[[Any], tf.Tensor]:
         """The model as one graph for any batch and length."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import keras
     import pandas as pd
 
-    from dense_lstm_zoo.bundle import Bundle
-
 
 class ClassificationJob(WordVectorJob):
     """Trains a classifier and keeps the epoch with the best dev accuracy; makes a dev set if the corpus has none."""
@@ -33,7 +31,7 @@ class ClassificationJob(WordVectorJob):
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
-    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
+    def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = split_dev(corpus, fraction=options.dev_fraction, seed=options.seed), options
         vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
@@ -42,7 +40,7 @@ class ClassificationJob(WordVectorJob):
         else:
             self.words = carry_vocabulary(
                 source.vocabulary,
-                source.model.get_layer("embedding").get_matrix(),
+                source.word_matrix(),
                 self.corpus.train.texts,
                 learns=options.learns_words,
                 learns_chars=options.learns_chars,

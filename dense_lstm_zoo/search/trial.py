@@ -140,7 +140,7 @@ def run(folder: Path) -> dict[str, Any]:
     """
     from dense_lstm_zoo.training import run_folder
     from dense_lstm_zoo.training.loop import Paused, train
-    from dense_lstm_zoo.training.transfer import check_test_texts
+    from dense_lstm_zoo.training.overlap import check_test_texts
 
     spec = read_spec(folder)
     arguments = {**_without_vectors(spec["model"]), **spec["arguments"]}

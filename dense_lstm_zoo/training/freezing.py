@@ -5,44 +5,45 @@ from __future__ import annotations
 import keras
 
 from dense_lstm_zoo import registry
-
-HEAD = ("logits", "softmax", "crf")  # layers on top of the encoder
-_TABLES = ("embedding",)
-
-
-def head_layers(model: keras.Model) -> list[keras.layers.Layer]:
-    """Return the layers that turn the encoder's states into labels or words, a CRF among them."""
-    layers = [*registry.network(model).layers, *([model.crf] if hasattr(model, "crf") else [])]
-    return [layer for layer in layers if layer.name in HEAD]
+from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.training.layer_order import WORDS, decay_rates, head_layers, weights_from_the_top
 
 
 class Freeze(keras.callbacks.Callback):
     """Keep some weights as they are: they get no gradient, no decay and no step.
 
-    When everything is trained from some epoch on, the optimiser begins anew there, with no steps and no moments:
-    weights that first get a gradient after many steps would otherwise move too far, as Adam's correction for its first
-    steps is over. Its state has the same shape throughout, so that a run can resume anywhere.
+    Whenever more weights are trained than in the epoch before, the optimiser begins anew, with no steps and no moments,
+    for all weights: those that first get a gradient after many steps would otherwise move too far, as Adam's correction
+    for its first steps is over. Its state has the same shape throughout, so that a run can resume anywhere.
 
     Its place is after the callback that saves the epoch.
 
     Args:
-        what: ``"embedding"``, the word vectors; or ``"encoder"``, everything but the last layer, with its CRF.
+        what: ``"embedding"``, the word vectors; or ``"encoder"``, everything but the last layer, with its CRF; None for
+            neither.
         until: The number of epochs before everything is trained; None means never.
+        gradual: Train the last layer alone in the first epoch, and in each epoch after it one more layer from the top
+            down, the word vectors last (Howard and Ruder 2018, section 3.3). Both directions of a layer come together.
+            What ``what`` names is never trained.
     """
 
-    def __init__(self, what: str, until: int | None) -> None:
+    def __init__(self, what: str | None = None, until: int | None = None, *, gradual: bool = False) -> None:
         super().__init__()
-        self.what, self.until = what, until
+        self.what, self.until, self.gradual = what, until, gradual
         self._frozen: list[keras.Variable] = []
 
+    def first_whole_epoch(self, model: keras.Model) -> int:
+        """Return the epoch, counted from 0, from which as much is trained as will ever be."""
+        return len(self._layers(model)) - 1 if self.gradual else self.until or 0
+
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Freeze, or begin to train everything."""
-        if self.until is None or epoch < self.until:
-            self._frozen = _chosen(self.model, self.what)
-            self._set(False)
-        elif epoch == self.until:
+        """Freeze what this epoch does not train, and begin anew if it trains more than the one before."""
+        frozen = self._kept(epoch)
+        if epoch and len(frozen) < len(self._kept(epoch - 1)):
             _begin_anew(self.model.optimizer)
             self.model.make_train_function(force=True)
+        self._frozen = frozen
+        self._set(False)
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Show the model as it is built: ``fit`` ends with what it does to all weights that are trained."""
@@ -53,10 +54,25 @@ class Freeze(keras.callbacks.Callback):
         for variable in self._frozen:
             variable.trainable = trainable
 
+    def _kept(self, epoch: int) -> list[keras.Variable]:
+        """Return the weights that an epoch does not train; the model is as it is built."""
+        if self.until is not None and epoch >= self.until:
+            return []
+        below = self._layers(self.model)[epoch + 1 :] if self.gradual else []
+        return [*_chosen(self.model, self.what), *(weight for layer in below for weight in layer)]
 
-def _chosen(model: keras.Model, what: str) -> list[keras.Variable]:
+    def _layers(self, model: keras.Model) -> list[list[keras.Variable]]:
+        """Return the weights of each layer from the top down, without those that are never trained."""
+        never = {id(weight) for weight in _chosen(model, self.what)}
+        layers = ([w for w in layer if id(w) not in never] for layer in weights_from_the_top(model))
+        return [layer for layer in layers if layer]
+
+
+def _chosen(model: keras.Model, what: str | None) -> list[keras.Variable]:
+    if what is None:
+        return []
     if what == "embedding":
-        tables = [layer for layer in registry.network(model).layers if layer.name in _TABLES]
+        tables = [layer for layer in registry.network(model).layers if layer.name == WORDS]
         return [variable for layer in tables for variable in layer.trainable_variables]
     head = {id(variable) for layer in head_layers(model) for variable in layer.variables}
     return [variable for variable in model.trainable_variables if id(variable) not in head]
@@ -67,3 +83,27 @@ def _begin_anew(optimizer: keras.optimizers.Optimizer) -> None:
     for variable in inner.variables:
         if variable is not inner._learning_rate:
             variable.assign(keras.ops.zeros_like(variable))
+
+
+def train_by_layers(model: keras.Model, options: Options) -> Freeze | None:
+    """Set the learning rates of a model's layers; return the callback that keeps some as they are, if a run wants one.
+
+    Args:
+        model: The model, with the weights it starts from.
+        options: The options of the run: ``layer_decay``, ``freeze``, ``unfreeze_after``, ``unfreeze``.
+
+    Raises:
+        ValueError: Too few epochs for all layers to be trained; ``layer_decay`` for a model that Adam does not train.
+    """
+    if options.layer_decay is not None:
+        decay_rates(model, options.layer_decay)
+    if options.freeze is None and options.unfreeze is None:
+        return None
+    freeze = Freeze(options.freeze, options.unfreeze_after, gradual=options.unfreeze is not None)
+    needed = freeze.first_whole_epoch(model) + 1
+    if options.epochs < needed:
+        raise ValueError(
+            f"unfreeze='gradual' trains one more layer in each epoch, which takes this model {needed} epochs; received "
+            f"epochs={options.epochs}."
+        )
+    return freeze

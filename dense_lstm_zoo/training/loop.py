@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.language.corpus import LanguageCorpus
     from dense_lstm_zoo.tagging.corpus import TaggingCorpus
     from dense_lstm_zoo.training.checkpoint import Checkpoint
+    from dense_lstm_zoo.training.freezing import Freeze
 
 
 class Paused(Exception):  # noqa: N818 - not an error
@@ -54,12 +55,8 @@ class Run:
     log_dir: Path | None
     verbose: int
     seen: np.ndarray | None  # hashes of the texts that its source was trained on
+    freeze: Freeze | None  # what is not trained at first, or at all
     callbacks: Sequence[keras.callbacks.Callback] = ()
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """What the config says about the model that the run goes on from; empty for a run from scratch."""
-        return dict(self.config["training"].get("init_from", {}))
 
     def say(self, text: str) -> None:
         """Print a line, if progress is wanted."""
@@ -143,7 +140,7 @@ def train(
         overwrite=overwrite,
         monitor=monitor,
         higher_is_better=higher_is_better,
-        at_least=run.origin.get("unfreeze_after") or 0,
+        at_least=run.freeze.first_whole_epoch(run.model) if run.freeze else 0,
         minutes=run.job.options.checkpoint_minutes,
     ) as checkpoint:
         diverged = None
@@ -201,6 +198,7 @@ def _prepare(
     from dense_lstm_zoo.data.corpora import load_corpus
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
+    from dense_lstm_zoo.training.freezing import train_by_layers
 
     source = transfer.read_source(name, task.name, options, arguments, recipe)
     resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
@@ -213,7 +211,7 @@ def _prepare(
     task.job_class.check_corpus(corpus)
     keras.utils.set_random_seed(seed)
     keep_freed_memory()
-    job = task.job_class(corpus, options, *([source.bundle] if source else []))
+    job = task.job_class(corpus, options, *([source.trained] if source else []))
     if source:
         source.check_overlap(job)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
@@ -224,8 +222,10 @@ def _prepare(
     weights = job.weights()
     resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
     model = registry.build(name, **resolved, **weights)
+    freeze = None
     if source:
         source.give(job, model)
+        freeze = train_by_layers(model, options)
     say(f"{name}: {model.count_params():,} parameters, {resolved['vocab_size']:,} words")
     found = job.config(resolved)
     config = {
@@ -245,8 +245,8 @@ def _prepare(
     }
     log_dir = files.beside(run_dir, ".tensorboard") if tensorboard else None
     verbose = (1 if sys.stdout.isatty() else 2) if progress else 0
-    seen = source.bundle.train_texts if source else None
-    return Run(task, job, model, config, run_dir, overwrite, log_dir, verbose, seen)
+    seen = source.trained.train_texts if source else None
+    return Run(task, job, model, config, run_dir, overwrite, log_dir, verbose, seen, freeze)
 
 
 def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
@@ -255,7 +255,6 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
     from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss, schedule
-    from dense_lstm_zoo.training.freezing import Freeze
     from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
     training = run.config["training"]
@@ -268,8 +267,8 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     if training["learning_rate_decay"] != 1:
         callbacks.append(schedule(run.config["arguments"]["learning_rate"], training))
     callbacks += [*run.callbacks, checkpoint]  # after the callbacks that add to the epoch's row
-    if run.origin.get("freeze"):
-        callbacks.append(Freeze(run.origin["freeze"], run.origin["unfreeze_after"]))
+    if run.freeze:
+        callbacks.append(run.freeze)
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     checkpoint.follow(callbacks, data.carried)
@@ -301,7 +300,7 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     """Score the best epoch, write the bundle, and remove what was needed only for training."""
     import pandas as pd
 
-    from dense_lstm_zoo.training.transfer import training_texts
+    from dense_lstm_zoo.training.overlap import training_texts
 
     checkpoint.restore_best(run.model)
     history = pd.DataFrame(checkpoint.history)

@@ -13,30 +13,34 @@ import numpy as np
 
 from dense_lstm_zoo import bundle_checks, files, manifest, presets, registry
 from dense_lstm_zoo.bundle import Bundle, load
-from dense_lstm_zoo.data import text_hashes, word_source, word_table
 from dense_lstm_zoo.data.carried_words import with_new_rows
 from dense_lstm_zoo.job import Job
 from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding, WordScores
-from dense_lstm_zoo.recipes import recipe_arguments
 from dense_lstm_zoo.task import Options
-from dense_lstm_zoo.training.freezing import head_layers
-
-# Arguments that change how a model is trained or its last layer, but not what its encoder computes.
-# fmt: off
-_FREE = frozenset((
-    "average", "clip_norm", "crf", "dropout_sharing", "dtype", "embedding_learning_rate", "forget_bias",
-    "gate_bias", "init_range", "kernel", "l2", "learning_rate", "optimizer", "pooling_l2",
-    "recurrent_initializer", "remat", "softmax_max_norm", "stop_gradient", "trainable_embeddings",
-    "unit_forget_bias", "variational_dropout", "weight_decay",
-))
-# fmt: on
+from dense_lstm_zoo.training import encoder_source
+from dense_lstm_zoo.training.encoder_source import EncoderSource
+from dense_lstm_zoo.training.layer_order import head_layers
+from dense_lstm_zoo.training.origin import arguments_of, is_free, origin, set_words
+from dense_lstm_zoo.training.overlap import check_overlap
 
 
 def check_options(options: Options) -> None:
     """Raise ``ValueError`` for options of transfer that need others."""
-    for name, needed in {"freeze": "init_from", "force_overlap": "init_from", "unfreeze_after": "freeze"}.items():
+    for name in ("freeze", "unfreeze", "layer_decay", "force_overlap", "unfreeze_after"):
+        needed = "freeze" if name == "unfreeze_after" else "init_from"
         if getattr(options, name) and not getattr(options, needed):
             raise ValueError(f"{name}={getattr(options, name)!r} needs {needed}.")
+    if options.unfreeze and (options.freeze == "encoder" or options.unfreeze_after):
+        told = f"freeze={options.freeze!r}, unfreeze_after={options.unfreeze_after!r}"
+        raise ValueError(
+            f"unfreeze={options.unfreeze!r} says when each layer is trained; received {told}. Leave these out; "
+            "freeze='embedding' alone keeps the words as they are."
+        )
+    if options.layer_decay is not None and options.layer_decay < 1:
+        raise ValueError(
+            f"layer_decay divides the learning rate once per layer and must be at least 1; received "
+            f"{options.layer_decay!r}. Howard and Ruder 2018 use 2.6."
+        )
     if options.unfreeze_after is not None and options.unfreeze_after >= options.epochs:
         raise ValueError(
             f"unfreeze_after must be below epochs={options.epochs}, or nothing is ever trained with the rest; received "
@@ -51,7 +55,7 @@ class Source:
     Args:
         folder: Its folder.
         sha256: The checksum of its manifest, and so of all of its files.
-        bundle: The model.
+        trained: The model, a bundle.
         arguments: The arguments of the new model, except those that follow from its data.
         options: The options of the new run.
         forced: How many texts of each part it was trained on, if that was accepted.
@@ -59,14 +63,14 @@ class Source:
 
     folder: Path
     sha256: str
-    bundle: Bundle
+    trained: Bundle
     arguments: dict[str, Any]
     options: Options
     forced: dict[str, int] = field(default_factory=dict)
 
     def check_overlap(self, job: Job) -> None:
         """Raise ``ValueError`` if the source was trained on texts that the run is scored on."""
-        if self.bundle.train_texts is None:
+        if self.trained.train_texts is None:
             warnings.warn(
                 f"{self.folder} does not record the texts it was trained on: whether the dev and test texts are among "
                 "them cannot be checked.",
@@ -74,12 +78,12 @@ class Source:
             )
             return
         forced = bool(self.options.force_overlap)
-        self.forced = check_overlap(self.bundle.train_texts, self.folder, type(job), job.corpus, forced=forced)
+        self.forced = check_overlap(self.trained.train_texts, self.folder, type(job), job.corpus, forced=forced)
 
     def give(self, job: Job, model: keras.Model) -> None:
         """Give a new model the weights of the source; its words have their vectors already."""
         rng = np.random.default_rng(job.options.seed)
-        source = self.bundle.model
+        source = self.trained.model
         heads = {layer.name: layer for layer in head_layers(source)}
         own_head = {layer.name for layer in head_layers(model)}
         theirs = {layer.name: layer for layer in registry.network(source).layers}
@@ -89,12 +93,12 @@ class Source:
             other = theirs[layer.name]
             if isinstance(layer, WordEmbedding):
                 if layer.name != "embedding":
-                    _give_static(layer, other, self.bundle, job)
+                    _give_static(layer, other, self.trained, job)
             else:
                 grows = isinstance(layer, TiedEmbedding | AffixEmbedding | CharacterCNN)
                 _give_rows(layer, other, rng, axis=0 if grows else None)
         if self._head_goes_on(job):
-            order = [self.bundle.labels.index(label) for label in job.labels]
+            order = [self.trained.labels.index(label) for label in job.labels]
             for layer in head_layers(model):
                 if order:
                     _give_labels(layer, heads[layer.name], order)
@@ -103,30 +107,20 @@ class Source:
                     _give_rows(layer, heads[layer.name], rng, axis=0 if by_word else -1)
 
     def _head_goes_on(self, job: Job) -> bool:
-        same_layers = self.arguments.get("crf") == self.bundle.config["arguments"].get("crf")
-        return same_layers and sorted(job.labels) == sorted(self.bundle.labels)
+        same_layers = self.arguments.get("crf") == self.trained.config["arguments"].get("crf")
+        return same_layers and sorted(job.labels) == sorted(self.trained.labels)
 
     def provenance(self, job: Job) -> dict[str, Any]:
         """Return what the new model's config says about the source, for its ``training``."""
-        config, options = self.bundle.config, self.options
-        parent, vectors = config["training"].get("init_from"), _vectors_of(config)
-        origin = {
-            "name": self.folder.resolve().name,
-            "model": config["model"],
-            "dataset": config["training"]["dataset"],
-            "sha256": self.sha256,
-            "freeze": options.freeze,
-            "unfreeze_after": options.unfreeze_after,
-            "head": "kept" if self._head_goes_on(job) else "new",
-            "new_words": job.new_words,
-            **({"vectors": vectors} if vectors else {}),
-            **({"overlap": self.forced} if self.forced else {}),
-            **({"init_from": parent} if parent else {}),
+        head = "kept" if self._head_goes_on(job) else "new"
+        return {
+            "init_from": origin(self.folder, self.sha256, self.trained.config, self.options, job, head, self.forced)
         }
-        return {"init_from": origin}
 
 
-def read_source(model: str, task: str, options: Options, given: Mapping[str, Any], recipe: str | None) -> Source | None:
+def read_source(
+    model: str, task: str, options: Options, given: Mapping[str, Any], recipe: str | None
+) -> Source | EncoderSource | None:
     """Read the trained model that a run goes on from, or return None for a run from scratch.
 
     Args:
@@ -145,117 +139,25 @@ def read_source(model: str, task: str, options: Options, given: Mapping[str, Any
     folder = presets.find(options.init_from)
     manifest.check(folder)
     config = bundle_checks.read_config(folder / "config.json")
+    if model in encoder_source.MODELS and config["task"] == "language_model":
+        return encoder_source.read(model, folder, config, options, given, recipe)
     if config["task"] != task or config["model"] != model:
         raise ValueError(
             f"{folder} is a {config['model']} for {config['task']}; received {model} for {task}. init_from takes a "
-            "trained model of the same name."
+            f"trained model of the same name; {' and '.join(encoder_source.MODELS)} also goes on from a language model."
         )
     theirs = registry.saved_arguments(model, config["arguments"])
-    asked = {**(recipe_arguments(recipe, model) if recipe else {}), **given}
-    other = {
-        name: value
-        for name, value in asked.items()
-        if not _is_free(name) and name in theirs and _plain(theirs[name]) != _plain(value)
-    }
-    if other:
-        received = ", ".join(f"{name}={value!r}" for name, value in other.items())
-        found = ", ".join(f"{name}={theirs[name]!r}" for name in other)
-        raise ValueError(
-            f"{folder} has an encoder of another width or kind: {found}; received {received}. Leave these out, and the "
-            "source's are used."
-        )
-    known = registry.entry(model).arguments
-    kept = {
-        name: value
-        for name, value in theirs.items()
-        if name in known and name not in (*registry.FROM_DATA, "kernel")  # which kernel runs is this machine's choice
-    }
-    arguments = registry.resolve(model, {**kept, **asked}, complete=False)
-    ever = options.freeze is None or options.unfreeze_after is not None
-    options.learns_words = ever and arguments.get("trainable_embeddings", True)
-    options.learns_chars = ever or options.freeze != "encoder"
-    used = _vectors_of(config)
-    if hasattr(options, "vectors"):
-        options.vectors = _vectors_for(options.vectors, config)
-    vectors = getattr(options, "vectors", None)
-    if vectors is not None and Path(vectors).name != used:
-        warnings.warn(
-            f"{folder} was trained with the vectors {used or 'none'}, not {Path(vectors).name}: new words get vectors "
-            "of another kind than the words it knows.",
-            stacklevel=5,
-        )
+    arguments = arguments_of(model, folder, theirs, given, recipe)
+    set_words(options, folder, config, arguments)
     return Source(folder, files.sha256(folder / "manifest.json"), load(folder), arguments, options)
-
-
-def _vectors_for(asked: str | None, config: Mapping[str, Any]) -> str | None:
-    """Return the vectors for new words: as asked, else the table that the source's words come from, if installed."""
-    if asked is not None:
-        return None if asked == word_source.NONE else asked
-    name = _vectors_of(config)
-    table = word_source.table(name) if name in word_table.installed_tables() else None
-    return name if table and config["training"].get("vectors_sha256", table.sha256) == table.sha256 else None
-
-
-def _vectors_of(config: Mapping[str, Any]) -> str | None:
-    """Return the file of vectors that a model's words started from, itself or in the models it comes from."""
-    training = config["training"]
-    found = training.get("vectors") or training.get("init_from", {}).get("vectors")
-    return None if found is None else str(found)
-
-
-def _is_free(name: str) -> bool:
-    return name in _FREE or name.endswith("dropout")
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple | list) else value
-
-
-def check_overlap(
-    hashes: np.ndarray, source: str | Path, job_class: type[Job], corpus: Any, *, forced: bool = False
-) -> dict[str, int]:
-    """Check that a trained model has not seen a corpus's dev and test texts; return how many it has seen, if any.
-
-    Raises:
-        ValueError: It was trained on ten of them, or on 1 %, and that is not ``forced``.
-    """
-    found = {}
-    for part in ("test", "dev"):
-        if getattr(corpus, part) is not None:
-            seen = text_hashes.overlap(hashes, job_class.token_rows(getattr(corpus, part)))
-            if seen.is_too_much and not forced:
-                raise ValueError(
-                    f"{source} was trained on {part} texts of {corpus.name}: {seen}. Scores on them would say nothing "
-                    "about new texts. Choose another source or corpus, or accept it with force_overlap=True "
-                    "(--force-overlap), which the model's card will say."
-                )
-            if seen.is_too_much:
-                found[part] = seen.count
-    return found
-
-
-def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: Any) -> None:
-    """Check a corpus that is scored after training, apart from it; without ``init_from`` nothing is checked."""
-    if options.get("init_from") is None:
-        return
-    folder = presets.find(options["init_from"])
-    if text_hashes.FILE in manifest.listed(folder):
-        hashes = text_hashes.read_hashes(folder / text_hashes.FILE)
-        check_overlap(hashes, folder, job_class, corpus, forced=bool(options.get("force_overlap")))
-
-
-def training_texts(job: Job, seen: np.ndarray | None) -> np.ndarray:
-    """Return the hashes of all texts that a model was trained on; ``seen`` are those of its source."""
-    hashes = text_hashes.hash_texts(job.token_rows(job.corpus.train))
-    return hashes if seen is None else np.union1d(hashes, seen)
 
 
 def check_searched(model: str, names: Collection[str]) -> None:
     """Raise ``ValueError`` if a sweep would search an argument that the source decides."""
     known = registry.entry(model).arguments
-    fixed = [name for name in names if name in known and not _is_free(name)]
+    fixed = [name for name in names if name in known and not is_free(name)]
     if fixed:
-        free = ", ".join(sorted(name for name in known if _is_free(name)))
+        free = ", ".join(sorted(name for name in known if is_free(name)))
         raise ValueError(f"init_from decides {', '.join(fixed)}: a sweep cannot search them. It can search: {free}.")
 
 

@@ -1,0 +1,118 @@
+"""A classifier that starts from a language model: the words and layers of a text encoder under a new last layer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.job import Job
+from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
+from dense_lstm_zoo.language.encoder import TextEncoder
+from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.training.origin import arguments_of, origin, set_words
+from dense_lstm_zoo.training.overlap import check_overlap, refused_parts
+
+MODELS = ("lm_classifier",)  # those over a language model's own layers
+
+
+@dataclass(frozen=True, eq=False)
+class KnownWords:
+    """What an encoder knows of words, as a classifier's job reads it from a trained classifier."""
+
+    encoder: TextEncoder
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The encoder's words but for its ``<eos>`` and ``<unk>``, which no text of a classifier has."""
+        return Vocabulary(tuple(word for word in self.encoder.words if word not in (EOS, UNKNOWN)))
+
+    @property
+    def train_texts(self) -> np.ndarray | None:
+        """Hashes of the texts the encoder was trained on."""
+        return self.encoder.train_texts
+
+    def word_matrix(self) -> np.ndarray:
+        """Return the vectors of padding, of unknown words and of the words, in the order of a classifier's ids."""
+        vectors = self.encoder.word_vectors([UNKNOWN, *self.vocabulary.words])
+        return np.concatenate([np.zeros_like(vectors[:1]), vectors])
+
+
+@dataclass(eq=False)
+class EncoderSource:
+    """A text encoder that a run goes on from, in place of a trained model; see ``transfer.Source``.
+
+    Args:
+        folder: Its folder, or that of a language model.
+        config: The folder's config.
+        encoder: The encoder.
+        arguments: The arguments of the new model, except those that follow from its data.
+        options: The options of the new run.
+        seen: How many texts of each part it was trained on, if they are more than a handful.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+    encoder: TextEncoder
+    arguments: dict[str, Any]
+    options: Options
+    seen: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def trained(self) -> KnownWords:
+        """The encoder as the job takes it."""
+        return KnownWords(self.encoder)
+
+    def check_overlap(self, job: Job) -> None:
+        """Raise ``ValueError`` if the encoder was trained on texts that the run is tested on; count those of dev."""
+        if self.encoder.train_texts is None:
+            warnings.warn(
+                f"{self.folder} does not record the texts it was trained on: whether the test texts are among them "
+                "cannot be checked.",
+                stacklevel=5,
+            )
+            return
+        forced, refused = bool(self.options.force_overlap), refused_parts(self.config, type(job))
+        self.seen = check_overlap(
+            self.encoder.train_texts, self.folder, type(job), job.corpus, forced=forced, refused=refused
+        )
+
+    def give(self, job: Job, model: keras.Model) -> None:
+        """Give a new model's layers the weights of the encoder; its words have their vectors already."""
+        layer = model.get_layer("encoder")
+        layer.eos.assign(self.encoder.eos_vector)
+        for direction, stack in zip(self.encoder.directions, layer.stacks, strict=True):
+            for weight, value in zip(stack.weights, self.encoder.weights[direction], strict=True):
+                weight.assign(value)
+
+    def provenance(self, job: Job) -> dict[str, Any]:
+        """Return what the new model's config says about the encoder, for its ``training``."""
+        sha256 = self.encoder.sha256
+        return {"init_from": origin(self.folder, sha256, self.config, self.options, job, "new", self.seen)}
+
+
+def read(
+    model: str,
+    folder: Path,
+    config: Mapping[str, Any],
+    options: Options,
+    given: Mapping[str, Any],
+    recipe: str | None,
+) -> EncoderSource:
+    """Read a text encoder, or a language model as one; see ``transfer.read_source``.
+
+    Raises:
+        ValueError: Arguments for another encoder.
+        BundleError: A damaged folder.
+    """
+    encoder = TextEncoder.load(folder)
+    theirs = {**encoder.sizes, "directions": len(encoder.directions), "char_filters": 0}
+    arguments = arguments_of(model, folder, theirs, given, recipe)
+    set_words(options, folder, config, arguments)
+    return EncoderSource(folder, config, encoder, arguments, options)

@@ -1,0 +1,88 @@
+"""The layers of a model from the top down, for training them one after the other or at different rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import keras
+
+from dense_lstm_zoo import registry
+from dense_lstm_zoo.adam import FusedAdam
+from dense_lstm_zoo.layers import DenseBiLSTM, HighwayBiLSTM, RecurrentStack, SkipBiLSTM
+
+HEAD = ("logits", "softmax", "crf")  # layers on top of the encoder
+WORDS = "embedding"
+_BELOW = ("static_embedding", "characters", "affixes", "case", "window", "context_mixture")  # beside the word vectors
+
+
+def head_layers(model: keras.Model) -> list[keras.layers.Layer]:
+    """Return the layers that turn the encoder's states into labels or words, a CRF among them."""
+    layers = [*registry.network(model).layers, *([model.crf] if hasattr(model, "crf") else [])]
+    return [layer for layer in layers if layer.name in HEAD]
+
+
+def weights_from_the_top(model: keras.Model) -> list[list[keras.Variable]]:
+    """Return the trainable weights of each layer of a model, the last layer's first and the word vectors last.
+
+    Both directions of a layer are together. The layers of a stack count one by one; what a stack has beside its layers
+    belongs to the lowest. Characters and the like go with the words.
+
+    Example:
+        >>> import dense_lstm_zoo as zoo
+        >>> model = zoo.build("stacked_bilstm", vocab_size=9, num_classes=2)
+        >>> [weights[0].path.split("/")[0] for weights in weights_from_the_top(model)]
+        ['logits', 'bilstm_2', 'bilstm_1', 'embedding']
+    """
+    head, below, inner = head_layers(model), [], []
+    for layer in reversed(registry.network(model).layers):
+        if layer.name == WORDS or layer.name in _BELOW:
+            below.append(layer)
+        elif layer.name not in HEAD:
+            inner += [[*parts] for parts in reversed(_stacked(layer))]
+            inner[-1].append(layer)
+    seen: set[int] = set()
+    found = []
+    for layers in (head, *inner, below):
+        weights = {id(weight): weight for layer in layers for weight in layer.trainable_variables}
+        found.append([weight for key, weight in weights.items() if key not in seen])
+        seen |= weights.keys()
+    return [weights for weights in found if weights]
+
+
+def _stacked(layer: keras.layers.Layer) -> Sequence[Sequence[keras.layers.Layer]]:
+    """Return the layers that a layer stacks, from the lowest to the top, each as its parts; or the layer alone."""
+    if isinstance(layer, RecurrentStack | DenseBiLSTM):
+        return [[one] for one in layer.layers]
+    if isinstance(layer, SkipBiLSTM | HighwayBiLSTM):
+        return list(layer.cells)
+    if isinstance(layer):
+        return list(zip(*(stack.layers for stack in layer.stacks), strict=True))
+    return [[layer]]
+
+
+def decay_rates(model: keras.Model, layer_decay: float) -> None:
+    """Give each layer the learning rate of the one above it, divided by ``layer_decay``.
+
+    The last layer keeps the model's rate (Howard and Ruder 2018, section 3.2). The optimiser becomes a ``FusedAdam`` if
+    it is Keras's own Adam.
+
+    Raises:
+        ValueError: The model is not trained with Adam.
+    """
+    outer = model.optimizer
+    optimizer = getattr(outer, "inner_optimizer", outer)  # wrapped for loss scaling
+    if not isinstance(optimizer, keras.optimizers.Adam):
+        raise ValueError(
+            f"layer_decay={layer_decay!r} needs Adam; the model is trained with {type(optimizer).__name__}. Give "
+            "optimizer='adam' with a learning rate that suits it, or leave layer_decay out."
+        )
+    weights = model.trainable_variables
+    if not isinstance(optimizer, FusedAdam):
+        optimizer = FusedAdam.from_config(optimizer.get_config())
+        optimizer.build(weights)
+        if hasattr(outer, "inner_optimizer"):
+            outer.inner_optimizer = optimizer
+        else:
+            model.optimizer = optimizer
+    rate = {id(w): layer_decay**-depth for depth, part in enumerate(weights_from_the_top(model)) for w in part}
+    optimizer.scale_rates([rate[id(weight)] for weight in weights])

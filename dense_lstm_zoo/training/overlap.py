@@ -1,0 +1,81 @@
+"""Texts of a corpus that a model was trained on before: found by their hashes, and refused where scores suffer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo import bundle_checks, manifest, presets
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data import text_hashes
+from dense_lstm_zoo.job import Job
+
+PARTS = ("test", "dev")
+_TEXT_ALONE = "language_model"  # the task that reads texts without their labels
+
+
+def check_overlap(
+    hashes: np.ndarray,
+    source: str | Path,
+    job_class: type[Job],
+    corpus: Any,
+    *,
+    forced: bool = False,
+    refused: Collection[str] = PARTS,
+) -> dict[str, int]:
+    """Check that a trained model has not seen a corpus's dev and test texts; return how many it has seen, if any.
+
+    Args:
+        hashes: Those of the texts it was trained on.
+        source: Its name, for the error.
+        job_class: The class of the run that goes on from it.
+        corpus: The corpus of that run.
+        forced: Whether to accept seen texts.
+        refused: The parts whose texts must not be seen; those of the others are only counted.
+
+    Raises:
+        ValueError: It was trained on ten texts of a refused part, or on 1 %, and that is not ``forced``.
+    """
+    found = {}
+    for part in PARTS:
+        if getattr(corpus, part) is not None:
+            seen = text_hashes.overlap(hashes, job_class.token_rows(getattr(corpus, part)))
+            if seen.is_too_much and not forced and part in refused:
+                raise ValueError(
+                    f"{source} was trained on {part} texts of {corpus.name}: {seen}. Scores on them would say nothing "
+                    "about new texts. Choose another source or corpus, or accept it with force_overlap=True "
+                    "(--force-overlap), which the model's card will say."
+                )
+            if seen.is_too_much:
+                found[part] = seen.count
+    return found
+
+
+def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: Any) -> None:
+    """Check a corpus that is scored after training, apart from it; without ``init_from`` nothing is checked."""
+    if options.get("init_from") is None:
+        return
+    folder = presets.find(options["init_from"])
+    if text_hashes.FILE in manifest.listed(folder):
+        hashes = text_hashes.read_hashes(folder / text_hashes.FILE)
+        refused = refused_parts(bundle_checks.read_config(folder / "config.json"), job_class)
+        check_overlap(hashes, folder, job_class, corpus, forced=bool(options.get("force_overlap")), refused=refused)
+
+
+def refused_parts(config: Mapping[str, Any], job_class: type[Job]) -> Collection[str]:
+    """Return the parts of a corpus that a source with this config must not have seen.
+
+    A language model has seen no labels. Where it goes on as part of a classifier, it may have read the dev texts, which
+    often are a part of the training texts and only choose the epoch.
+    """
+    is_text_alone = config["task"] == _TEXT_ALONE and job_class is not tasks.find(_TEXT_ALONE).job_class
+    return PARTS[:1] if is_text_alone else PARTS
+
+
+def training_texts(job: Job, seen: np.ndarray | None) -> np.ndarray:
+    """Return the hashes of all texts that a model was trained on; ``seen`` are those of its source."""
+    hashes = text_hashes.hash_texts(job.token_rows(job.corpus.train))
+    return hashes if seen is None else np.union1d(hashes, seen)
