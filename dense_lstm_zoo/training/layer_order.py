@@ -55,8 +55,6 @@ def _stacked(layer: keras.layers.Layer) -> Sequence[Sequence[keras.layers.Layer]
         return [[one] for one in layer.layers]
     if isinstance(layer, SkipBiLSTM | HighwayBiLSTM):
         return list(layer.cells)
-    if isinstance(layer):
-        return list(zip(*(stack.layers for stack in layer.stacks), strict=True))
     return [[layer]]
 
 
