@@ -1,15 +1,32 @@
-"""TensorFlow, for what runs on no other backend of Keras: there, importing this module raises an error that says so."""
+"""TensorFlow, for what runs on no other backend of Keras, and the error that the others get."""
 
 from __future__ import annotations
 
-import keras
+from typing import TYPE_CHECKING, Any
 
-if keras.config.backend() != "tensorflow":
-    raise ValueError(
-        "Language models, taggers and text run on Keras's TensorFlow backend only; received "
-        f"{keras.config.backend()!r}. Set KERAS_BACKEND=tensorflow before Keras is imported, or build a classifier."
-    )
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-import tensorflow as tf
+__all__ = ["check_tensorflow", "tf"]
 
-__all__ = ["tf"]
+
+def check_tensorflow(what: str = "Language models, taggers and text") -> None:
+    """Raise ``ValueError`` on a backend of Keras other than TensorFlow; ``what``, in the plural, is what needs it."""
+    import keras
+
+    if keras.config.backend() != "tensorflow":
+        raise ValueError(
+            f"{what} run on Keras's TensorFlow backend only; received {keras.config.backend()!r}. Set "
+            "KERAS_BACKEND=tensorflow before Keras is imported. Other backends run the layers, and classifiers that "
+            "zoo.build makes and fit() trains on ids of your own."
+        )
+
+
+def __getattr__(name: str) -> Any:
+    """Import TensorFlow when ``tf`` is first asked for, or say that this backend is another one."""
+    if name != "tf":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    check_tensorflow()
+    import tensorflow
+
+    return tensorflow

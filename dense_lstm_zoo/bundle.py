@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import files, registry, weights_file
 from dense_lstm_zoo import shared_words as sharing
-from dense_lstm_zoo.bundle_checks import BundleError
+from dense_lstm_zoo.bundle_checks import BundleError, values_of
 from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
@@ -95,12 +95,11 @@ class Bundle(Published, abc.ABC):
 
     def fingerprint(self) -> str:
         """Return the sha256 of all weights, which changes with any further training."""
-        import keras
         import numpy as np
 
         digest = hashlib.sha256()
         for variable in self._variables:
-            value = np.ascontiguousarray(keras.ops.convert_to_numpy(variable))
+            value = np.ascontiguousarray(values_of(variable))
             digest.update(value.reshape(-1).view(np.uint8).data)
         return digest.hexdigest()
 

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import h5py
+    import keras
+    import numpy as np
 
 
 Shape = tuple[int, ...]
 
 REQUIRED = ("config.json", "labels.json", "metrics.json", "history.csv", "vocabulary.txt", "model.weights.h5")
-_DEPTHS = ("num_layers", "num_dense_layers", "depth")  # each counts layers with weights of their own
+_DEPTHS = ("num_layers", "num_dense_layers", "depth", "context_layers")  # each counts layers with weights of their own
 _SMALL = 1000  # elements, or unrolled iterations, that are cheap enough to allow
 
 
@@ -253,13 +255,23 @@ def check_words(folder: Path, bundle: Any) -> None:
 
 def check_finite(path: Path, model: Any) -> None:
     """Raise ``BundleError`` if a weight is infinite or not a number."""
-    import keras
     import numpy as np
 
     for weight in model.weights:
-        values = keras.ops.convert_to_numpy(weight)
-        if not np.isfinite(values).all():
+        if not np.isfinite(values_of(weight)).all():
             raise BundleError(f"{path} is damaged: {weight.path} holds values that are not finite numbers.")
+
+
+def values_of(variable: keras.Variable) -> np.ndarray:
+    """Return a variable's values, not to be changed: a view of TensorFlow's memory, where NumPy can read it."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    try:
+        return np.asarray(memoryview(tf.convert_to_tensor(variable.value)))
+    except (TypeError, ValueError):  # bfloat16, or memory of a GPU
+        return np.asarray(keras.ops.convert_to_numpy(variable))
 
 
 def _twice(values: Any) -> Any:

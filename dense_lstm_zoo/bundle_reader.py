@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import bundle_checks, compiling, registry, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle_checks import named
 from dense_lstm_zoo.manifest import listed
 
@@ -28,6 +29,7 @@ def read_dev_curve(folder: Path) -> pd.DataFrame | None:
 def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
     """Return the bundle in a folder; see ``bundle.load``."""
     names = listed(path)
+    check_tensorflow("Bundles")
     import pandas as pd
 
     from dense_lstm_zoo.data import text_hashes
@@ -67,8 +69,11 @@ def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
     bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve, train_texts=texts)
     bundle_checks.check_words(path, bundle)
     bundle_checks.check_shapes(weights, bundle._weights, shapes)
-    with weights_file.changed_copy(weights, shared.complete if shared else None) as whole, named(weights):
-        bundle._weights.load_weights(whole)
+    with named(weights):
+        if shared:
+            weights_file.load(weights, bundle._weights, shared.complete, [part.array for part in shared.parts])
+        else:
+            weights_file.load(weights, bundle._weights)
     bundle_checks.check_finite(weights, bundle._weights)
     bundle.metrics = metrics  # set after the weights, which they describe
     bundle.scored_weights = bundle.mark_saved(path)

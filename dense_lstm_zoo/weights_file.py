@@ -1,15 +1,15 @@
-"""A bundle's file of weights: writing a smaller one, and reading it back as Keras wrote it."""
+"""A bundle's file of weights: writing a smaller one, and loading it into the whole model."""
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Callable, Iterator
+import posixpath
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import h5py
+    import keras
     import numpy as np
 
 DTYPES = ("float32", "float16")
@@ -66,13 +66,26 @@ def _rounded(name: str, values: np.ndarray) -> np.ndarray:
     return found
 
 
-@contextlib.contextmanager
-def changed_copy(source: Path, change: Change | None) -> Iterator[Path]:
-    """Yield a copy of a file of weights with changed arrays, which is deleted at the end; the file itself for None."""
+def load(path: Path, model: keras.Model, change: Change | None = None, names: Iterable[str] = ()) -> None:
+    """Load a file of weights into a model; ``change`` gives the values of the arrays ``names`` and of their layers.
+
+    Nothing is written: Keras fills all other layers from the file itself.
+
+    Raises:
+        KeyError: The file has no such array, or the model no such layer.
+        ValueError: The arrays of a layer do not fit it.
+    """
     if change is None:
-        yield source
+        model.load_weights(path)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / source.name
-        rewrite(source, target, change)
-        yield target
+    import h5py
+
+    layers = {layer.name: layer for layer in model.layers}
+    with h5py.File(path, "r") as file:
+        groups = [file[group] for group in dict.fromkeys(posixpath.dirname(name) for name in names)]
+        changed = [(layers[group.attrs["name"]], group) for group in groups]
+        model.load_weights(path, objects_to_skip=[layer for layer, _ in changed])
+        for layer, group in changed:
+            if len(layer.weights) != len(group):
+                raise ValueError(f"{group.name} holds {len(group)} arrays, the layer {layer.name} {len(layer.weights)}")
+            layer.load_own_variables({key: change(array.name, array[()]) for key, array in group.items()})

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.text import StringLayer, Tokenizer, fold, to_bytes
+from dense_lstm_zoo.data.text import Tokenizer, WordLayer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 
@@ -18,7 +18,7 @@ _CHUNK = 4096  # texts turned into ids in one call
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class TextToIds(StringLayer):
+class TextToIds(WordLayer):
     """Turn raw text into word ids: tokenise, fold case, look up. Training and exported models share it.
 
     Id 0 is padding, 1 is unknown, and ``words[i]`` has id i + 2; likewise for characters.
@@ -44,8 +44,8 @@ class TextToIds(StringLayer):
     def __init__(
         self, words: Sequence[str], oov: str = "unk", chars: str = "", max_tokens: int | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        self.words, self.chars = list(words), chars
+        super().__init__(words, **kwargs)
+        self.chars = chars
         self.oov = checks.one_of("oov", oov, ("drop", "unk"))
         self.max_tokens = None if max_tokens is None else checks.integer("max_tokens", max_tokens)
         self.tokenizer = Tokenizer()

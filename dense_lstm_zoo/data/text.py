@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import keras
@@ -23,6 +24,23 @@ class StringLayer(keras.layers.Layer):
     def __call__(self, inputs: Any) -> Any:
         """Convert first: Keras itself would refuse a list of strings."""
         return super().__call__(tf.convert_to_tensor(inputs, tf.string))
+
+
+class WordLayer(StringLayer):
+    """A layer on strings that knows words.
+
+    They are kept where Keras does not look: it searches the lists of a layer for weights, word by word.
+    """
+
+    def __init__(self, words: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._known = SimpleNamespace(words=list(words))
+
+    @property
+    def words(self) -> list[str]:
+        """The words, in the order of their ids."""
+        found: list[str] = self._known.words
+        return found
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")

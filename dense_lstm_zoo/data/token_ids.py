@@ -10,6 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.text import WordLayer
 from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
 
 PADDING, UNKNOWN = 0, 1
@@ -35,7 +36,7 @@ def word_characters(char_ids: tf.RaggedTensor) -> tf.Tensor:
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
-class TokensToIds(keras.layers.Layer):
+class TokensToIds(WordLayer):
     """Turn tokens with their case into ids; training and exported models share it.
 
     Words are looked up in lower case with every digit as 9. Characters and capitalisation are those of the original:
@@ -72,12 +73,11 @@ class TokensToIds(keras.layers.Layer):
         whole_words: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(autocast=False, **kwargs)
-        self.words, self.chars = list(words), list(chars)
+        super().__init__(words, **kwargs)
+        self.chars = list(chars)
         self.case = checks.one_of("case", case, CASES)
         self.whole_words = whole_words
         self.word_table, self.char_table = lookup_table(self.words), lookup_table(self.chars)
-        self.built = True
 
     def __call__(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
         """Skip Keras's input conversion, which has no ragged strings."""
