@@ -15,12 +15,14 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.adam import FusedAdam
+from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 from dense_lstm_zoo.sgd import FusedSGD
 from tests import layer_harness as harness
 
 IDS, LABELS = np.array([[3, 4, 5, 0], [7, 8, 0, 0]], np.int32), np.array([0, 1])
 CHARACTERS = np.random.default_rng(0).integers(1, 9, (2, 4, MAX_CHARS)) * (IDS > 0)[..., None]
+BUNDLE = Path(__file__).parent / "bundles" / "version_0_1" / "dc_bilstm"
 SIZES = {"num_dense_layers": 2, "dense_units": 3, "top_units": 4}
 
 
@@ -72,6 +74,19 @@ def check_refusals(backend: str) -> None:
     for name in zoo.list_models(task="tagging"):
         with pytest.raises(ValueError, match=message):
             zoo.build(name, vocab_size=20, num_tags=3, num_chars=9)
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        for start in (
+            lambda: zoo.train("dc_bilstm", "demo", run),
+            lambda: zoo.run_protocol("dc_bilstm", "demo", run),
+            lambda: zoo.load(BUNDLE),
+            lambda: zoo.text_dataset(["a film"], ["good"]),
+            lambda: zoo.bucketed([[2, 3]], [0]),
+        ):
+            with pytest.raises(ValueError, match=message):
+                start()
+        assert list(Path(folder).iterdir()) == []
+    assert main(["predict", str(BUNDLE), "a film"]) == 2  # an error on one line
 
 
 def check_optimizers() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.backend import check_tensorflow
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -172,6 +173,7 @@ def bucketed(
 def _check(batch_size: int, seed: int) -> None:
     checks.integer("batch_size", batch_size)
     checks.integer("seed", seed, minimum=0)
+    check_tensorflow("text_dataset and bucketed")
 
 
 def _weights(sample_weight: Any, labels: Any, num_texts: int) -> Any:

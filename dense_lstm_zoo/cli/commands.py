@@ -11,6 +11,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
 from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.data.own_files import format_of, read_split
@@ -203,6 +204,7 @@ def import_tensorflow() -> None:
         os.dup2(nowhere.fileno(), 2)
     try:
         with few_texts.hidden():
+            check_tensorflow("Commands that run a model")
             import tensorflow_text  # noqa: F401 - imports TensorFlow
     finally:
         os.dup2(stderr, 2)

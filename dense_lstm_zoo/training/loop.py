@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.recipes import get_recipe
@@ -194,6 +195,7 @@ def _prepare(
     if tensorboard and not _installed("tensorboard"):
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
+    check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.data.corpora import load_corpus
     from dense_lstm_zoo.training import transfer
