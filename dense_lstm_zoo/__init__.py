@@ -11,6 +11,7 @@ from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
+from dense_lstm_zoo.language.encoder import TextEncoder, join_language_models
 from dense_lstm_zoo.measuring.measure import measure
 from dense_lstm_zoo.presets import Preset, from_preset, list_presets
 from dense_lstm_zoo.recipes import get_recipe, list_recipes
@@ -31,6 +32,7 @@ __all__ = [
     "ProtocolResult",
     "Range",
     "Split",
+    "TextEncoder",
     "TuneResult",
     "WordTable",
     "bucketed",
@@ -40,6 +42,7 @@ __all__ = [
     "fetch",
     "from_preset",
     "get_recipe",
+    "join_language_models",
     "list_corpora",
     "list_models",
     "list_presets",

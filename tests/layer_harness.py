@@ -69,6 +69,14 @@ def _stack(wiring: str, cell: str) -> Case:
     )
 
 
+def _text_encoder(wiring: str, cell: str = "lstm", directions: int = 2) -> Case:
+    return Case(
+        f"text_encoder_{wiring}_{cell}_{directions}",
+        lambda **kw: layers.TextEncoderStates(2, FEATURES, wiring=wiring, cell=cell, directions=directions, **kw),
+        lambda x, n, w: reference.text_encoder(x, n, w, wiring, cell, directions),
+    )
+
+
 def _skips(name: str, skip: str, **options: Any) -> Case:
     known = {key: options[key] for key in ("interleave", "gate_inputs", "project_input") if key in options}
     return Case(
@@ -118,6 +126,9 @@ CASES = [
     ),
     *(_stack(wiring, cell) for wiring in ("dense", "stacked", "skip", "residual") for cell in ("lstm", "gru")),
     _stack("dense", "simple_rnn"),
+    *(_text_encoder(wiring) for wiring in ("dense", "stacked", "skip", "residual")),
+    _text_encoder("dense", "gru"),
+    _text_encoder("stacked", directions=1),
     *(_skips(skip, skip) for skip in ("none", "gates", "internals", "gated_internals", "outputs", "gated_outputs")),
     _skips("gated_sigmoid_gate_on_skip", "gated_sigmoid", gate_inputs="skip"),
     _skips("interleaved", "gated_outputs", interleave=True),
@@ -179,6 +190,7 @@ ELSEWHERE = {
     "GatedContextWindow": "test_token_features.py",
     "GatedSkipLSTMCell": "test_skip_layers.py",
     "HighwayLSTMCell": "test_skip_layers.py",
+    "LayerMixture": "test_text_encoder_states.py",
     "OrthogonalBlocks": "test_skip_layers.py",
     "RecurrentHighwayCell": "test_skip_layers.py",
     "SequenceLengths": "test_padding.py",

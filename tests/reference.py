@@ -106,6 +106,24 @@ def recurrent_stack(x, lengths, weights, wiring, cell):
     return [read_out, *final]
 
 
+def text_encoder(x, lengths, weights, wiring, cell, directions):
+    """Peters et al. 2018, section 3.1: the states of every layer, each direction on <eos> and its own words alone."""
+    eos, count = weights[0], (len(weights) - 1) // directions
+    found = []
+    for layer in range(1, count // 3 + 1):
+        states = np.zeros((len(x), x.shape[1], 0))
+        for d in range(directions):
+            own = weights[1 + d * count : 1 + d * count + 3 * layer]  # a stack's lower layers are a stack
+            part = np.zeros((len(x), x.shape[1], own[-2].shape[0]))
+            for b, n in enumerate(lengths):
+                read = np.concatenate([eos[None], x[b, :n][:: -1 if d else 1]])[None]
+                top = recurrent_stack(read, [n + 1], own, wiring, cell)[0][0, 1:, -part.shape[2] :]
+                part[b, :n] = top[:: -1 if d else 1]
+            states = np.concatenate([states, part], axis=2)
+        found.append(states)
+    return found
+
+
 def skip_sentence(x, k, kernel, recurrent, bias, skip, skip_kernel=None):
     """Wu et al. 2016, Eqs 9-15 and Table 2, for one sentence; gates stored as i, f, c, o and, of a gated skip, g."""
     n = recurrent.shape[0]

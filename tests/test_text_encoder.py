@@ -8,7 +8,8 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import manifest, presets
-from dense_lstm_zoo.language.encoder import TextEncoder, stack_shapes
+from dense_lstm_zoo.language.encoder import TextEncoder
+from dense_lstm_zoo.language.encoder_files import stack_shapes
 from dense_lstm_zoo.layers import RecurrentStack
 from tests.bundle_harness import WORDS, bundle, seal
 from tests.preset_harness import TABLE, write_table

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import shared_words
+from dense_lstm_zoo import presets, shared_words
+from dense_lstm_zoo.bundle import load as load_bundle
+from dense_lstm_zoo.language import encoder_files
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
+from dense_lstm_zoo.language.encoder_files import DIRECTIONS, SIZES
 
 if TYPE_CHECKING:
     import numpy as np
 
     from dense_lstm_zoo.bundle import Bundle
-
-DIRECTIONS = ("forward", "backward")
-SIZES = ("wiring", "cell", "num_layers", "units", "embedding_dim")
 
 
 @dataclass(eq=False)
@@ -100,9 +100,10 @@ class TextEncoder:
             FileNotFoundError: No such folder.
             BundleError: Neither an encoder nor a language model, or a damaged one.
         """
-        from dense_lstm_zoo.language import encoder_files
-
-        return encoder_files.load(source)
+        folder, fields = encoder_files.read(source)
+        found = cls.from_bundles(load_bundle(folder, compile=False)) if fields is None else cls(**fields)
+        found.name, found.sha256 = encoder_files.identity(folder)
+        return found
 
     def save(self, path: str | Path, *, dtype: str = "float16", overwrite: bool = False) -> Path:
         """Write the encoder to the folder ``path``, whole or not at all; return the path.
@@ -118,9 +119,9 @@ class TextEncoder:
             FileExistsError: Something is there and ``overwrite`` is False.
             ValueError: Another ``dtype``, or numbers that float16 cannot hold.
         """
-        from dense_lstm_zoo.language import encoder_files
-
-        return encoder_files.save(self, Path(path), dtype, overwrite)
+        path = encoder_files.save(self, Path(path), dtype, overwrite)
+        self.name, self.sha256 = encoder_files.identity(path)
+        return path
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -165,31 +166,32 @@ class TextEncoder:
 
     def weight_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of one direction's weights, in their order."""
-        return stack_shapes(self.wiring, self.cell, self.num_layers, self.units, self.embedding_dim)
+        return encoder_files.stack_shapes(self.wiring, self.cell, self.num_layers, self.units, self.embedding_dim)
 
     @functools.cached_property
     def _row(self) -> dict[str, int]:
         return {word: row for row, word in enumerate(self.words)}
 
 
-def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_dim: int) -> list[tuple[int, ...]]:
-    """Return the shapes of a ``RecurrentStack``'s weights, in their order, without building it.
+def join_language_models(forward: Bundle | str | Path, backward: Bundle | str | Path | None = None) -> TextEncoder:
+    """Join trained language models into a text encoder, for ``train(context=...)`` and ``train(init_from=...)``.
+
+    Args:
+        forward: A language model that reads from left to right: a bundle, a folder or a preset's name.
+        backward: One trained with ``direction="backward"`` on the same words, likewise; None leaves it out.
+
+    Raises:
+        ValueError: As for ``TextEncoder.from_bundles``, or an unknown preset.
+        FileNotFoundError: No such folder.
 
     Example:
-        >>> stack_shapes("dense", "lstm", 2, 3, 5)
-        [(5, 12), (3, 12), (12,), (8, 12), (3, 12), (12,)]
+        ``zoo.join_language_models("runs/forward", "runs/backward").save("runs/encoder")``
     """
-    gates = {"lstm": 4, "gru": 3, "simple_rnn": 1}[cell]
-    shapes: list[tuple[int, ...]] = []
-    for layer in range(num_layers):
-        below = units if layer else embedding_dim
-        if wiring == "dense":
-            below = embedding_dim + layer * units
-        elif wiring == "skip" and layer:
-            below = units + (embedding_dim if layer == 1 else units)
-        bias = (2, gates * units) if cell == "gru" else (gates * units,)  # Keras's GRU has two
-        shapes += [(below, gates * units), (units, gates * units), bias]
-    return shapes
+    return TextEncoder.from_bundles(_bundle(forward), None if backward is None else _bundle(backward))
+
+
+def _bundle(given: Bundle | str | Path) -> Bundle:
+    return presets.from_preset(given) if isinstance(given, str | Path) else given
 
 
 def _check_direction(direction: str, bundle: Bundle) -> None:

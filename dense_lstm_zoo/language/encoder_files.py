@@ -11,23 +11,43 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import bundle, bundle_checks, checks, files, manifest, presets, shared_words, weights_file
+from dense_lstm_zoo import bundle_checks, checks, files, manifest, presets, shared_words, weights_file
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
-from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.json_files import finite
-from dense_lstm_zoo.language.encoder import DIRECTIONS, SIZES, TextEncoder, stack_shapes
 
 if TYPE_CHECKING:
     import numpy as np
 
+DIRECTIONS = ("forward", "backward")
+SIZES = ("wiring", "cell", "num_layers", "units", "embedding_dim")
 KEY = "encoder"  # in config.json
 _WORDS = "/words"
 _FIRST = 2  # the id that ``shared_words`` gives to the first word
 _WIRINGS, _CELLS = ("dense", "stacked", "skip", "residual"), ("lstm", "gru", "simple_rnn")
 
 
-def save(encoder: TextEncoder, path: Path, dtype: str, overwrite: bool) -> Path:
-    """Write an encoder to a folder; see ``TextEncoder.save``."""
+def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_dim: int) -> list[tuple[int, ...]]:
+    """Return the shapes of a ``RecurrentStack``'s weights, in their order, without building it.
+
+    Example:
+        >>> stack_shapes("dense", "lstm", 2, 3, 5)
+        [(5, 12), (3, 12), (12,), (8, 12), (3, 12), (12,)]
+    """
+    gates = {"lstm": 4, "gru": 3, "simple_rnn": 1}[cell]
+    shapes: list[tuple[int, ...]] = []
+    for layer in range(num_layers):
+        below = units if layer else embedding_dim
+        if wiring == "dense":
+            below = embedding_dim + layer * units
+        elif wiring == "skip" and layer:
+            below = units + (embedding_dim if layer == 1 else units)
+        bias = (2, gates * units) if cell == "gru" else (gates * units,)  # Keras's GRU has two
+        shapes += [(below, gates * units), (units, gates * units), bias]
+    return shapes
+
+
+def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
+    """Write a ``TextEncoder`` to a folder; see its ``save``."""
     import h5py
 
     checks.one_of("dtype", dtype, weights_file.DTYPES)
@@ -54,13 +74,14 @@ def save(encoder: TextEncoder, path: Path, dtype: str, overwrite: bool) -> Path:
             (folder / f"{name}.json").write_text(files.to_json(finite(content)), encoding="utf-8")
         (folder / "history.csv").write_text("epoch\n", encoding="utf-8")
         if encoder.train_texts is not None:
+            from dense_lstm_zoo.data import text_hashes
+
             text_hashes.write_hashes(folder / text_hashes.FILE, encoder.train_texts)
         (folder / "manifest.json").write_text(manifest.manifest(folder), encoding="utf-8")
-    encoder.name, encoder.sha256 = _identity(path)
     return path
 
 
-def _config(encoder: TextEncoder) -> dict[str, Any]:
+def _config(encoder: Any) -> dict[str, Any]:
     from dense_lstm_zoo.machine import versions
 
     first = encoder.models.get("forward", {})
@@ -80,7 +101,7 @@ def _config(encoder: TextEncoder) -> dict[str, Any]:
     }
 
 
-def _metrics(encoder: TextEncoder) -> dict[str, Any]:
+def _metrics(encoder: Any) -> dict[str, Any]:
     told = {
         f"{'' if direction == 'forward' else 'backward_'}dev_perplexity": model.get("dev_perplexity")
         for direction, model in encoder.models.items()
@@ -88,29 +109,27 @@ def _metrics(encoder: TextEncoder) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _identity(folder: Path) -> tuple[str, str]:
+def identity(folder: Path) -> tuple[str, str]:
+    """Return the name of a folder, and the checksum of its manifest."""
     return folder.resolve().name, files.sha256(folder / "manifest.json")
 
 
-def load(source: str | os.PathLike[str]) -> TextEncoder:
-    """Read an encoder; see ``TextEncoder.load``."""
+def read(source: str | os.PathLike[str]) -> tuple[Path, dict[str, Any] | None]:
+    """Return the folder of an encoder and the fields of a ``TextEncoder``; None for a language model's folder."""
     folder = presets.find(source)
     names = manifest.listed(folder)
     config = bundle_checks.read_config(folder / "config.json")
     if KEY in config:
-        found = _read(folder, config, names)
-    elif config["task"] == "language_model":
-        found = TextEncoder.from_bundles(bundle.load(folder, compile=False))
-    else:
-        raise BundleError(
-            f"{folder} is a {config['model']} for {config['task']}, not a text encoder. Give a folder that "
-            "join_language_models(...).save or dense-lstm-zoo join-lm wrote, or a language model."
-        )
-    found.name, found.sha256 = _identity(folder)
-    return found
+        return folder, _fields(folder, config, names)
+    if config["task"] == "language_model":
+        return folder, None
+    raise BundleError(
+        f"{folder} is a {config['model']} for {config['task']}, not a text encoder. Give a folder that "
+        "join_language_models(...).save or dense-lstm-zoo join-lm wrote, or a language model."
+    )
 
 
-def _read(folder: Path, config: dict[str, Any], names: set[str]) -> TextEncoder:
+def _fields(folder: Path, config: dict[str, Any], names: set[str]) -> dict[str, Any]:
     weights, path = folder / "model.weights.h5", folder / "config.json"
     arrays = bundle_checks.read_shapes(weights)
     with named(path):
@@ -138,19 +157,22 @@ def _read(folder: Path, config: dict[str, Any], names: set[str]) -> TextEncoder:
     values = _values(weights, list(expected))
     if shared is not None:
         values[_WORDS] = shared.complete(_WORDS, values[_WORDS])
+    from dense_lstm_zoo.data import text_hashes
+
     texts = None
     if text_hashes.FILE in names:
         with named(folder / text_hashes.FILE):
             texts = text_hashes.read_hashes(folder / text_hashes.FILE)
-    return TextEncoder(
+    count = len(stack_shapes(**sizes))
+    return {
         **sizes,
-        words=words,
-        vectors=values[_WORDS],
-        weights={d: [values[f"/{d}/{i}"] for i in range(len(stack_shapes(**sizes)))] for d in directions},
-        table=table,
-        models=models,
-        train_texts=texts,
-    )
+        "words": words,
+        "vectors": values[_WORDS],
+        "weights": {d: [values[f"/{d}/{i}"] for i in range(count)] for d in directions},
+        "table": table,
+        "models": models,
+        "train_texts": texts,
+    }
 
 
 def _claims(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], tuple[str, str] | None, dict[str, Any]]:

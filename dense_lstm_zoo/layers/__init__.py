@@ -18,6 +18,7 @@ from dense_lstm_zoo.layers.pooling import POOLINGS, MaskedPooling
 from dense_lstm_zoo.layers.recurrent_highway import BiRecurrentHighway, RecurrentHighwayCell
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
 from dense_lstm_zoo.layers.skip_bilstm import SkipBiLSTM
+from dense_lstm_zoo.layers.text_encoder import LayerMixture, TextEncoderStates
 from dense_lstm_zoo.layers.tied_embedding import Bias, TiedEmbedding
 from dense_lstm_zoo.layers.token_features import AffixEmbedding, CharacterCNN, GatedContextWindow
 from dense_lstm_zoo.layers.word_embedding import SequenceLengths, WordEmbedding
@@ -41,6 +42,7 @@ __all__ = [
     "GatedSkipLSTMCell",
     "HighwayBiLSTM",
     "HighwayLSTMCell",
+    "LayerMixture",
     "MapConvolutionPooling",
     "MaskedPooling",
     "OrthogonalBlocks",
@@ -48,6 +50,7 @@ __all__ = [
     "RecurrentStack",
     "SequenceLengths",
     "SkipBiLSTM",
+    "TextEncoderStates",
     "TiedEmbedding",
     "WordEmbedding",
     "WordScores",

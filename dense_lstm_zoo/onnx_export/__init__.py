@@ -10,6 +10,7 @@ from dense_lstm_zoo.onnx_export import (
     pooling,
     recurrent,
     stack,
+    text_encoder,
     tokens,
 )
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, Value, WeightsFile
@@ -32,6 +33,7 @@ __all__ = [
     "pooling",
     "recurrent",
     "stack",
+    "text_encoder",
     "tokens",
     "trace",
     "word_inputs",

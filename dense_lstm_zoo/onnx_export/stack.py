@@ -25,16 +25,24 @@ def recurrent_stack(
         raise ValueError(
             f"{layer.name!r}: a recurrent stack over padded rows has no ONNX form here; leave lengths out."
         )
+    below, states = run_layers(graph, layer, time_major(graph, inputs), initial_state)
+    tops = below[1:] if layer.return_all_layers else [_joined(graph, below if layer.wiring == "dense" else below[-1:])]
+    return [time_major(graph, top) for top in tops] + (states if layer.return_state else [])
+
+
+def run_layers(
+    graph: Graph, layer: Any, inputs: str, initial_state: Sequence[Value] = ()
+) -> tuple[list[str], list[str]]:
+    """Return the input of a recurrent stack and the states of its layers, time-major, and all final states."""
     per_layer = layer.states_per_layer
-    below, states = [time_major(graph, inputs)], []
+    below, states = [inputs], []
     for i, one in enumerate(layer.layers):
         start = [graph.op("Unsqueeze", state, graph.ints(0)) for state in initial_state[i * per_layer :][:per_layer]]
         read = _joined(graph, layer._read(below, sum_of=lambda parts: graph.op("Add", *parts)))
         output, final = _CELLS[layer.cell](graph, one, read, start)
         below.append(output)
         states += [graph.op("Squeeze", state, graph.ints(0)) for state in final]
-    tops = below[1:] if layer.return_all_layers else [_joined(graph, below if layer.wiring == "dense" else below[-1:])]
-    return [time_major(graph, top) for top in tops] + (states if layer.return_state else [])
+    return below, states
 
 
 def _joined(graph: Graph, parts: Sequence[str]) -> str:
