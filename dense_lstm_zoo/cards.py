@@ -139,7 +139,18 @@ def _data(training: Mapping[str, Any]) -> str:
         lines.append(f"- word vectors, {escape(vectors, 80)}: {escape(found)}")
     else:
         lines.append("- no word vectors from elsewhere")
+    if isinstance(context := training.get("context"), dict):
+        lines.append(_context(context))
     return "\n".join(lines)
+
+
+def _context(context: Mapping[str, Any]) -> str:
+    corpora = [(name, terms.terms_of(name) or "terms not recorded") for name in map(str, context.get("datasets", ()))]
+    told = "; ".join(f"{escape(name, 80)}: {escape(found)}" for name, found in corpora) or "corpus not recorded"
+    line = f"- frozen states of the text encoder {escape(context.get('name'), 80)}, trained without labels on {told}"
+    for part, count in dict(context.get("overlap") or {}).items():
+        line += f"; {count:,} {escape(part)} texts were among its own" if count else ""
+    return line
 
 
 def _cost(bundle: Bundle, folder: Path | None) -> str:
@@ -180,4 +191,4 @@ def _settings(values: Mapping[str, Any]) -> str:
 
 
 def _is_listed(name: str, value: Any) -> bool:
-    return value is not None and name != "init_from"  # the card tells it in words
+    return value is not None and name not in ("init_from", "context")  # the card tells them in words

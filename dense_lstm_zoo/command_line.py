@@ -13,7 +13,8 @@ from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.recipes import get_recipe
 
 _TRANSFER = ("freeze", "unfreeze_after", "unfreeze", "layer_decay")
-_ELSEWHERE = ("vectors", "vector_words", "init_from", "force_overlap", *_TRANSFER)  # told apart, or not recorded
+# Told apart, or not recorded.
+_ELSEWHERE = ("vectors", "vector_words", "context", "init_from", "force_overlap", *_TRANSFER)
 
 
 def of(config: Mapping[str, Any]) -> str:
@@ -48,6 +49,8 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
         yield from _options({name: origin[name] for name in _TRANSFER if origin.get(name) is not None})
     if any(option.name == "vectors" for option in task.all_options) and not origin:
         yield from ("--vectors", training["vectors"] or word_source.NONE)
+    if training.get("context") and not origin:
+        yield from ("--context", training["context"]["name"])
     usual = task.resolve({}, seed=0, recipe=get_recipe(recipe) if recipe else None)
     own = [option.name for option in task.all_options if option.name not in _ELSEWHERE]
     yield from _options({x: training[x] for x in own if x in training and training[x] != getattr(usual, x)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.context_source import Context
 
 
 @dataclass
@@ -127,6 +129,14 @@ class WordVectorJob(Job):
     PARTS: ClassVar[tuple[str, ...]]  # the parts of a corpus that affect training
 
     words: Any
+    source: Any = None  # the trained model that the run goes on from
+
+    @functools.cached_property
+    def context(self) -> Context | None:
+        """The text encoder whose states stand beside the words, read on first use; None without one."""
+        from dense_lstm_zoo.context_source import read_context
+
+        return read_context(self.options.context, self.words.vocabulary.words, self.source, self)
 
     @property
     def dim(self) -> int | None:
@@ -136,19 +146,22 @@ class WordVectorJob(Job):
     def found(self) -> str:
         """Return a summary of the corpus and of how much of it the vectors cover."""
         told = [str(found) for found in (self.words.report, self.words.coverage) if found is not None]
+        told += [self.context.found] if self.context else []
         return "\n".join([str(self.corpus), *told])
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the sizes of the vocabulary and of the vectors."""
+        """Return the sizes of the vocabulary, of the vectors and of the context."""
         if self.dim is not None and given.get("embedding_dim", self.dim) != self.dim:
             raise ValueError(f"embedding_dim={given['embedding_dim']}, but {self.options.vectors} has {self.dim}.")
         vocabulary = self.words.vocabulary
         sizes = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
+        sizes |= self.context.model_arguments(given, self.words.matrix) if self.context else {}
         return sizes if self.dim is None else {**sizes, "embedding_dim": self.dim}
 
     def weights(self) -> dict[str, Any]:
-        """Return the word vectors."""
-        return {"embedding_matrix": self.words.matrix}
+        """Return the word vectors, and the weights of the context."""
+        context = self.context.weights() if self.context else None
+        return {"embedding_matrix": self.words.matrix, "context_weights": context}
 
     @classmethod
     def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
@@ -163,7 +176,7 @@ class WordVectorJob(Job):
         return {**super().score(bundle), "train_texts": len(self.corpus.train)}
 
     def vector_config(self) -> dict[str, Any]:
-        """Return the source and coverage of the vectors, for the config's ``training``."""
+        """Return the source and coverage of the vectors and the context, for the config's ``training``."""
         words, vectors = self.words, self.options.vectors
         table = word_source.table(vectors)
         return {
@@ -171,4 +184,5 @@ class WordVectorJob(Job):
             **({"vectors_sha256": table.sha256} if table else {}),
             "vector_report": str(words.report) if words.report else None,
             "vector_coverage": str(words.coverage) if words.coverage else None,
+            **({"context": self.context.told} if self.context else {}),
         }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, context
 from dense_lstm_zoo import task as tasks
 
 if TYPE_CHECKING:
@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 REQUIRED = inspect.Parameter.empty
 # Arguments that training derives from the data; users set them only when they build a model by hand.
-FROM_DATA = ("vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words")
+# fmt: off
+FROM_DATA = (
+    "vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words", *context.ARGUMENTS,
+)
+# fmt: on
 # Layers outside the encoder: those before it, and those on top of its states.
-_NOT_ENCODER = ("embedding", "static_embedding", "characters", "window", "affixes", "case", "softmax", "logits")
+_WORDS = ("embedding", "static_embedding", "characters", "window", "affixes", "case")
+_NOT_ENCODER = (*_WORDS, *context.LAYERS, "softmax", "logits")
 _entries: dict[str, ModelEntry] = {}
 
 

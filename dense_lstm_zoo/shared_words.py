@@ -2,7 +2,8 @@
 
 Such a bundle's config names the table and its sha256, and ``shared_words.rows`` holds, for each row of each array of
 word vectors, the row of the table that is the same word's (-1 for a row that the bundle holds): int32, little-endian.
-The arrays in the file of weights hold the other rows, in their order.
+The arrays in the file of weights hold the other rows, in their order. Vectors of another length, such as those that a
+text encoder reads, may be another table's, which their array then names.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ KEY = "shared_words"  # in config.json
 ROWS = "shared_words.rows"
 _GET = "pip install dense-lstm-zoo-presets (or make install)"
 _FIRST_WORD = 2  # the id of the first word, after padding and unknown
-_MOST_ARRAYS = 4
+_MOST_ARRAYS = 6
 _HERE = -1
 
 
@@ -36,27 +37,46 @@ class Part:
         first: The id of its first row.
         scale: By what the table's vectors are divided; see ``WordEmbedding``.
         rows: For each of its rows, the table's row, or -1.
+        name: The table's installed name.
+        table: The table.
     """
 
     array: str
     first: int
     scale: float
     rows: np.ndarray
+    name: str
+    table: WordTable
 
 
 @dataclass(frozen=True, eq=False)
 class SharedWords:
-    """A word table by its installed name, and the rows of a bundle's weights that are its rows."""
+    """The rows of a bundle's weights that are rows of installed word tables, array by array; at least one array."""
 
-    name: str
-    table: WordTable
     parts: tuple[Part, ...]
+
+    @property
+    def name(self) -> str:
+        """The installed name of the first array's table."""
+        return self.parts[0].name
+
+    @property
+    def table(self) -> WordTable:
+        """The first array's table."""
+        return self.parts[0].table
 
     @property
     def config(self) -> dict[str, Any]:
         """What config.json says about it."""
-        arrays = [{"array": p.array, "first": p.first, "rows": len(p.rows), "scale": p.scale} for p in self.parts]
+        arrays = [
+            {"array": p.array, "first": p.first, "rows": len(p.rows), "scale": p.scale, **self.own_table(p)}
+            for p in self.parts
+        ]
         return {"table": self.name, "sha256": self.table.sha256, "arrays": arrays}
+
+    def own_table(self, part: Part) -> dict[str, str]:
+        """Return name and sha256 of an array's table, if it is another than the first array's."""
+        return {} if part.name == self.name else {"table": part.name, "sha256": part.table.sha256}
 
     def write_rows(self, path: Path) -> None:
         """Write the numbers of the rows."""
@@ -76,15 +96,15 @@ class SharedWords:
         part = next((part for part in self.parts if part.array == name), None)
         if part is None:
             return values
-        found = np.empty((len(part.rows), self.table.dim), np.float32)
+        found = np.empty((len(part.rows), part.table.dim), np.float32)
         shared = part.rows != _HERE
         found[~shared] = values
-        found[shared] = _vectors(self.table, part.rows[shared], part.scale)
+        found[shared] = _vectors(part.table, part.rows[shared], part.scale)
         return found
 
     def shapes(self, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
         """Return the shapes of the complete arrays."""
-        return {**shapes, **{part.array: (len(part.rows), self.table.dim) for part in self.parts}}
+        return {**shapes, **{part.array: (len(part.rows), part.table.dim) for part in self.parts}}
 
 
 def find(
@@ -112,7 +132,9 @@ def find_in(
     *,
     required: bool | None = True,
 ) -> SharedWords | None:
-    """Return the installed table that has rows of arrays of word vectors, and which rows; see ``find``.
+    """Return the installed tables that have rows of arrays of word vectors, and which rows; see ``find``.
+
+    Arrays of one length of vectors share a table; those of a length that no table has rows of are left out.
 
     Args:
         arrays: Name, id of the first row, scale and values of each; see ``Part``.
@@ -126,20 +148,35 @@ def find_in(
     names = sorted(installed_tables(), key=lambda name: name != used)
     if not names and required:
         raise ValueError(f"shared_words=True needs an installed word table; there is none: {_GET}.")
-    best, most = None, 0
-    for name in names if arrays else ():
-        table = load_vectors(name)
-        parts = tuple(_part(table, words, *array) for array in arrays)
-        count = sum(int((part.rows != _HERE).sum()) for part in parts)
-        if count > most:
-            best, most = SharedWords(name, table, parts), count
-            if name == used:
-                break
-    if best is None and required:
+    by_name: dict[str, Part] = {}
+    for dim in dict.fromkeys(values.shape[1] for *_, values in arrays):
+        same_length = [array for array in arrays if array[3].shape[1] == dim]
+        by_name |= {part.array: part for part in _best(names, words, same_length, used)}
+    if by_name:
+        return SharedWords(tuple(by_name[name] for name, *_ in arrays if name in by_name))
+    if required:
         raise ValueError(
             f"shared_words=True: none of the model's word vectors is one of an installed table ({', '.join(names)}), "
             "so there is nothing to share. Save without it."
         )
+    return None
+
+
+def _best(
+    names: Sequence[str], words: Sequence[str], arrays: Sequence[tuple[str, int, float, np.ndarray]], used: object
+) -> list[Part]:
+    """Return the parts of arrays of one length of vectors that a table has the most rows of; none if no table has."""
+    best, most = [], 0
+    for name in names:
+        table = load_vectors(name)
+        if table.dim != arrays[0][3].shape[1]:
+            continue
+        parts = [_part(name, table, words, *array) for array in arrays]
+        count = sum(int((part.rows != _HERE).sum()) for part in parts)
+        if count > most:
+            best, most = parts, count
+            if name == used:
+                break
     return best
 
 
@@ -162,18 +199,20 @@ def _arrays(weights: Path, model: keras.Model) -> Iterator[tuple[str, int, float
                 first += array.shape[0]
 
 
-def _part(table: WordTable, words: Sequence[str], array: str, first: int, scale: float, values: np.ndarray) -> Part:
+def _part(
+    name: str, table: WordTable, words: Sequence[str], array: str, first: int, scale: float, values: np.ndarray
+) -> Part:
     import numpy as np
 
     rows = np.full(len(values), _HERE, np.int32)
-    if values.dtype == np.float32 and values.shape[1] == table.dim:
+    if values.dtype == np.float32:
         ids = range(max(first, _FIRST_WORD), first + len(values))
         known = [(i - first, table.index[words[i - _FIRST_WORD]]) for i in ids if words[i - _FIRST_WORD] in table]
         at, theirs = np.array(known, np.int64).reshape(-1, 2).T
         # the numbers' bits, as 0.0 equals -0.0
         same = (_vectors(table, theirs, scale).view(np.int32) == values[at].view(np.int32)).all(axis=1)
         rows[at[same]] = theirs[same]
-    return Part(array, first, scale, rows)
+    return Part(array, first, scale, rows, name, table)
 
 
 def _vectors(table: WordTable, rows: np.ndarray, scale: float) -> np.ndarray:
@@ -202,10 +241,13 @@ def read(folder: Path, claims: object, files: Collection[str], shapes: Mapping[s
 
     path = folder / "config.json"
     with named(path):
-        name, sha256, arrays = _claims(claims)
+        arrays = _claims(claims)
     if ROWS not in files:
         raise BundleError(f"{folder} is incomplete: {ROWS} is missing in its manifest.")
-    table = installed(folder, name, sha256)
+    tables = {
+        (name, sha256): installed(folder, name, sha256)
+        for name, sha256 in dict.fromkeys((array["table"], array["sha256"]) for array in arrays)
+    }
     with named(folder / "vocabulary.txt"):
         words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
     with named(folder / ROWS):
@@ -215,32 +257,35 @@ def read(folder: Path, claims: object, files: Collection[str], shapes: Mapping[s
         parts = []
         for array in arrays:
             of_array, rows = np.split(rows, [array["rows"]])
+            table = tables[array["table"], array["sha256"]]
             _check_rows(of_array, array["first"], words, table)
-            parts.append(Part(array["array"], array["first"], array["scale"], of_array))
+            parts.append(Part(array["array"], array["first"], array["scale"], of_array, array["table"], table))
     for part in parts:
-        expected = (int((part.rows == _HERE).sum()), table.dim)
+        expected = (int((part.rows == _HERE).sum()), part.table.dim)
         if shapes.get(part.array) != expected:
             raise BundleError(
                 f"{folder / 'model.weights.h5'} does not match {ROWS}: {part.array:.80} has shape "
                 f"{shapes.get(part.array)}, not {expected}."
             )
-    return SharedWords(name, table, tuple(parts))
+    return SharedWords(tuple(parts))
 
 
-def _claims(claims: Any) -> tuple[str, str, list[dict[str, Any]]]:
+def _claims(claims: Any) -> list[dict[str, Any]]:
+    """Return what a config says of each array, its table among it, after checking the types."""
     arrays = claims["arrays"]
-    kinds = {"array": str, "first": int, "rows": int, "scale": float}
+    kinds = {"array": str, "first": int, "rows": int, "scale": float, "table": str, "sha256": str}
     if not isinstance(arrays, list) or not 0 < len(arrays) <= _MOST_ARRAYS:
         raise ValueError(f"{KEY} must have 1 to {_MOST_ARRAYS} arrays")
+    if not isinstance(claims["table"], str) or not isinstance(claims["sha256"], str):
+        raise ValueError(f"{KEY} must name a table and its sha256")
+    arrays = [{"table": claims["table"], "sha256": claims["sha256"], **array} for array in arrays]
     for array in arrays:
         wrong = [key for key, kind in kinds.items() if type(array[key]) is not kind]
         if wrong or array["first"] < 0 or array["rows"] < 0 or not 0 < array["scale"] < float("inf"):
             raise ValueError(f"{KEY} has an array that is not one of word vectors: {array!s:.80}")
     if len({array["array"] for array in arrays}) < len(arrays):
         raise ValueError(f"{KEY} names an array twice")
-    if not isinstance(claims["table"], str) or not isinstance(claims["sha256"], str):
-        raise ValueError(f"{KEY} must name a table and its sha256")
-    return claims["table"], claims["sha256"], arrays
+    return arrays
 
 
 def installed(owner: object, name: str, sha256: str) -> WordTable:

@@ -180,6 +180,14 @@ WORD_VECTORS = (
     VECTORS,
     Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
 )
+# For tasks whose models may read a text encoder's states beside the words; see ``context.py``.
+CONTEXT = Option(
+    "context",
+    str,
+    "a text encoder (a folder, a preset, or a trained language model) whose frozen states stand beside the words",
+    otherwise="none",
+    metavar="ENCODER",
+)
 # For tasks whose batches are texts of similar length.
 BATCHES = (
     Option(

@@ -1,4 +1,4 @@
-"""Word vectors of exports that leave them out: rows of an installed word table, and a few of the export's own."""
+"""Word vectors of exports that leave them out: rows of installed word tables, and a few of the export's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dense_lstm_zoo_runtime.word_table import MappedTable, installed_tables
 _ROWS = "shared_words.rows"
 _HERE = -1
 _FIRST_WORD = 2  # the id of the first word, after padding and unknown
-_MOST_ARRAYS = 4
+_MOST_ARRAYS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,14 @@ def read(export: Export) -> dict[str, SharedWords]:
         claims = export.config["shared_words"]
         if claims is None:
             return {}
-        name, sha256, arrays = _checked_claims(claims)
-    table = _table(export.folder, name, sha256)
+        arrays = _checked_claims(claims)
+    tables = [_table(export.folder, array["table"], array["sha256"]) for array in arrays]
     count = len(export.words) + _FIRST_WORD
-    for array in arrays:
+    for array, table in zip(arrays, tables, strict=True):
         if array["rows"] != count or array["dim"] != table.dim:
             raise ExportError(
                 f"{path} is damaged: {array['rows']:,} rows of {array['dim']} numbers in {array['input']!r:.80}, where "
-                f"the vocabulary has {count:,} ids and {name} {table.dim} numbers. Export the model again."
+                f"the vocabulary has {count:,} ids and {array['table']} {table.dim} numbers. Export the model again."
             )
     found = {}
     with named(export.folder / _ROWS):
@@ -74,24 +74,26 @@ def read(export: Export) -> dict[str, SharedWords]:
         if (size := (export.folder / _ROWS).stat().st_size) != expected:
             raise ValueError(f"it has {size:,} bytes, not {expected:,}")
         rows = np.fromfile(export.folder / _ROWS, "<i4").astype(np.int32).reshape(len(arrays), count)
-        for of_array in rows:
+        for of_array, table in zip(rows, tables, strict=True):
             _check_rows(of_array, export.words, table)
-    for number, (array, of_array) in enumerate(zip(arrays, rows, strict=True)):
+    for number, (array, table, of_array) in enumerate(zip(arrays, tables, rows, strict=True)):
         own = _own(export.folder / f"own_words_{number}.npy", int((of_array == _HERE).sum()), table.dim)
         found[array["input"]] = SharedWords(table, of_array, own, np.cumsum(of_array == _HERE) - 1)
     return found
 
 
-def _checked_claims(claims: Any) -> tuple[str, str, list[dict[str, Any]]]:
+def _checked_claims(claims: Any) -> list[dict[str, Any]]:
+    """Return what a config says of each array; one whose table is another than the first one's names it."""
     arrays = claims["arrays"]
     if not isinstance(arrays, list) or not 0 < len(arrays) <= _MOST_ARRAYS:
         raise ValueError(f"shared_words must have 1 to {_MOST_ARRAYS} arrays")
-    for array in arrays:
-        if [type(array[key]) for key in ("input", "dim", "rows")] != [str, int, int]:
-            raise ValueError(f"shared_words has an array that is not one of word vectors: {array!s:.80}")
     if not isinstance(claims["table"], str) or not isinstance(claims["sha256"], str):
         raise ValueError("shared_words must name a table and its sha256")
-    return claims["table"], claims["sha256"], arrays
+    arrays = [{"table": claims["table"], "sha256": claims["sha256"], **array} for array in arrays]
+    for array in arrays:
+        if [type(array[key]) for key in ("input", "dim", "rows", "table", "sha256")] != [str, int, int, str, str]:
+            raise ValueError(f"shared_words has an array that is not one of word vectors: {array!s:.80}")
+    return arrays
 
 
 def _table(folder: Path, name: str, sha256: str) -> MappedTable:

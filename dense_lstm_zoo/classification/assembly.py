@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.context import context_features, context_width
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
 from dense_lstm_zoo.registry import register
 
@@ -45,6 +46,7 @@ def classifier(
     kernel: str = "auto",
     learning_rate: float = 0.005,
     dtype: str | None = None,
+    **context: Any,
 ) -> keras.Model:
     """Assemble and compile a classifier: ids [B, T] (0 is padding, 1 unknown) to logits [B, classes].
 
@@ -53,6 +55,7 @@ def classifier(
 
     With ``char_filters`` the inputs are a dictionary, ``token_ids`` [B, T] and ``char_ids`` [B, T, C] (0 is padding),
     and each word vector is joined with a convolution of the word's characters: M_0 = Dropout([E[x]; CNN(chars)]).
+    With ``context_units`` it is joined with the states of a text encoder as well; see ``context.context_features``.
 
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
@@ -79,6 +82,7 @@ def classifier(
         kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
         learning_rate: Adam's learning rate.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
+        **context: See ``context.context_features``.
 
     Raises:
         ValueError: A value out of range.
@@ -135,6 +139,9 @@ def classifier(
             name="characters",
         )
         channels.append(characters(char_ids))
+    beside = context_features(token_ids, channels[0], lengths, vocab_size, kernel, dtype, **context)
+    if beside is not None:
+        channels.append(beside)
     vectors = channels[0]
     if len(channels) > 1:
         vectors = keras.layers.Concatenate(dtype=dtype, name="channels")(channels)
@@ -181,12 +188,13 @@ def register_classifier(
     """
 
     def encoder_parameters(**arguments: Any) -> int:
-        return count(input_dim=channels * arguments["embedding_dim"] + arguments["char_filters"], **arguments)
+        width = channels * arguments["embedding_dim"] + arguments["char_filters"] + context_width(arguments)
+        return count(input_dim=width, **arguments)
 
     return register(
         task="classification",
         paper=paper,
-        options=(*options, classifier),
+        options=(*options, classifier, context_features),
         encoder_parameters=encoder_parameters,
         before=before,
     )

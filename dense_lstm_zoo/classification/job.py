@@ -34,6 +34,7 @@ class ClassificationJob(WordVectorJob):
     def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
         self.class_weight = class_weights(options.class_weights, corpus)
         self.corpus, self.options = split_dev(corpus, fraction=options.dev_fraction, seed=options.seed), options
+        self.source = source
         vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
         if source is None:
             self.words = build_vocabulary(self.corpus.train.texts, oov=options.oov, **vectors)

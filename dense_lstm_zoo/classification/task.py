@@ -2,7 +2,7 @@
 
 from dense_lstm_zoo.ranges import Range
 from dense_lstm_zoo.recipe import Recipe
-from dense_lstm_zoo.task import BATCHES, WORD_VECTORS, Option, Task
+from dense_lstm_zoo.task import BATCHES, CONTEXT, WORD_VECTORS, Option, Task
 
 TASK = Task(
     name="classification",
@@ -13,6 +13,7 @@ TASK = Task(
     percent=True,
     options=(
         *WORD_VECTORS,
+        CONTEXT,
         *BATCHES,
         Option("oov", str, 'words outside the vocabulary: "drop" or "unk"', otherwise="drop with vectors, else unk"),
         Option(

@@ -35,13 +35,13 @@ def word_inputs(graph: Graph, model: keras.Model, shared: bool) -> dict[str, Val
 
 
 def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
-    """Write which row of an installed word table each word has, and the vectors that are no table's.
+    """Write which row of an installed word table each word has, and the vectors that are not a table's.
 
     Returns:
         What config.json says about it.
 
     Raises:
-        ValueError: No table is installed, or none has any of the vectors.
+        ValueError: No table is installed, or none has any of the vectors of a layer.
     """
     import numpy as np
 
@@ -49,8 +49,16 @@ def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
     arrays = [(layer.name, 0, 1.0, layer.get_matrix()) for layer in layers]
     found = shared_words.find_in(arrays, bundle.vocabulary.words, bundle.config["training"].get("vectors"))
     assert found is not None  # it is required
+    if own := [layer.name for layer in layers if layer.name not in {part.array for part in found.parts}]:
+        raise ValueError(
+            f"shared_words=True: none of the vectors of {' and '.join(own)} is one of an installed table. Export "
+            "without it."
+        )
     found.write_rows(folder / shared_words.ROWS)
     for number, (part, (*_, matrix)) in enumerate(zip(found.parts, arrays, strict=True)):
         np.save(folder / f"own_words_{number}.npy", found.reduced(part.array, matrix), allow_pickle=False)
-    told = [{"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size} for layer in layers]
+    told = [
+        {"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size, **found.own_table(part)}
+        for layer, part in zip(layers, found.parts, strict=True)
+    ]
     return {"table": found.name, "sha256": found.table.sha256, "arrays": told}

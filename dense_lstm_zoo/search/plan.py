@@ -181,8 +181,8 @@ def plan(
     checks.integer("epochs", epochs)
     if "vectors" in fixed:
         fixed["vectors"] = word_source.checked(fixed["vectors"])
-    if "init_from" in fixed:
-        fixed["init_from"] = str(presets.find(fixed["init_from"]).resolve())  # however its path is written
+    for option in {"init_from", "context"} & fixed.keys():
+        fixed[option] = str(presets.find(fixed[option]).resolve())  # however its path is written
     # Last, as it loads TensorFlow.
     from dense_lstm_zoo.search.hypermodel import check_values
 

@@ -76,8 +76,9 @@ def plan_rows(
     found: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
         given = {**row.settings, **arguments}
-        if given.get("init_from") is not None:
-            given["init_from"] = str(presets.find(given["init_from"]).resolve())
+        for option in ("init_from", "context"):
+            if given.get(option) is not None:
+                given[option] = str(presets.find(given[option]).resolve())
         epochs = given.pop("epochs", None)
         checked = {key: value for key, value in given.items() if key != "recipe"}
         recipe = get_recipe(row.recipe, model=row.model) if row.recipe else None

@@ -38,6 +38,7 @@ class TaggingJob(WordVectorJob):
         if corpus.dev is None:
             raise ValueError(f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file).")
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
+        self.source = source
         vectors: dict[str, Any] = {
             "vectors": options.vectors,
             "vector_words": options.vector_words,

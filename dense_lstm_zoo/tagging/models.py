@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, weight_counts
 from dense_lstm_zoo.compiling import compile_model
+from dense_lstm_zoo.context import context_features, context_width
 from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
 from dense_lstm_zoo.registry import register
 
@@ -37,10 +38,12 @@ def tagger(
     clip_norm: float | None = None,
     kernel: str = "auto",
     dtype: str | None = None,
+    **context: Any,
 ) -> keras.Model:
     """Assemble and compile a tagger: a dictionary of ids to logits of every token's tag [B, T, num_tags].
 
-    x_t = [gated words of a window around t; characters at either end of word t; its capitalisation]; H = encoder(x);
+    x_t = [gated words of a window around t; characters at either end of word t; its capitalisation; with
+    ``context_units``, a text encoder's states at word t, with dropout (``context.context_features``)]; H = encoder(x);
     logits = W H + b. Inputs are ``token_ids`` and ``case_ids`` [B, T], ``affix_ids`` [B, T, 10] and, with
     ``char_filters``, which adds a convolution over all characters, ``char_ids`` [B, T, 24]; 0 is padding;
     tags of -1 are padding, of -2 unknown. The loss is the mean over the tokens of a sentence, then over sentences.
@@ -62,13 +65,14 @@ def tagger(
         char_filters: Number of features from a convolution over a word's characters; 0 means none.
         case: ``binary``, ``four_way`` or None to ignore capitalisation.
         case_dim: Length of a capitalisation vector.
-        dropout: Dropout rate on the outputs of the first and the last layer.
+        dropout: Dropout rate on the outputs of the first and the last layer, and on a text encoder's states.
         crf: Whether to use a conditional random field instead of the softmax.
         optimizer: ``sgd``, as in the paper, or ``adam``.
         learning_rate: The optimiser's; for SGD, that of a single sentence.
         clip_norm: Largest norm of all gradients together, summed for SGD; None means no limit.
         kernel: Which loop over time runs; see ``layers.SkipBiLSTM``.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; the logits stay in float32.
+        **context: See ``context.context_features``.
 
     Raises:
         ValueError: A value out of range.
@@ -108,7 +112,8 @@ def tagger(
     if embedding_matrix is not None:
         embedding.set_matrix(embedding_matrix)
     around = layers.GatedContextWindow(window, gated=window > 1, dropout=window_dropout, dtype=dtype, name="window")
-    features = [around(embedding(inputs["token_ids"]), lengths=lengths)]
+    vectors = embedding(inputs["token_ids"])
+    features = [around(vectors, lengths=lengths)]
     if char_dim:
         affixes = layers.AffixEmbedding(num_chars, char_dim, dtype=dtype, name="affixes")
         features.append(affixes(inputs["affix_ids"]))
@@ -119,6 +124,9 @@ def tagger(
     if case is not None:
         capitals = keras.layers.Embedding(CASES[case] + 1, case_dim, dtype=dtype, name="case")
         features.append(capitals(inputs["case_ids"]))
+    beside = context_features(inputs["token_ids"], vectors, lengths, vocab_size, kernel, dtype, **context)
+    if beside is not None:
+        features.append(keras.layers.Dropout(dropout, dtype=dtype, name="context_dropout")(beside))
     read = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
     states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(read, lengths=lengths)
     # In float32 under every policy: in bfloat16, the sum for its bias gradient would lose small probabilities.
@@ -133,10 +141,11 @@ def tagger(
 
 
 def _input_width(
-    *, embedding_dim: int, window: int, char_dim: int, char_filters: int, case: str | None, case_dim: int, **_: Any
+    *, embedding_dim: int, window: int, char_dim: int, char_filters: int, case: str | None, case_dim: int, **rest: Any
 ) -> int:
     affixes = 10 * char_dim  # five characters at each end of a word
-    return window * embedding_dim + affixes + char_filters + (case_dim if case is not None else 0)
+    of_case = case_dim if case is not None else 0
+    return window * embedding_dim + affixes + char_filters + of_case + context_width(rest)
 
 
 def _skip_count(*, num_layers: int, units: int, skip: str = "none", biases: bool, **options: Any) -> int:
@@ -156,7 +165,7 @@ def _highway_network_count(*, units: int, depth: int, couple_gates: bool, biases
 
 def _register(equations: str, count: Callable[..., int]) -> Callable[..., Any]:
     paper = f"Wu et al. 2016, {equations}, arXiv:1610.03167"
-    return register(task="tagging", paper=paper, options=(tagger,), encoder_parameters=count)
+    return register(task="tagging", paper=paper, options=(tagger, context_features), encoder_parameters=count)
 
 
 @_register("Eq 9", _skip_count)

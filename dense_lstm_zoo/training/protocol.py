@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import checks, files, presets, registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import check
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import read_object
@@ -129,6 +130,7 @@ def run_protocol(
         if not chosen:
             raise ValueError("only_folds is empty; omit it to run all folds.")
     task = tasks.find(registry.entry(name).task)
+    check_tensorflow("Trainings by zoo.run_protocol")
     corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
     if folds is not None and not isinstance(corpus, Corpus):
         raise ValueError(f"folds={folds} needs a corpus of labelled texts; {corpus.name} is not one.")
@@ -145,6 +147,8 @@ def run_protocol(
         from dense_lstm_zoo.training import transfer
 
         shared["init_from"] = transfer.resolved_path(training["init_from"])
+    if training.get("context") is not None:
+        shared["context"] = str(presets.find(training["context"]).resolve())
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []

@@ -1,0 +1,264 @@
+"""A text encoder's frozen states beside the words of classifiers and taggers: trained, saved, exported, trained on."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import cards, command_line, registry
+from dense_lstm_zoo.data import text_hashes
+from dense_lstm_zoo.language.encoder import TextEncoder
+from tests.preset_harness import write_table
+from tests.saving_harness import same_weights
+from tests.text_encoder_harness import language_model, pair, with_table
+from tests.training_harness import MODELS, small_demo, train
+
+TASKS = ("classification", "tagging")
+TEXTS = ["What is the capital of France ?", "", "qwerty who", "Name the film about the war !"]
+
+
+def words_of(task):
+    """Some words of the demo corpus, which the language models are to know."""
+    corpus = small_demo(task)
+    rows = zoo.task.find(task).job_class.token_rows(corpus.train)
+    return tuple(dict.fromkeys(word.casefold() for row in rows[:40] for word in row))
+
+
+def made_encoder(task, folder, table=None, **arguments):
+    words = (*words_of(task), "<eos>", "<unk>")
+    bundles = []
+    for direction, seed in (("forward", 1), ("backward", 2)):
+        one = language_model(direction, seed, vocab_size=len(words), **arguments)
+        one.vocabulary = type(one.vocabulary)(words)
+        bundles.append(one)
+    if table is not None:
+        with_table(bundles, table)
+    encoder = TextEncoder.from_bundles(*bundles)
+    encoder.save(folder)
+    return TextEncoder.load(folder)
+
+
+@pytest.fixture(scope="module", params=TASKS)
+def trained(request, tmp_path_factory):
+    """A task, an encoder and its folder, and a model trained with it and its folder; no test changes them."""
+    folder = tmp_path_factory.mktemp("context")
+    encoder = made_encoder(request.param, folder / "encoder")
+    bundle = train(folder / "run", request.param, context=str(folder / "encoder"), epochs=2)
+    return request.param, encoder, folder / "encoder", bundle, folder / "run"
+
+
+def predicted(bundle, texts=TEXTS):
+    found = bundle.predict(texts)
+    if bundle.task.name == "tagging":
+        return [(one.tags, one.probabilities) for one in found]
+    return [(one.label, list(one.probabilities.values())) for one in found]
+
+
+def same_answers(ours, theirs, tolerance=1e-5):
+    for (label, shares), (other, others) in zip(ours, theirs, strict=True):
+        assert label == other
+        np.testing.assert_allclose(shares, others, atol=tolerance)
+
+
+def test_a_model_trained_with_context_holds_the_encoder_as_it_was_and_learns_the_mixture(trained):
+    _, encoder, _, bundle, _ = trained
+    network = bundle.network
+    states = network.get_layer("context")
+    expected = [encoder.eos_vector, *encoder.weights["forward"], *encoder.weights["backward"]]
+    assert all(map(np.array_equal, states.get_weights(), expected))
+    assert not states.trainable_weights
+    matrix = network.get_layer("context_embedding").get_matrix()
+    assert not matrix[0].any()
+    np.testing.assert_array_equal(matrix[1], encoder.vectors[encoder.words.index("<unk>")])
+    np.testing.assert_array_equal(matrix[2:], encoder.word_vectors(bundle.vocabulary.words))
+    weights, gamma = network.get_layer("context_mixture").get_weights()
+    assert weights.any()
+    assert gamma != 1
+
+
+def test_its_config_names_the_encoder_and_its_arguments_rebuild_it(trained):
+    _, encoder, _, bundle, run = trained
+    told = bundle.config["training"]["context"]
+    assert (told["name"], told["sha256"], told["datasets"]) == ("encoder", encoder.sha256, ["raw"])
+    assert told["directions"] == ["forward", "backward"]
+    assert told["overlap"] == {"dev": 0, "test": 0}
+    found = {name: bundle.config["arguments"][name] for name in registry.FROM_DATA if name.startswith("context_u")}
+    assert found == {"context_units": 4}
+    assert "context_weights" not in bundle.config["arguments"]
+    assert json.loads((run / "config.json").read_text())["arguments"]["context_dim"] == 7
+    assert "--context encoder" in command_line.of(bundle.config)
+    card = (run / "README.md").read_text()
+    assert "frozen states of the text encoder encoder, trained without labels on raw" in card
+    assert cards.model_card(bundle, run)
+
+
+def test_frozen_states_are_not_in_the_count_of_the_encoder(trained):
+    task, _, _, bundle, _ = trained
+    arguments = bundle.config["arguments"]
+    counted = registry.count_encoder_parameters(bundle.model)
+    assert bundle.metrics["encoder_parameters"] == counted
+    known = {name: value for name, value in arguments.items() if name in registry.entry(MODELS[task]).arguments}
+    assert registry.count_encoder_parameters(MODELS[task], **known) == counted
+    frozen = [w for name in ("context", "context_embedding") for w in bundle.network.get_layer(name).weights]
+    assert bundle.metrics["parameters"] > counted + sum(int(np.prod(w.shape)) for w in frozen)
+    assert "context (TextEncoderStates)" in str(zoo.describe(bundle.model))
+
+
+def test_a_saved_model_with_context_loads_the_same_without_its_encoder(trained, tmp_path):
+    _, _, _, bundle, run = trained
+    again = zoo.load(run)
+    assert same_weights(again, bundle)
+    same_answers(predicted(again), predicted(bundle), 1e-6)
+
+
+def test_padding_and_neighbours_in_a_batch_do_not_change_an_answer(trained):
+    _, _, _, bundle, _ = trained
+    alone = [answer for text in TEXTS for answer in predicted(bundle, [text])]
+    same_answers(predicted(bundle), alone)
+
+
+def test_exports_of_a_model_with_context_answer_as_it_does(trained, tmp_path):
+    import tensorflow as tf
+
+    from dense_lstm_zoo_runtime import Predictor
+
+    task, _, _, bundle, _ = trained
+    expected = predicted(bundle)
+    onnx = bundle.export(tmp_path / "onnx", format="onnx")
+    answers = Predictor(onnx).predict(TEXTS)
+    served = tf.saved_model.load(str(bundle.export(tmp_path / "1")))
+    found = served.signatures["serving_default"](text=tf.constant(TEXTS))
+    if task == "tagging":
+        same_answers([(one.tags, one.probabilities) for one in answers], expected)
+        rows = found["row_lengths"].numpy()
+        tags = [[tag.decode() for tag in row[:n]] for row, n in zip(found["tags"].numpy(), rows, strict=True)]
+        shares = [row[:n] for row, n in zip(found["probabilities"].numpy(), rows, strict=True)]
+        same_answers(list(zip(tags, shares, strict=True)), expected)
+    else:
+        same_answers([(one.label, list(one.probabilities.values())) for one in answers], expected)
+        labels = [label.decode() for label in found["label"].numpy()]
+        same_answers(list(zip(labels, found["probabilities"].numpy(), strict=True)), expected)
+
+
+def test_vectors_and_explanations_work_with_context(trained):
+    task, _, _, bundle, _ = trained
+    tokens = bundle.embed_tokens(TEXTS[:1])[0]
+    assert len(tokens[0]) == len(tokens[1])
+    if task == "classification":
+        assert bundle.embed(TEXTS).shape == (4, bundle.embedding_width)
+        found = bundle.explain(TEXTS[0])
+        assert len(found.saliency) == len(found.tokens)
+        assert np.abs(found.saliency).max() > 0
+
+
+def test_a_model_with_context_goes_on_with_it_on_other_texts(trained, tmp_path):
+    task, encoder, folder, bundle, run = trained
+    corpus = small_demo(task)
+    parts = {part: _renamed(getattr(corpus, part), "zebra", part) for part in ("train", "dev", "test")}
+    other = dataclasses.replace(corpus, name="other", **parts)
+    options = {"dataset": other, "init_from": str(run), "context": str(folder), "epochs": 1, "force_overlap": True}
+    found = train(tmp_path / "on", task, **options)
+    assert found.config["training"]["context"]["sha256"] == encoder.sha256
+    assert "zebra" in found.vocabulary.words
+    assert "zebra" not in bundle.vocabulary.words
+    ours, theirs = (one.network.get_layer("context").get_weights() for one in (found, bundle))
+    assert all(map(np.array_equal, ours, theirs))
+    matrix = found.network.get_layer("context_embedding").get_matrix()
+    np.testing.assert_array_equal(matrix[2:], encoder.word_vectors(found.vocabulary.words))
+    mixture = [one.network.get_layer("context_mixture").get_weights()[0] for one in (found, bundle)]
+    assert np.abs(mixture[0] - mixture[1]).max() < 0.2 * np.abs(mixture[1]).max() + 0.1  # it went on
+    alien = language_model(seed=8)
+    alien.save(tmp_path / "alien")
+    with pytest.raises(ValueError, match=r"has the context of encoder .* received alien .* Leave context out"):
+        train(tmp_path / "no", task, **{**options, "context": str(tmp_path / "alien")})
+
+
+def _renamed(split, word, part):
+    """Put a new word into every text."""
+    if hasattr(split, "texts"):
+        return dataclasses.replace(split, texts=[f"{word} {text} {part}" for text in split.texts])
+    tokens = [[word, *row[1:]] for row in split.tokens]
+    return dataclasses.replace(split, tokens=tokens)
+
+
+def test_new_words_of_a_model_whose_encoder_is_not_here_get_the_unknown_words_vector(trained, tmp_path):
+    task, encoder, _, _, run = trained
+    corpus = small_demo(task)
+    parts = {part: _renamed(getattr(corpus, part), "zebra", part) for part in ("train", "dev", "test")}
+    options = {"dataset": dataclasses.replace(corpus, **parts), "init_from": str(run), "force_overlap": True}
+    with pytest.warns(UserWarning, match="encoder is not installed: .* new to the model get the context vector of unk"):
+        found = train(tmp_path / "on", task, **options, epochs=1)
+    matrix = found.network.get_layer("context_embedding").get_matrix()
+    place = found.vocabulary.words.index("zebra") + 2
+    np.testing.assert_array_equal(matrix[place], encoder.vectors[encoder.words.index("<unk>")])
+
+
+def test_context_is_refused_where_it_has_no_place(tmp_path):
+    model = language_model()
+    model.save(tmp_path / "lm")
+    with pytest.raises(ValueError, match="context is not an option for language_model"):
+        train(tmp_path / "run", "language_model", context=str(tmp_path / "lm"))
+    with pytest.raises(ValueError, match="context_units is derived from the data"):
+        train(tmp_path / "run", context_units=4)
+    plain = train(tmp_path / "plain", epochs=1)
+    with pytest.raises(ValueError, match=r"init_from goes on from a model without context"):
+        train(tmp_path / "on", init_from=str(tmp_path / "plain"), context=str(tmp_path / "lm"), force_overlap=True)
+    assert plain.config["arguments"]["context_units"] == 0
+    with pytest.raises(zoo.BundleError, match="is a bilstm for classification, not a text encoder"):
+        train(tmp_path / "other", context=str(tmp_path / "plain"))
+
+
+def test_texts_that_the_encoder_has_read_are_counted_and_told(tmp_path):
+    corpus = small_demo()
+    model = language_model()
+    rows = zoo.task.find("classification").job_class.token_rows(corpus.test)
+    model.train_texts = text_hashes.hash_texts(rows)
+    model.save(tmp_path / "lm")
+    with pytest.warns(UserWarning, match=r"trained on .* of the test texts, without labels"):
+        found = train(tmp_path / "run", context=str(tmp_path / "lm"), epochs=1)
+    assert found.config["training"]["context"]["overlap"]["test"] > 10
+    assert "test texts were among its own" in (tmp_path / "run" / "README.md").read_text()
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Word tables of two lengths, which know the demo's words."""
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    words = words_of("classification")
+    return [write_table(tmp_path / "presets", f"tiny_{dim}d", words=words, dim=dim) for dim in (7, 5)]
+
+
+def test_word_vectors_of_two_lengths_are_shared_with_two_tables(tables, tmp_path):
+    from dense_lstm_zoo_runtime import Predictor
+
+    own, read = tables
+    made_encoder("classification", tmp_path / "encoder", read, embedding_dim=5)
+    found = train(tmp_path / "run", vectors=own.name, context=str(tmp_path / "encoder"), epochs=1)
+    whole, shared = found.save(tmp_path / "whole"), found.save(tmp_path / "shared", shared_words=True)
+    claims = json.loads((shared / "config.json").read_text())["shared_words"]
+    assert (claims["table"], claims["arrays"][-1]["table"]) == (own.name, read.name)
+    assert (shared / "model.weights.h5").stat().st_size < (whole / "model.weights.h5").stat().st_size
+    assert same_weights(zoo.load(shared), found)
+    onnx = found.export(tmp_path / "onnx", format="onnx", shared_words=True)
+    answers = Predictor(onnx).predict(TEXTS)
+    same_answers([(one.label, list(one.probabilities.values())) for one in answers], predicted(found))
+
+
+def test_an_encoder_over_the_models_own_fixed_vectors_has_no_second_table(tables, tmp_path):
+    _, read = tables
+    with_all = with_table(pair(embedding_dim=5), read, but=())
+    bundles = []
+    words = (*read.words, "<eos>", "<unk>")
+    for one in with_all:
+        grown = language_model(one.config["text"].get("direction", "forward"), vocab_size=len(words), embedding_dim=5)
+        grown.vocabulary = type(grown.vocabulary)(words)
+        bundles.append(grown)
+    TextEncoder.from_bundles(*with_table(bundles, read, but=())).save(tmp_path / "encoder", dtype="float32")
+    found = train(
+        tmp_path / "run", vectors=read.name, trainable_embeddings=False, context=str(tmp_path / "encoder"), epochs=1
+    )
+    assert found.config["arguments"]["context_dim"] == 0
+    assert "context_embedding" not in [layer.name for layer in found.network.layers]
+    same_answers(predicted(zoo.load(tmp_path / "run")), predicted(found), 1e-6)
