@@ -62,6 +62,8 @@ TOGETHER = [
     ("bilstm", {"char_filters": 4, "pooling": "attention"}),
     ("rhn_tagger", {"couple_gates": True, "depth": 2}),
     ("residual_bilstm", {"embedding_dim": 8}),  # as wide as its layers: no projection
+    ("lm_classifier", {"wiring": "stacked", "directions": 1, "pooling": "attention"}),
+    ("lm_classifier", {"wiring": "residual", "embedding_dim": 4, "cell": "gru"}),
     ("dense_lstm_lm", {"softmax": "tied", "optimizer": "adam", "learning_rate": 0.01, "average": 0.9}),
     ("gated_skip_tagger", {"skip": "outputs", "window": 1, "case": None}),
     ("gated_skip_tagger", {"gate_inputs": "skip", "interleave": True, "char_dim": 0}),

@@ -67,6 +67,7 @@ ORDERS = {
     "gated_skip_tagger": ["logits", "ward_4", "ward_3", "ward_2", "ward_1", "embedding"],
     "highway_tagger": ["logits", "ward_3", "ward_2", "ward_1", "embedding"],
     "rhn_tagger": ["logits", "ward", "embedding"],
+    "lm_classifier": ["logits", "lstm_3", "lstm_2", "lstm_1", "embedding"],
     "dense_lstm_lm": ["logits", "lstm_3", "lstm_2", "lstm_1", "embedding"],
 }
 

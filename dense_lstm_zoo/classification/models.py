@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     import keras
 
 
-def _pooling_count(width: int, pooling: str, biases: bool) -> int:
+def pooling_count(width: int, pooling: str, biases: bool) -> int:
+    """Return the number of weights of a pooling."""
     return width * (width + 1 + biases) if pooling == "attention" else 0
 
 
 def _count_lstm(*, input_dim: int, units: int, pooling: str, biases: bool, **_: Any) -> int:
-    return weight_counts.lstm(input_dim, units, biases=biases) + _pooling_count(units, pooling, biases)
+    return weight_counts.lstm(input_dim, units, biases=biases) + pooling_count(units, pooling, biases)
 
 
 def count_stack(*, input_dim: int, units: int, biases: bool, num_layers: int = 1, **_: Any) -> int:
@@ -27,7 +28,7 @@ def count_stack(*, input_dim: int, units: int, biases: bool, num_layers: int = 1
 
 
 def _count_stacked(*, units: int, pooling: str, biases: bool, **arguments: Any) -> int:
-    return count_stack(units=units, biases=biases, **arguments) + _pooling_count(2 * units, pooling, biases)
+    return count_stack(units=units, biases=biases, **arguments) + pooling_count(2 * units, pooling, biases)
 
 
 def _count_residual(*, input_dim: int, units: int, **arguments: Any) -> int:
@@ -53,7 +54,7 @@ def count_dense(
 
 def _count_dc(*, top_units: int, pooling: str, biases: bool, **arguments: Any) -> int:
     encoder = count_dense(top_units=top_units, biases=biases, **arguments)
-    return encoder + _pooling_count(2 * top_units, pooling, biases)
+    return encoder + pooling_count(2 * top_units, pooling, biases)
 
 
 def _register(paper: str, count: Callable[..., int]) -> Callable[..., Any]:

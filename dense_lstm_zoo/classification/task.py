@@ -56,5 +56,5 @@ TASK = Task(
     package="dense_lstm_zoo.classification",
     job="ClassificationJob",
     bundle="ClassificationBundle",
-    factories=("models", "interaction", "convolution"),
+    factories=("models", "interaction", "convolution", "language_classifier"),
 )

@@ -8,7 +8,7 @@ import keras
 
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.adam import FusedAdam
-from dense_lstm_zoo.layers import DenseBiLSTM, HighwayBiLSTM, RecurrentStack, SkipBiLSTM
+from dense_lstm_zoo.layers import DenseBiLSTM, HighwayBiLSTM, RecurrentStack, SkipBiLSTM, TextEncoderStates
 
 HEAD = ("logits", "softmax", "crf")  # layers on top of the encoder
 WORDS = "embedding"
@@ -55,6 +55,8 @@ def _stacked(layer: keras.layers.Layer) -> Sequence[Sequence[keras.layers.Layer]
         return [[one] for one in layer.layers]
     if isinstance(layer, SkipBiLSTM | HighwayBiLSTM):
         return list(layer.cells)
+    if isinstance(layer, TextEncoderStates):
+        return list(zip(*(stack.layers for stack in layer.stacks), strict=True))
     return [[layer]]
 
 
