@@ -8,6 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import manifest, presets
+from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.language.encoder_files import stack_shapes
 from dense_lstm_zoo.layers import RecurrentStack
@@ -155,6 +156,23 @@ def test_a_language_model_is_an_encoder_that_reads_forward(tmp_path):
         TextEncoder.load(tmp_path / "classifier")
 
 
+def test_the_command_joins_saved_language_models(tmp_path, capsys):
+    forward, backward = (str(one.save(tmp_path / name)) for one, name in zip(pair(), ("ahead", "back"), strict=True))
+    output = str(tmp_path / "encoder")
+    command = ["join-lm", forward, backward, "--output", output, "--dtype", "float32"]
+    assert main(command) == 0
+    assert "encoder: forward and backward, 2 layers of 4, 16 words" in capsys.readouterr().out
+    found = TextEncoder.load(output)
+    assert same(found, zoo.join_language_models(zoo.load(forward), backward))
+    assert found.models["backward"]["sha256"] == zoo.bundle.files.sha256(tmp_path / "back" / "manifest.json")
+    assert main(command) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert main(["join-lm", forward, backward, forward, "--output", str(tmp_path / "other")]) == 2
+    assert "received 3" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="must read forward, but this one reads backward"):
+        TextEncoder.load(backward)
+
+
 def test_language_models_of_different_words_sizes_or_directions_are_not_joined():
     forward, backward = pair()
     with pytest.raises(ValueError, match=r"backward language model must read backward.*direction='backward'"):
@@ -185,6 +203,8 @@ def test_presets_and_manifests_know_an_encoder_and_no_model_is_loaded_from_it(fo
         "dev perplexity",
         11.0,
     )
+    with pytest.raises(zoo.BundleError, match="is a text encoder, which predicts nothing by itself"):
+        zoo.load(folder)
 
 
 def test_a_damaged_or_incomplete_folder_is_refused(folder):

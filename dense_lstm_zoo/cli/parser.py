@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli import commands, measuring, presets, texts, vectors, writing
+from dense_lstm_zoo.cli import commands, encoders, measuring, presets, texts, vectors, writing
 from dense_lstm_zoo.cli.arguments import (
     BUNDLE,
     add_corpus,
@@ -19,6 +19,7 @@ from dense_lstm_zoo.cli.arguments import (
 )
 from dense_lstm_zoo.data import records, word_table
 from dense_lstm_zoo.publishing import EXPORT_FORMATS
+from dense_lstm_zoo.weights_file import DTYPES
 
 BENCH = (
     "bench is now python -m benchmarks.speed, in a checkout of the project: ours against stock Keras and PyTorch.\n"
@@ -201,6 +202,19 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("text", help="a raw text")
     add_output(sub, "also draw it, as .png, .svg or .pdf")
+
+    sub = command(
+        "join-lm",
+        encoders.join_lm,
+        "Join language models into a text encoder, for train --context and --init-from.",
+        "join-lm runs/forward runs/backward --output runs/encoder",
+    )
+    sub.add_argument(
+        "runs", nargs="+", metavar="run", help="a language model and, if there is one, its --direction backward"
+    )
+    sub.add_argument("--output", required=True, metavar="FOLDER", help="the folder to write")
+    sub.add_argument("--dtype", choices=DTYPES, default="float16", help="how numbers are stored (default: float16)")
+    sub.add_argument("--overwrite", action="store_true", help="replace an existing folder")
 
     sub = command(
         "curves",

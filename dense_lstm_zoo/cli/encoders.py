@@ -1,0 +1,21 @@
+"""The command that joins language models into a text encoder."""
+
+from __future__ import annotations
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import files
+from dense_lstm_zoo.cli.commands import import_tensorflow
+
+
+def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
+    """Join a forward and, if there is one, a backward language model, and say what came out."""
+    if len(runs) > 2:
+        raise ValueError(f"join-lm takes a forward language model and at most one backward; received {len(runs)}.")
+    path = files.check_new_folder(output, overwrite)
+    import_tensorflow()
+    encoder = zoo.join_language_models(*runs)
+    encoder.save(path, dtype=dtype, overwrite=overwrite)
+    print(
+        f"{path}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
+        f"{len(encoder.words):,} words; train --context {path} reads with it"
+    )
