@@ -48,7 +48,7 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
         yield from ("--init-from", origin["name"])
         yield from _options({name: origin[name] for name in _TRANSFER if origin.get(name) is not None})
     if any(option.name == "vectors" for option in task.all_options) and not origin:
-        yield from ("--vectors", training["vectors"] or word_source.NONE)
+        yield from ("--vectors", training.get("vectors") or word_source.NONE)
     if training.get("context") and not origin:
         yield from ("--context", training["context"]["name"])
     usual = task.resolve({}, seed=0, recipe=get_recipe(recipe) if recipe else None)

@@ -96,7 +96,7 @@ def test_figures_of_phrases_are_marked_beside_runs_on_sentences():
 def test_models_are_listed_by_wildcard_and_task():
     stacks = ["residual_bilstm", "stacked_bilstm", "stacked_di_bilstm"]
     dsa = ["dsa_bilstm", "dsa_dc_bilstm"]
-    classifiers = ["bilstm", "blstm_2dcnn", "cnn_mc", "dc_bilstm", "di_bilstm", *dsa, "lstm", *stacks]
+    classifiers = ["bilstm", "blstm_2dcnn", "cnn_mc", "dc_bilstm", "di_bilstm", *dsa, "lm_classifier", "lstm", *stacks]
     language_models = ["dense_lstm_lm", "residual_lstm_lm", "skip_lstm_lm", "stacked_lstm_lm"]
     assert zoo.list_models(task="classification") == classifiers
     assert zoo.list_models(task="language_model") == language_models
@@ -138,7 +138,7 @@ def test_describe_prints_paper_defaults_parameters_and_recipes():
         ({"l2": -1}, "l2 must be a finite number of at least 0"),
         ({"learning_rate": 0}, "learning_rate must be a finite number above 0"),
         ({"softmax_max_norm": float("nan")}, "softmax_max_norm must be a finite number above 0"),
-        ({"pooling": "avg"}, "Unknown value of pooling: 'avg'. Accepted: attention, last, max, mean"),
+        ({"pooling": "avg"}, "Unknown value of pooling: 'avg'. Accepted: attention, last, last_mean_max, max, mean"),
         ({"embedding_matrix": [[1.0]]}, r"embedding_matrix must have shape.*\(10, 300\); received \(1, 1\)"),
         ({"num_frozen_words": 9}, "num_frozen_words must leave padding and unknown trainable"),
         ({"recipe": "ding2019"}, "Unknown recipe 'ding2019'. Did you mean 'ding2018'"),
