@@ -57,6 +57,8 @@ VALUES = {
     "case": ("four_way",),
     "crf": (True,),
 }
+# A text encoder beside the words.
+CONTEXT = {"context_units": 3, "context_layers": 2, "context_wiring": "dense", "context_dim": 5}
 # Several arguments at once.
 TOGETHER = [
     ("bilstm", {"char_filters": 4, "pooling": "attention"}),
@@ -64,6 +66,8 @@ TOGETHER = [
     ("residual_bilstm", {"embedding_dim": 8}),  # as wide as its layers: no projection
     ("lm_classifier", {"wiring": "stacked", "directions": 1, "pooling": "attention"}),
     ("lm_classifier", {"wiring": "residual", "embedding_dim": 4, "cell": "gru"}),
+    ("bilstm", CONTEXT),
+    ("bilstm_tagger", {**CONTEXT, "context_directions": 1, "context_dim": 0, "context_cell": "gru"}),
     ("dense_lstm_lm", {"softmax": "tied", "optimizer": "adam", "learning_rate": 0.01, "average": 0.9}),
     ("gated_skip_tagger", {"skip": "outputs", "window": 1, "case": None}),
     ("gated_skip_tagger", {"gate_inputs": "skip", "interleave": True, "char_dim": 0}),
