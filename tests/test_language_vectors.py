@@ -144,3 +144,13 @@ def test_exports_of_a_backward_model_read_from_the_end_as_well(backward, tmp_pat
 def test_a_model_goes_on_in_its_own_direction(backward, tmp_path):
     with pytest.raises(ValueError, match="init_from is a backward language model"):
         train(tmp_path / "run", init_from=str(backward[1]), epochs=1)
+
+
+def test_the_bias_starts_from_the_frequency_that_a_word_of_its_rank_is_expected_to_have():
+    model = zoo.build("dense_lstm_lm", vocab_size=50, units=3, embedding_dim=4, frequency_bias=True)
+    bias = model.core.get_layer("logits").bias.numpy()
+    assert np.exp(bias).sum() == pytest.approx(1, rel=1e-5)
+    # by Zipf's law in its integrated form, the words up to rank r make up log(r + 1) / log(V + 1) of a text
+    np.testing.assert_allclose(np.exp(bias).cumsum(), np.log(np.arange(2, 52)) / np.log(51), rtol=1e-5)
+    plain = zoo.build("dense_lstm_lm", vocab_size=50, units=3, embedding_dim=4).core.get_layer("logits").bias.numpy()
+    assert np.abs(plain).max() <= 0.05

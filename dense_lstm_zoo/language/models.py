@@ -27,6 +27,7 @@ def language_model(
     cell: str = "lstm",
     softmax: str = "full",
     sampled_softmax: int | None = None,
+    frequency_bias: bool = False,
     dropout: float = 0.6,
     variational_dropout: bool = False,
     input_dropout: float | None = None,
@@ -71,6 +72,9 @@ def language_model(
             order of frequency. Evaluation, predictions and exports use all words. The perplexity that ``fit`` reports
             for training is then an estimate, as a rule below the true one; ``val_perplexity`` is exact. Works best with
             SGD: Adam's moments are as large as the tables. With ``softmax="full"``, W is stored with a row per word.
+        frequency_bias: Whether the softmax's bias starts from the logarithm of a word's expected frequency, by Zipf's
+            law of its rank, instead of at random. With Adam, whose steps are all of one length, the bias would need
+            thousands of steps to get there. Ids must be in order of frequency.
         dropout: Rate on the word vectors and every layer's output.
         variational_dropout: One mask per window instead of one per step.
         input_dropout: A separate rate on the word vectors; None uses ``dropout``.
@@ -116,6 +120,7 @@ def language_model(
 
     from dense_lstm_zoo import layers
     from dense_lstm_zoo.language.assembly import LanguageModel, Perplexity, WindowLoss
+    from dense_lstm_zoo.language.sampled_softmax import log_frequencies
 
     uniform = keras.initializers.RandomUniform(-init_range, init_range)
     token_ids = keras.Input((None,), dtype="int32", name="token_ids")
@@ -171,9 +176,12 @@ def language_model(
         )(read)
     # In float32 under every policy: a bias gradient sums a word's small probabilities, less its count. A sum in
     # bfloat16 loses the small ones, and a frequent word's bias grows without end.
-    logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")(scores)
+    logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")
+    scored = logits(scores)
+    if frequency_bias:
+        logits.bias.assign(log_frequencies(vocab_size))
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
-    core = keras.Model([token_ids, *start], [logits, *(to_float32(state) for state in states)])
+    core = keras.Model([token_ids, *start], [scored, *(to_float32(state) for state in states)])
     if embedding_matrix is not None:
         _start_from(embedding_matrix, embedding, core.get_layer("softmax") if softmax == "projected" else None)
     model = LanguageModel(core, sampled_softmax)

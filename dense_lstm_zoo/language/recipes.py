@@ -91,7 +91,7 @@ RECIPES = (
         models={
             name: {
                 **{"num_layers": 2, "units": 320, "softmax": "projected", "sampled_softmax": 2048},
-                **{"trainable_embeddings": False, "dropout": 0.1},
+                **{"frequency_bias": True, "trainable_embeddings": False, "dropout": 0.1},
                 **{"optimizer": "adam", "learning_rate": 0.002, "clip_norm": 10.0},
             }
             for name in ("dense_lstm_lm", "stacked_lstm_lm")

@@ -105,9 +105,24 @@ def add_up(*gradients: tf.IndexedSlices) -> tf.IndexedSlices:
     return tf.IndexedSlices(values, words, gradients[0].dense_shape)
 
 
+def log_frequencies(num_words: int) -> np.ndarray:
+    """Return the logarithms of the words' expected frequencies by their ranks: log-uniform, as by Zipf's law.
+
+    Example:
+        >>> np.exp(log_frequencies(3)).round(3).tolist()
+        [0.5, 0.292, 0.208]
+    """
+    found: np.ndarray = np.log(_frequencies(num_words))
+    return found
+
+
+def _frequencies(num_words: int) -> np.ndarray:
+    return np.diff(np.log(np.arange(1, num_words + 2))) / np.log(num_words + 1)
+
+
 def _expected_counts(num_words: int, num_samples: int) -> np.ndarray:
     """Return min(1, c q) for every word, q log-uniform, with c such that they add up to ``num_samples``."""
-    q = np.diff(np.log(np.arange(1, num_words + 2)))
+    q = _frequencies(num_words)
     certain = 0
     # Words whose share would be more than 1 are certain; the others share what is left.
     while certain < num_samples:
