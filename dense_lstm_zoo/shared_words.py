@@ -26,6 +26,7 @@ _GET = "pip install dense-lstm-zoo-presets (or make install)"
 _FIRST_WORD = 2  # the id of the first word, after padding and unknown
 _MOST_ARRAYS = 6
 _HERE = -1
+_CHUNK = 1024  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +98,11 @@ class SharedWords:
         if part is None:
             return values
         found = np.empty((len(part.rows), part.table.dim), np.float32)
-        shared = part.rows != _HERE
-        found[~shared] = values
-        found[shared] = _vectors(part.table, part.rows[shared], part.scale)
+        found[part.rows == _HERE] = values
+        shared = np.flatnonzero(part.rows != _HERE)
+        for start in range(0, len(shared), _CHUNK):  # a second copy of a large table takes long to allocate
+            rows = shared[start : start + _CHUNK]
+            found[rows] = _vectors(part.table, part.rows[rows], part.scale)
         return found
 
     def shapes(self, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
