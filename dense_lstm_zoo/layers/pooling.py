@@ -141,7 +141,8 @@ class MaskedPooling(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
         """Return (batch, features), or (batch, 3 features) with ``last_mean_max``."""
-        return (inputs_shape[0], inputs_shape[2] * (3 if self.mode == "last_mean_max" else 1))
+        batch, _, features = inputs_shape
+        return (batch, 3 * features if features and self.mode == "last_mean_max" else features)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
