@@ -141,8 +141,8 @@ class MaskedPooling(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
         """Return (batch, features), or (batch, 3 features) with ``last_mean_max``."""
-        batch, _, features = inputs_shape
-        return (batch, 3 * features if features and self.mode == "last_mean_max" else features)
+        features = inputs_shape[2]
+        return (inputs_shape[0], 3 * features if features and self.mode == "last_mean_max" else features)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
