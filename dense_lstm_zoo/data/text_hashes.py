@@ -10,8 +10,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 FILE = "train_texts.npy"
 _KEY = b"dense_lstm_zoo training texts"
@@ -31,6 +33,8 @@ def text_hash(tokens: Sequence[str]) -> int:
 
 def hash_texts(texts: Iterable[Sequence[str]]) -> np.ndarray:
     """Return the distinct hashes of texts, given as tokens: sorted uint64."""
+    import numpy as np
+
     return np.unique(np.fromiter((text_hash(tokens) for tokens in texts), np.uint64))
 
 
@@ -75,6 +79,8 @@ def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
 
 def write_hashes(path: Path, hashes: np.ndarray) -> None:
     """Write hashes to a file in NumPy's format."""
+    import numpy as np
+
     np.save(path, hashes.astype("<u8"), allow_pickle=False)
 
 
@@ -84,6 +90,8 @@ def read_hashes(path: Path) -> np.ndarray:
     Raises:
         ValueError: The file is not an array of sorted uint64, or claims more of them than it holds.
     """
+    import numpy as np
+
     with path.open("rb") as file:
         version = np.lib.format.read_magic(file)
         if version != (1, 0):
