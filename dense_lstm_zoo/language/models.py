@@ -65,13 +65,13 @@ def language_model(
         softmax: ``full``, with its own matrix W; or ``tied``, logits = E P [output of the stack] + b, with the word
             vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
             omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
-            ``projected`` is the same with a matrix of its own in place of E: it starts from ``embedding_matrix`` and is
-            trained, so that the words that are read can stay fixed.
+            With ``trainable_embeddings=False``, words are read and scored by fixed vectors.
         sampled_softmax: Number of words of which a training step computes the softmax, beside each target; None means
             all. The sample is drawn for each window, frequent words more often, and corrected for that; ids must be in
             order of frequency. Evaluation, predictions and exports use all words. The perplexity that ``fit`` reports
             for training is then an estimate, as a rule below the true one; ``val_perplexity`` is exact. Works best with
-            SGD: Adam's moments are as large as the tables. With ``softmax="full"``, W is stored with a row per word.
+            SGD, or with fixed vectors and ``softmax="tied"``: Adam moves a rare word's row too far when it is a target,
+            and seldom samples it afterwards. With ``softmax="full"``, W is stored with a row per word.
         frequency_bias: Whether the softmax's bias starts from the logarithm of a word's expected frequency, by Zipf's
             law of its rank, instead of at random. With Adam, whose steps are all of one length, the bias would need
             thousands of steps to get there. Ids must be in order of frequency.
@@ -96,18 +96,13 @@ def language_model(
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; logits and carried states stay in float32.
 
     Raises:
-        ValueError: A value out of range; ``weight_dropout`` for a cell other than the LSTM; a tied softmax over fixed
-            word vectors; an ``embedding_matrix`` of another shape.
+        ValueError: A value out of range; ``weight_dropout`` for a cell other than the LSTM; an ``embedding_matrix`` of
+            another shape.
     """
     checks.integer("vocab_size", vocab_size, minimum=2)
     embedding_dim = embedding_width(wiring, units, embedding_dim)
     checks.one_of("cell", cell, weight_counts.GATES)
-    checks.one_of("softmax", softmax, ("full", "tied", "projected"))
-    if softmax == "tied" and not trainable_embeddings:
-        raise ValueError(
-            "softmax='tied' trains the word vectors with its scores; received trainable_embeddings=False. Use "
-            "softmax='projected' or 'full'."
-        )
+    checks.one_of("softmax", softmax, ("full", "tied"))
     checks.fraction("dropout", dropout)
     checks.fraction("embedding_dropout", embedding_dropout)
     checks.fraction("recurrent_dropout", recurrent_dropout)
@@ -129,7 +124,7 @@ def language_model(
         embedding_dim,
         dropout=embedding_dropout,
         # A tied table has a gradient from every word's score, and Adam takes a step for all words.
-        sparse_gradient=sampled_softmax is not None or (optimizer == "sgd" and softmax != "tied"),
+        sparse_gradient=sampled_softmax is not None or (optimizer == "sgd" and softmax == "full"),
         embeddings_initializer=uniform.clone(),
         trainable=trainable_embeddings,
         dtype=dtype,
@@ -162,13 +157,13 @@ def language_model(
         for part in "hc"[: stack.states_per_layer]
     ]
     read, *states = stack(embedding(token_ids), initial_state=start)
-    if softmax != "full" and read.shape[-1] != embedding_dim:
-        read = keras.layers.Dense(
-            embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
-        )(read)
     if softmax == "tied":
+        if read.shape[-1] != embedding_dim:
+            read = keras.layers.Dense(
+                embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
+            )(read)
         scores = embedding(read, reverse=True)
-    elif sampled_softmax is not None or softmax == "projected":
+    elif sampled_softmax is not None:
         scores = layers.WordScores(vocab_size, uniform.clone(), dtype=dtype, name="softmax")(read)
     else:
         scores = keras.layers.Dense(
@@ -183,20 +178,19 @@ def language_model(
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
     core = keras.Model([token_ids, *start], [scored, *(to_float32(state) for state in states)])
     if embedding_matrix is not None:
-        _start_from(embedding_matrix, embedding, core.get_layer("softmax") if softmax == "projected" else None)
+        _start_from(embedding_matrix, embedding)
     model = LanguageModel(core, sampled_softmax)
     return compile_model(model, step, WindowLoss(), Perplexity())
 
 
-def _start_from(matrix: Any, embedding: keras.layers.Layer, softmax: keras.layers.Layer | None) -> None:
-    """Let word vectors and, where it has as many numbers per word, the softmax start from a matrix."""
+def _start_from(matrix: Any, embedding: keras.layers.Layer) -> None:
+    """Let word vectors start from a matrix."""
     if tuple(matrix.shape) != tuple(embedding.embeddings.shape):
         raise ValueError(
             f"embedding_matrix must have shape (vocab_size, embedding_dim) = {tuple(embedding.embeddings.shape)}; "
             f"received {tuple(matrix.shape)}."
         )
-    for weight in [embedding.embeddings, *([] if softmax is None else [softmax.kernel])]:
-        weight.assign(matrix)
+    embedding.embeddings.assign(matrix)
 
 
 def _optimizer(
@@ -240,7 +234,7 @@ def _count(wiring: str) -> Callable[..., int]:
         e = embedding_width(wiring, units, embedding_dim)
         stack = weight_counts.recurrent_stack(e, num_layers, units, wiring=wiring, cell=cell, biases=biases)
         top = e + units * num_layers if wiring == "dense" else units
-        projection = top * e if softmax != "full" and top != e else 0
+        projection = top * e if softmax == "tied" and top != e else 0
         return stack + projection
 
     return count
