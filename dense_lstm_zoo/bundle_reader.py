@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import bundle_checks, compiling, registry, weights_file
+from dense_lstm_zoo import bundle_checks, compiling, registry, shared_words_reader, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
@@ -51,7 +51,7 @@ def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
         texts = text_hashes.read_hashes(path / text_hashes.FILE) if text_hashes.FILE in names else None
     weights = path / "model.weights.h5"
     arrays = bundle_checks.read_shapes(weights)
-    shared = sharing.read(path, config.pop(sharing.KEY), names, arrays) if sharing.KEY in config else None
+    shared = shared_words_reader.read(path, config.pop(sharing.KEY), names, arrays) if sharing.KEY in config else None
     shapes = list((shared.shapes(arrays) if shared else arrays).values())
     bundle_checks.check_arguments(path / "config.json", config["arguments"], shapes)
     from dense_lstm_zoo.layers.recurrence import kernels

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.options import Options
 
 if TYPE_CHECKING:
     import keras

@@ -8,12 +8,12 @@ text encoder reads, may be another table's, which their array then names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
+from dense_lstm_zoo.bundle_checks import BundleError, Shape
 from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 KEY = "shared_words"  # in config.json
 ROWS = "shared_words.rows"
 _GET = "pip install dense-lstm-zoo-presets (or make install)"
-_FIRST_WORD = 2  # the id of the first word, after padding and unknown
-_MOST_ARRAYS = 6
-_HERE = -1
+FIRST_WORD = 2  # the id of the first word, after padding and unknown
+HERE = -1  # of a row that the bundle holds
 _CHUNK = 1024  # rows
 
 
@@ -88,7 +87,7 @@ class SharedWords:
     def reduced(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return an array without the rows that the table has."""
         part = next((part for part in self.parts if part.array == name), None)
-        return values if part is None else values[part.rows == _HERE]
+        return values if part is None else values[part.rows == HERE]
 
     def complete(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return the array with the table's rows in it, as float32."""
@@ -98,8 +97,8 @@ class SharedWords:
         if part is None:
             return values
         found = np.empty((len(part.rows), part.table.dim), np.float32)
-        found[part.rows == _HERE] = values
-        shared = np.flatnonzero(part.rows != _HERE)
+        found[part.rows == HERE] = values
+        shared = np.flatnonzero(part.rows != HERE)
         for start in range(0, len(shared), _CHUNK):  # a second copy of a large table takes long to allocate
             rows = shared[start : start + _CHUNK]
             found[rows] = _vectors(part.table, part.rows[rows], part.scale)
@@ -175,7 +174,7 @@ def _best(
         if table.dim != arrays[0][3].shape[1]:
             continue
         parts = [_part(name, table, words, *array) for array in arrays]
-        count = sum(int((part.rows != _HERE).sum()) for part in parts)
+        count = sum(int((part.rows != HERE).sum()) for part in parts)
         if count > most:
             best, most = parts, count
             if name == used:
@@ -207,10 +206,10 @@ def _part(
 ) -> Part:
     import numpy as np
 
-    rows = np.full(len(values), _HERE, np.int32)
+    rows = np.full(len(values), HERE, np.int32)
     if values.dtype == np.float32:
-        ids = range(max(first, _FIRST_WORD), first + len(values))
-        known = [(i - first, table.index[words[i - _FIRST_WORD]]) for i in ids if words[i - _FIRST_WORD] in table]
+        ids = range(max(first, FIRST_WORD), first + len(values))
+        known = [(i - first, table.index[words[i - FIRST_WORD]]) for i in ids if words[i - FIRST_WORD] in table]
         at, theirs = np.array(known, np.int64).reshape(-1, 2).T
         # the numbers' bits, as 0.0 equals -0.0
         same = (_vectors(table, theirs, scale).view(np.int32) == values[at].view(np.int32)).all(axis=1)
@@ -226,69 +225,6 @@ def _vectors(table: WordTable, rows: np.ndarray, scale: float) -> np.ndarray:
         return vectors
     with np.errstate(all="ignore"):  # weights that are not finite are refused by name
         return (vectors / np.float32(scale)).astype(np.float32)
-
-
-def read(folder: Path, claims: object, files: Collection[str], shapes: Mapping[str, Shape]) -> SharedWords:
-    """Return what a bundle shares with a word table, after checking every claim of its files.
-
-    Args:
-        folder: The bundle's.
-        claims: What its config says.
-        files: The files in its manifest.
-        shapes: The shapes of the arrays in its file of weights, by name.
-
-    Raises:
-        BundleError: The table is not installed or another version, or the files do not match it or each other.
-    """
-    import numpy as np
-
-    path = folder / "config.json"
-    with named(path):
-        arrays = _claims(claims)
-    if ROWS not in files:
-        raise BundleError(f"{folder} is incomplete: {ROWS} is missing in its manifest.")
-    tables = {
-        (name, sha256): installed(folder, name, sha256)
-        for name, sha256 in dict.fromkeys((array["table"], array["sha256"]) for array in arrays)
-    }
-    with named(folder / "vocabulary.txt"):
-        words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
-    with named(folder / ROWS):
-        rows = np.frombuffer((folder / ROWS).read_bytes(), "<i4").astype(np.int32)
-        if len(rows) != sum(array["rows"] for array in arrays):
-            raise ValueError(f"it has {len(rows):,} rows, config.json says {sum(a['rows'] for a in arrays):,}")
-        parts = []
-        for array in arrays:
-            of_array, rows = np.split(rows, [array["rows"]])
-            table = tables[array["table"], array["sha256"]]
-            _check_rows(of_array, array["first"], words, table)
-            parts.append(Part(array["array"], array["first"], array["scale"], of_array, array["table"], table))
-    for part in parts:
-        expected = (int((part.rows == _HERE).sum()), part.table.dim)
-        if shapes.get(part.array) != expected:
-            raise BundleError(
-                f"{folder / 'model.weights.h5'} does not match {ROWS}: {part.array:.80} has shape "
-                f"{shapes.get(part.array)}, not {expected}."
-            )
-    return SharedWords(tuple(parts))
-
-
-def _claims(claims: Any) -> list[dict[str, Any]]:
-    """Return what a config says of each array, its table among it, after checking the types."""
-    arrays = claims["arrays"]
-    kinds = {"array": str, "first": int, "rows": int, "scale": float, "table": str, "sha256": str}
-    if not isinstance(arrays, list) or not 0 < len(arrays) <= _MOST_ARRAYS:
-        raise ValueError(f"{KEY} must have 1 to {_MOST_ARRAYS} arrays")
-    if not isinstance(claims["table"], str) or not isinstance(claims["sha256"], str):
-        raise ValueError(f"{KEY} must name a table and its sha256")
-    arrays = [{"table": claims["table"], "sha256": claims["sha256"], **array} for array in arrays]
-    for array in arrays:
-        wrong = [key for key, kind in kinds.items() if type(array[key]) is not kind]
-        if wrong or array["first"] < 0 or array["rows"] < 0 or not 0 < array["scale"] < float("inf"):
-            raise ValueError(f"{KEY} has an array that is not one of word vectors: {array!s:.80}")
-    if len({array["array"] for array in arrays}) < len(arrays):
-        raise ValueError(f"{KEY} names an array twice")
-    return arrays
 
 
 def installed(owner: object, name: str, sha256: str) -> WordTable:
@@ -310,13 +246,3 @@ def installed(owner: object, name: str, sha256: str) -> WordTable:
             "dense-lstm-zoo-presets that the bundle was saved with has it."
         )
     return table
-
-
-def _check_rows(rows: np.ndarray, first: int, words: Sequence[str], table: WordTable) -> None:
-    """Raise ``ValueError`` for a row that is not the same word's in the table; so no more rows are made than it has."""
-    import numpy as np
-
-    at = np.flatnonzero(rows != _HERE)
-    for i, row in zip((at + first - _FIRST_WORD).tolist(), rows[at].tolist(), strict=True):
-        if not (0 <= i < len(words) and 0 <= row < len(table) and table.words[row] == words[i]):
-            raise ValueError(f"it gives row {row:,} of {table.name} to the word id {i + _FIRST_WORD:,}, another word's")

@@ -8,14 +8,13 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.options import COMMON, RUNNING, TRANSFER, Option, Options
 from dense_lstm_zoo.ranges import Range
 from dense_lstm_zoo.recipe import Recipe
 
@@ -28,180 +27,6 @@ _MODULES = {
     "language_model": "dense_lstm_zoo.language.task",
     "tagging": "dense_lstm_zoo.tagging.task",
 }
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option of ``train``, declared once; the signature, the command line and the search space are derived from it.
-
-    Args:
-        name: Its name in Python; on the command line it has hyphens.
-        kind: ``int``, ``float`` (above 0), ``str``, ``bool``, or ``dict`` (names with numbers above 0).
-        help: What it does, in a few words.
-        default: Its value when none is given; None also for a value that follows from other settings.
-        otherwise: The default in words, where the value alone does not explain it.
-        minimum: The smallest integer accepted.
-        searched: Whether a sweep may search it.
-        metavar: The name of the value in the command line's help.
-        choices: The strings accepted; none means any. A ``dict`` accepts them too.
-    """
-
-    name: str
-    kind: type
-    help: str
-    default: Any = None
-    otherwise: str = ""
-    minimum: int = 1
-    searched: bool = False
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-
-    @property
-    def annotation(self) -> str:
-        """The type of its values in the signature of ``train``."""
-        return "str | dict[str, float] | None" if self.kind is dict else f"{self.kind.__name__} | None"
-
-    @property
-    def told_default(self) -> str:
-        """The default as ``--help`` shows it."""
-        return self.otherwise or (f"{self.default:,}" if isinstance(self.default, int) else str(self.default))
-
-    def check(self, value: Any) -> None:
-        """Raise ``ValueError`` for a value that is out of range or not a number; None means the default."""
-        if value is None:
-            return
-        if self.kind is int:
-            checks.integer(self.name, value, self.minimum)
-        elif self.kind is float:
-            checks.positive(self.name, value)
-        elif self.kind is bool and not isinstance(value, bool):
-            raise ValueError(f"{self.name} must be True or False; received {value!r}.")
-        elif self.kind is dict and isinstance(value, Mapping):
-            for name, number in value.items():
-                checks.positive(f"{self.name}[{name!r}]", number)
-        elif self.choices:
-            checks.one_of(self.name, value, self.choices)
-
-    def parse(self, text: str) -> Any:
-        """Return the value that a text on the command line stands for; a dictionary is written as JSON."""
-        if self.kind is not dict:
-            return self.kind(text)
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-        return found if isinstance(found, dict) else text
-
-
-# Options of every task. A recipe's field of the same name, or else the task's defaults, gives the default.
-COMMON = (
-    Option("epochs", int, "maximum number of epochs", otherwise="the recipe's, else 30"),
-    Option(
-        "patience", int, "epochs without a better dev score before training stops", otherwise="the recipe's, else 5"
-    ),
-    Option(
-        "batch_size",
-        int,
-        "texts per step, or parallel streams of a language model",
-        otherwise="the recipe's, else 200; tagger 32, language model 20",
-        searched=True,
-    ),
-    Option(
-        "learning_rate_decay",
-        float,
-        "factor on the learning rate after each epoch",
-        otherwise="the recipe's, else 1; language model 0.85",
-        searched=True,
-        metavar="FACTOR",
-    ),
-    Option(
-        "decay_after",
-        int,
-        "the last epoch with the full learning rate",
-        otherwise="the recipe's, else 1; language model 6",
-        searched=True,
-        metavar="EPOCH",
-    ),
-)
-# For the run itself: they do not affect the result, and are in no config.
-RUNNING = (
-    Option(
-        "checkpoint_minutes",
-        float,
-        "minutes between two saves inside an epoch, for a run that is killed",
-        10,
-        metavar="MINUTES",
-    ),
-)
-# For training that goes on from a trained model; see ``training/transfer.py``.
-TRANSFER = (
-    Option(
-        "init_from",
-        str,
-        "a trained model of the same name, whose words and weights go on; for lm_classifier also a language model",
-        None,
-        "none",
-    ),
-    Option(
-        "freeze",
-        str,
-        "with init_from: what is not trained, encoder (all but the last layer) or embedding (the words)",
-        otherwise="nothing",
-        choices=("encoder", "embedding"),
-    ),
-    Option("unfreeze_after", int, "with freeze: train everything after N epochs", otherwise="never", metavar="N"),
-    Option(
-        "unfreeze",
-        str,
-        "with init_from: gradual trains the last layer in epoch 1 and, from the top down, one more in each later epoch",
-        otherwise="all at once",
-        choices=("gradual",),
-    ),
-    Option(
-        "layer_decay",
-        float,
-        "with init_from: the learning rate of each layer is that of the one above it divided by this, such as 2.6",
-        otherwise="1",
-        metavar="FACTOR",
-    ),
-    Option(
-        "force_overlap", bool, "with init_from: accept test texts that the trained model was trained on", None, "no"
-    ),
-)
-# For models whose word embeddings may start from a file of vectors.
-VECTORS = Option(
-    "vectors",
-    str,
-    "word vectors: a table's name, a file (GloVe's or word2vec's text format, plain, .gz or .zip) or none",
-    otherwise="zoo_600d if dense-lstm-zoo-presets is installed; language model: the recipe's, else none",
-)
-# For tasks whose word embeddings start from a file of vectors unless told otherwise.
-WORD_VECTORS = (
-    VECTORS,
-    Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
-)
-# For tasks whose models may read a text encoder's states beside the words; see ``context.py``.
-CONTEXT = Option(
-    "context",
-    str,
-    "a text encoder (a folder, a preset, or a trained language model) whose frozen states stand beside the words",
-    otherwise="none",
-    metavar="ENCODER",
-)
-# For tasks whose batches are texts of similar length.
-BATCHES = (
-    Option(
-        "max_batch_tokens",
-        int,
-        "padded tokens per training batch, at most: a batch of long texts has fewer texts",
-        otherwise="65,536",
-        metavar="N",
-    ),
-)
-
-
-class Options(SimpleNamespace):
-    """The options of one training run, each with its value, as attributes."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dense_lstm_zoo.classification.options import DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary, tokenize_folded
 from dense_lstm_zoo.data.batching import MAX_TOKENS
 from dense_lstm_zoo.job import FitData, WordVectorJob
-from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.options import Options
 
 if TYPE_CHECKING:
     import keras

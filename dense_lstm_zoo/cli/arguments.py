@@ -12,6 +12,7 @@ from dense_lstm_zoo import registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.measuring.measure import REPEATS, TIMEOUT
+from dense_lstm_zoo.options import COMMON, RUNNING, TRANSFER, Option
 from dense_lstm_zoo.search import TUNERS
 
 BUNDLE = "the folder that train wrote, a preset's name, hf://owner/name or https://...#sha256=..."
@@ -137,7 +138,7 @@ def add_training(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--only-folds", type=int, nargs="+", metavar="FOLD", help="run only these of the K folds")
     sub.add_argument("--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder")
     sub.add_argument("--overwrite", action="store_const", const=True, help="replace an existing run")
-    for option in tasks.RUNNING:
+    for option in RUNNING:
         _add_option(sub, option)
     _add_settings(sub)
 
@@ -178,7 +179,7 @@ def add_sweep(sub: argparse.ArgumentParser) -> None:
     _add_settings(sub)
 
 
-def _add_option(sub: Any, option: tasks.Option) -> None:
+def _add_option(sub: Any, option: Option) -> None:
     name = f"--{option.name.replace('_', '-')}"
     if option.kind is bool:
         sub.add_argument(name, action="store_const", const=True, help=f"{option.help} (default: {option.told_default})")
@@ -194,12 +195,12 @@ def _add_option(sub: Any, option: tasks.Option) -> None:
 
 def _add_settings(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--recipe", help="a published result's settings, such as ding2018 (see describe)")
-    for option in tasks.COMMON:
+    for option in COMMON:
         _add_option(sub, option)
     sub.add_argument("--quiet", dest="progress", action="store_false", help="print nothing")
     add_corpus(sub, trains=True)
     group = sub.add_argument_group("transfer", "training that goes on from a trained model")
-    for option in tasks.TRANSFER:
+    for option in TRANSFER:
         _add_option(group, option)
     groups: dict[str, Any] = {}
     for option in tasks.every_option().values():

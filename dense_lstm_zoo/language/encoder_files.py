@@ -11,7 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import bundle_checks, checks, files, manifest, presets, shared_words, weights_file
+from dense_lstm_zoo import (
+    bundle_checks,
+    checks,
+    files,
+    manifest,
+    presets,
+    shared_words,
+    shared_words_reader,
+    weights_file,
+)
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
 from dense_lstm_zoo.json_files import finite
 
@@ -141,7 +150,7 @@ def _fields(folder: Path, config: dict[str, Any], names: set[str]) -> dict[str, 
         words = LanguageVocabulary.read(folder / "vocabulary.txt").words
     shared = None
     if shared_words.KEY in config:
-        shared = shared_words.read(folder, config[shared_words.KEY], names, arrays)
+        shared = shared_words_reader.read(folder, config[shared_words.KEY], names, arrays)
         if [(part.array, part.first) for part in shared.parts] != [(_WORDS, _FIRST)]:
             raise BundleError(f"{path} is damaged: only the words of an encoder can be those of a table.")
     found = shared.shapes(arrays) if shared else arrays

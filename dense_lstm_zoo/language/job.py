@@ -19,7 +19,7 @@ from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.language.vectors import read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
-from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.options import Options
 
 if TYPE_CHECKING:
     import keras

@@ -1,8 +1,9 @@
 """Language modelling, as the rest of the package sees it."""
 
+from dense_lstm_zoo.options import VECTORS, Option
 from dense_lstm_zoo.ranges import Range
 from dense_lstm_zoo.recipe import Recipe
-from dense_lstm_zoo.task import VECTORS, Option, Task
+from dense_lstm_zoo.task import Task
 
 TASK = Task(
     name="language_model",

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo.data.batching import MAX_TOKENS, ShuffledBatches, generated, plan_batches
 from dense_lstm_zoo.job import FitData, WordVectorJob
+from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.registry import network
 from dense_lstm_zoo.tagging.batches import TaggedExamples
 from dense_lstm_zoo.tagging.bundle import TaggingBundle
@@ -19,7 +20,6 @@ from dense_lstm_zoo.tagging.vocabulary import (
     build_tagging_vocabulary,
     carry_tagging_vocabulary,
 )
-from dense_lstm_zoo.task import Options
 
 if TYPE_CHECKING:
     import keras

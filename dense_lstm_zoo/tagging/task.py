@@ -1,8 +1,9 @@
 """Tagging, as the rest of the package sees it."""
 
+from dense_lstm_zoo.options import BATCHES, CONTEXT, WORD_VECTORS, Option
 from dense_lstm_zoo.ranges import Range
 from dense_lstm_zoo.recipe import Recipe
-from dense_lstm_zoo.task import BATCHES, CONTEXT, WORD_VECTORS, Option, Task
+from dense_lstm_zoo.task import Task
 
 TASK = Task(
     name="tagging",

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.options import WORD_VECTORS
 from dense_lstm_zoo.recipes import list_recipes
-from dense_lstm_zoo.task import WORD_VECTORS, Task
+from dense_lstm_zoo.task import Task
 
 # The recipe of a run with the zoo's vectors, for the models that have one of these.
 RECIPES = ("fixed_vectors", "batched_fixed_vectors")

@@ -15,7 +15,7 @@ from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.job import Job
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 from dense_lstm_zoo.language.encoder import TextEncoder
-from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.training.origin import arguments_of, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap, refused_parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keras
 
 from dense_lstm_zoo import registry
-from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.training.layer_order import WORDS, decay_rates, head_layers, weights_from_the_top
 
 

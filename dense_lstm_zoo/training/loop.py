@@ -16,6 +16,7 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.machine import versions
+from dense_lstm_zoo.options import COMMON
 from dense_lstm_zoo.recipes import get_recipe
 from dense_lstm_zoo.task import Task, every_option, with_options
 from dense_lstm_zoo.training import defaults, run_folder
@@ -238,7 +239,7 @@ def _prepare(
         "training": {
             "dataset": corpus.name,
             "recipe": recipe,
-            **{option.name: getattr(options, option.name) for option in tasks.COMMON},
+            **{option.name: getattr(options, option.name) for option in COMMON},
             "seed": seed,
             **found["training"],
             **(source.provenance(job) if source else {}),

@@ -10,8 +10,8 @@ from typing import Any
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.data import word_source, word_table
 from dense_lstm_zoo.job import Job
+from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.recipes import recipe_arguments
-from dense_lstm_zoo.task import Options
 
 # Arguments that change how a model is trained or its last layer, but not what its encoder computes.
 # fmt: off

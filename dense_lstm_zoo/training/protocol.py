@@ -15,6 +15,7 @@ from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import check
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import read_object
+from dense_lstm_zoo.options import RUNNING
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.loop import train
@@ -139,7 +140,7 @@ def run_protocol(
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
-    for other in ("callbacks", *(option.name for option in tasks.RUNNING)):
+    for other in ("callbacks", *(option.name for option in RUNNING)):
         shared.pop(other, None)  # without effect on the results, or objects that a file cannot hold
     if training.get("vectors") is not None:
         shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written

@@ -16,7 +16,7 @@ from dense_lstm_zoo.bundle import Bundle, load
 from dense_lstm_zoo.data.carried_words import with_new_rows
 from dense_lstm_zoo.job import Job
 from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding, WordScores
-from dense_lstm_zoo.task import Options
+from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.training import encoder_source
 from dense_lstm_zoo.training.encoder_source import EncoderSource
 from dense_lstm_zoo.training.layer_order import head_layers
