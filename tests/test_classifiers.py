@@ -18,6 +18,10 @@ def test_beside_the_encoder_there_are_words_characters_and_a_softmax_alone(case)
         rest += harness.VOCABULARY * embedding_dim  # the channel that is never trained
     if case.arguments.get("char_filters"):
         rest += 9 * 2 + 5 * 2 * 4 + 4  # characters' vectors, and a convolution five wide
+    if units := case.arguments.get("context_units"):  # two dense layers read in both directions, <eos> first
+        dim = case.arguments["context_dim"]
+        layers = [(dim + units + 1) * 4 * units, (dim + 2 * units + 1) * 4 * units]
+        rest += harness.VOCABULARY * dim + dim + 2 * sum(layers) + 2 + 1  # and a weight per layer, and their scale
     assert model.count_params() == rest + zoo.count_encoder_parameters(model)
 
 

@@ -87,9 +87,8 @@ def check(make_model, recurrent):
 
 def test_every_layer_that_runs_a_loop_is_tried():
     public = {name: getattr(layers, name) for name in layers.__all__}
-    assert set(RECURRENT) == {
-        name for name, it in public.items() if isinstance(it, type) and issubclass(it, KernelLayer)
-    }
+    loops = {name for name, it in public.items() if isinstance(it, type) and issubclass(it, KernelLayer)}
+    assert set(RECURRENT) == loops - {"TextEncoderStates"}  # it runs the loops of RecurrentStack
 
 
 @pytest.mark.parametrize(("name", "make_model"), [("DenseBiLSTM", functional), ("SkipBiLSTM", NotYetBuilt)])

@@ -32,7 +32,6 @@ OTHERS = (
     "classification",
     "dynamic_interaction",
     "language_model",
-    "pretraining",
     "recipe_search",
     "tagging",
     "tagging_depth",

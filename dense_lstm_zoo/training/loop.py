@@ -222,7 +222,8 @@ def _prepare(
         say(told)
     say(job.found())
     resolved |= job.model_arguments(arguments)
-    weights = job.weights()
+    known = registry.entry(name).arguments
+    weights = {argument: value for argument, value in job.weights().items() if argument in known}
     resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
     model = registry.build(name, **resolved, **weights)
     freeze = None
