@@ -124,7 +124,6 @@ def test_runs_killed_at_random_moments_end_with_the_same_weights(tmp_path):
         ({"dataset": LanguageCorpus("mine", ["a b"], None, None)}, "mine has no dev text"),
         ({"dataset": LanguageCorpus("mine", ["a b"], ["a"], None)}, "5 streams of 12 steps need at least 65 tokens"),
         ({"oov": "unk"}, "oov is not an option for language_model; received 'unk'"),
-        ({"vectors": "v.txt"}, "v.txt does not exist"),
         ({"max_words": 1}, "max_words must be an integer of at least 2; received 1"),
         ({"min_count": 0}, "min_count must be"),
         ({"num_steps": 0}, "num_steps must be"),

@@ -48,5 +48,5 @@ def test_a_formula_counts_the_weights_that_the_built_layer_has(layer, sizes, opt
 def test_every_recurrent_layer_has_a_formula():
     public = [getattr(layers, name) for name in layers.__all__]
     recurrent = {it for it in public if isinstance(it, type) and issubclass(it, KernelLayer)}
-    # A text encoder is a RecurrentStack in each direction; lm_classifier counts it, and every registered model is tried.
+    # A text encoder is a RecurrentStack in each direction, which lm_classifier counts; all registered models are tried.
     assert {case[0] for case in CASES} == recurrent - {layers.TextEncoderStates}
