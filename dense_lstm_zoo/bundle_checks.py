@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo.options import DIRECTIONS
+
 if TYPE_CHECKING:
     import h5py
     import keras
@@ -227,7 +229,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
             and isinstance(value, kinds[name])
             and not (name == "oov" and value not in ("drop", "unk"))
             and not (name == "max_tokens" and int(value) < 1)
-            and not (name == "direction" and value not in ("forward", "backward"))
+            and not (name == "direction" and value not in DIRECTIONS)
         )
         shared = name in ("num_frozen_words", "case")
         if not known or (shared and value != arguments.get(name, value)):

@@ -10,6 +10,8 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 
+DIRECTIONS = ("forward", "backward")  # in which a language model reads
+
 
 @dataclass(frozen=True)
 class Option:

@@ -11,7 +11,6 @@ from dense_lstm_zoo.classification.models import pooling_count
 if TYPE_CHECKING:
     import keras
 
-WIRINGS = ("dense", "stacked", "skip", "residual")
 POOLINGS = ("last_mean_max", "last", "mean", "max", "attention")
 
 
@@ -63,16 +62,8 @@ def lm_classifier(
         weight_dropout: Dropout rate on the LSTMs' recurrent kernels, one mask per batch (Merity et al. 2018).
         **options: See ``classifier``.
     """
-    checks.integer("num_layers", num_layers)
-    checks.integer("units", units)
-    checks.one_of("wiring", wiring, WIRINGS)
-    checks.one_of("cell", cell, weight_counts.GATES)
-    checks.integer("directions", directions)
-    if directions > 2:
-        raise ValueError(f"directions must be 1 (forward) or 2 (forward and backward); received {directions}.")
     checks.one_of("pooling", pooling, POOLINGS)
     checks.fraction("layer_dropout", layer_dropout)
-    checks.fraction("weight_dropout", weight_dropout)
 
     def encode(words: Any, lengths: Any, lstm_options: dict[str, Any]) -> Any:
         from dense_lstm_zoo import layers

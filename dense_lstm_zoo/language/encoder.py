@@ -12,7 +12,8 @@ from dense_lstm_zoo import presets, shared_words
 from dense_lstm_zoo.bundle import load as load_bundle
 from dense_lstm_zoo.language import encoder_files
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
-from dense_lstm_zoo.language.encoder_files import DIRECTIONS, SIZES
+from dense_lstm_zoo.language.encoder_files import SIZES
+from dense_lstm_zoo.options import DIRECTIONS
 
 if TYPE_CHECKING:
     import numpy as np

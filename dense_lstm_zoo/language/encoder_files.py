@@ -23,11 +23,11 @@ from dense_lstm_zoo import (
 )
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
 from dense_lstm_zoo.json_files import finite
+from dense_lstm_zoo.options import DIRECTIONS
 
 if TYPE_CHECKING:
     import numpy as np
 
-DIRECTIONS = ("forward", "backward")
 SIZES = ("wiring", "cell", "num_layers", "units", "embedding_dim")
 KEY = "encoder"  # in config.json
 _WORDS = "/words"

@@ -178,19 +178,9 @@ def language_model(
     to_float32 = keras.layers.Activation("linear", dtype="float32", name="float32")
     core = keras.Model([token_ids, *start], [scored, *(to_float32(state) for state in states)])
     if embedding_matrix is not None:
-        _start_from(embedding_matrix, embedding)
+        embedding.set_matrix(embedding_matrix)
     model = LanguageModel(core, sampled_softmax)
     return compile_model(model, step, WindowLoss(), Perplexity())
-
-
-def _start_from(matrix: Any, embedding: keras.layers.Layer) -> None:
-    """Let word vectors start from a matrix."""
-    if tuple(matrix.shape) != tuple(embedding.embeddings.shape):
-        raise ValueError(
-            f"embedding_matrix must have shape (vocab_size, embedding_dim) = {tuple(embedding.embeddings.shape)}; "
-            f"received {tuple(matrix.shape)}."
-        )
-    embedding.embeddings.assign(matrix)
 
 
 def _optimizer(

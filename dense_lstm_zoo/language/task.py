@@ -1,6 +1,6 @@
 """Language modelling, as the rest of the package sees it."""
 
-from dense_lstm_zoo.options import VECTORS, Option
+from dense_lstm_zoo.options import DIRECTIONS, VECTORS, Option
 from dense_lstm_zoo.ranges import Range
 from dense_lstm_zoo.recipe import Recipe
 from dense_lstm_zoo.task import Task
@@ -19,7 +19,7 @@ TASK = Task(
             str,
             "forward, or backward: read every text from its end",
             "forward",
-            choices=("forward", "backward"),
+            choices=DIRECTIONS,
         ),
         Option("num_steps", int, "steps per window", otherwise="the recipe's, else 35", searched=True),
         Option(

@@ -18,8 +18,8 @@ from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import token_lines
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
+from dense_lstm_zoo.options import DIRECTIONS
 
-DIRECTIONS = ("forward", "backward")
 _BLOCK = 1 << 16  # ids
 # Words are separated by white space as Python defines it; TensorFlow's split knows fewer such characters.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())

@@ -70,6 +70,15 @@ class TiedEmbedding(keras.layers.Embedding):
         """Create a weight that Keras does not cast: it would cast the whole table to look up some of its rows."""
         return super().add_weight(*args, **kwargs, autocast=False)
 
+    def set_matrix(self, matrix: Any) -> None:
+        """Set every row from ``matrix`` (input_dim, output_dim)."""
+        if tuple(matrix.shape) != (self.input_dim, self.output_dim):
+            raise ValueError(
+                f"embedding_matrix must have shape (vocab_size, embedding_dim) = {(self.input_dim, self.output_dim)}; "
+                f"received {tuple(matrix.shape)}."
+            )
+        self.embeddings.assign(matrix)
+
     def call(self, inputs: Any, reverse: bool = False, training: bool | None = None) -> Any:
         """Look up ids, or score words."""
         table = self.embeddings
