@@ -87,12 +87,12 @@ def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[st
 
 def _run(model: str, corpus: Corpus) -> tuple[float, float, float]:
     """Return dev and test accuracy and the seconds of training."""
-    from dense_lstm_zoo.classification.vocabulary import tokenize_folded
+    from dense_lstm_zoo.data.tokens import tokenize
 
     assert corpus.dev is not None
     assert corpus.test is not None
     counter = CountVectorizer(analyzer=lambda tokens: tokens, binary=True)
-    train, dev, test = (tokenize_folded(split.texts) for split in (corpus.train, corpus.dev, corpus.test))
+    train, dev, test = (tokenize(split.texts) for split in (corpus.train, corpus.dev, corpus.test))
     started = time.perf_counter()
     features = counter.fit_transform(train)
     values, make = MODELS[model]

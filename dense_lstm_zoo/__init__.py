@@ -10,6 +10,7 @@ from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
 from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
+from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
 from dense_lstm_zoo.language.encoder import TextEncoder, join_language_models
 from dense_lstm_zoo.measuring.measure import measure
@@ -53,6 +54,7 @@ __all__ = [
     "measure",
     "run_protocol",
     "text_dataset",
+    "tokenize",
     "train",
     "tune",
 ]

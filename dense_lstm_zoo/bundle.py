@@ -17,6 +17,7 @@ from dense_lstm_zoo.bundle_checks import BundleError, values_of
 from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
+from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.publishing import Published
 from dense_lstm_zoo.task import Task
 
@@ -62,6 +63,8 @@ class Bundle(Published, abc.ABC):
     scored_weights: str | None = None
     train_texts: np.ndarray | None = None
 
+    # Texts that the next saves write beside the model, by the file's name, such as how a run is repeated.
+    beside: dict[str, str] = field(default_factory=dict, init=False)
     _saved: tuple[str, Any] | None = field(default=None, init=False)
 
     task: ClassVar[Task]
@@ -141,6 +144,8 @@ class Bundle(Published, abc.ABC):
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with files.new_folder(path, overwrite) as folder:
             shown._write(folder, shared_words)
+            for name, text in shown.beside.items():
+                (folder / name).write_text(text, encoding="utf-8")
         self.mark_saved(path)
         self.task.module("report").write(shown, path)
         if shown is not self:
@@ -149,6 +154,30 @@ class Bundle(Published, abc.ABC):
                 "bundle.rescore(dev=..., test=...) scores the current weights.",
                 stacklevel=2,
             )
+        return path
+
+    def save_word_vectors(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the model's word vectors in GloVe's text format, one word per line, with all digits.
+
+        ``train(vectors=path)`` lets another model start from them; other tools read them too.
+
+        Args:
+            path: The file to write, whole or not at all.
+            overwrite: Whether to replace an existing file.
+
+        Returns:
+            The path.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False.
+        """
+        path = check_output(path, overwrite)
+        layer = self.network.get_layer("embedding")
+        matrix = layer.get_matrix() if hasattr(layer, "get_matrix") else values_of(layer.embeddings)
+        words = self.vocabulary.words
+        with files.new_file(path, "w") as file:
+            for word, row in zip(words, matrix[len(matrix) - len(words) :], strict=True):  # after padding and unknown
+                file.write(" ".join([word, *(f"{value:.9g}" for value in row.tolist())]) + "\n")
         return path
 
     def _without_foreign_scores(self) -> Bundle:

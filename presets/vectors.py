@@ -63,14 +63,14 @@ def raw_texts(data: Path) -> Iterator[str]:
 
 def text(work: Path) -> None:
     """Write the tokenised source texts to ``text.txt``."""
-    from dense_lstm_zoo.classification.vocabulary import tokenize_folded
+    from dense_lstm_zoo.data.tokens import tokenize
 
     data = Path(os.environ["DENSE_LSTM_ZOO_DATA"])
     texts = raw_texts(data)
     count = 0
     with _new(work / "text.txt") as file:
         while chunk := list(itertools.islice(texts, 4096)):
-            file.writelines(" ".join(tokens).encode() + b"\n" for tokens in tokenize_folded(chunk))
+            file.writelines(" ".join(tokens).encode() + b"\n" for tokens in tokenize(chunk))
             count += len(chunk)
             print(f"{count:,} texts", flush=True)
 

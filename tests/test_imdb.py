@@ -14,7 +14,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Split
-from dense_lstm_zoo.classification.vocabulary import tokenize_folded
+from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.data import imdb, imdb_archive
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.text_file import TextFile
@@ -110,7 +110,7 @@ def test_damaged_raw_reviews_are_refused_and_leave_nothing_in_the_cache(made):
 
 def test_raw_text_is_every_untested_review_once_in_a_classifiers_tokens(made):
     corpus = zoo.load_corpus("imdb_raw", task="language_model")
-    expected = [" ".join(tokens) for tokens in tokenize_folded(KEPT)]
+    expected = [" ".join(tokens) for tokens in tokenize(KEPT)]
     assert expected[6] == 'it does n\'t work . a " film " for 5.50 dollars ?'
     assert isinstance(corpus.train, TextFile)
     assert list(corpus.dev) == expected[2::3]
@@ -290,7 +290,7 @@ def test_the_real_reviews_have_their_published_counts_and_no_test_review_is_in_t
     ]  # fmt: skip
     assert corpus.train.texts[1].startswith("Bromwell High is a cartoon comedy.")
     raw = zoo.load_corpus("imdb_raw")
-    tested = {"".join(tokens) for tokens in tokenize_folded(corpus.test.texts)}
+    tested = {"".join(tokens) for tokens in tokenize(corpus.test.texts)}
     train, dev = ({"".join(line.split()) for line in part} for part in (raw.train, raw.dev))
     assert (len(train), len(dev)) == (raw.train.num_lines, raw.dev.num_lines) == (72_925, 736)
     assert not tested & (train | dev)

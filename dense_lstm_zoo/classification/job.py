@@ -15,8 +15,9 @@ from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.corpus import Corpus, split_dev
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.options import DevMacroF1, class_weights
-from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary, tokenize_folded
+from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
+from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.job import FitData, WordVectorJob
 from dense_lstm_zoo.options import Options
 
@@ -59,7 +60,7 @@ class ClassificationJob(WordVectorJob):
     @staticmethod
     def token_rows(part: Any) -> list[list[str]]:
         """Return the tokens of each text, in lower case."""
-        return tokenize_folded(part.texts)
+        return tokenize(part.texts)
 
     def found(self) -> str:
         """Return a summary of the corpus, how it will be scored and cut, and how much of it the vectors cover."""

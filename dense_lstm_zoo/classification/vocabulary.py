@@ -84,16 +84,6 @@ class BuiltVocabulary:
         return dataclasses.replace(self.vocabulary, chars=self.chars)
 
 
-def tokenize_folded(texts: Iterable[str]) -> list[list[str]]:
-    """Return the tokens of each text, folded to lower case, as models look words up.
-
-    Example:
-        >>> tokenize_folded(["It DOESN'T."])
-        [['it', 'does', "n't", '.']]
-    """
-    return [[token.decode() for token in row] for tokens in folded(texts) for row in tokens.to_list()]
-
-
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """Count the tokens of ``texts``, folded to lower case, with the models' own tokeniser."""
     counts = Counter[bytes]()

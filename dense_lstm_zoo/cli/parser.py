@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli import commands, encoders, measuring, presets, texts, vectors, writing
+from dense_lstm_zoo.cli import commands, encoders, measuring, presets, raw_text, texts, vectors, writing
 from dense_lstm_zoo.cli.arguments import (
     BUNDLE,
     add_corpus,
@@ -202,6 +202,33 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("text", help="a raw text")
     add_output(sub, "also draw it, as .png, .svg or .pdf")
+
+    sub = command(
+        "tokenize",
+        raw_text.tokenize,
+        "Write raw texts in a classifier's words, one text per line, for a language model to be trained on.",
+        "tokenize reviews.csv --text-column review --output reviews.txt",
+    )
+    sub.add_argument("file", nargs="?", help="the texts (default: standard input)")
+    sub.add_argument(
+        "--input-format",
+        dest="input_form",
+        choices=records.FORMATS,
+        help="format of the texts (default: by the file's name, else text: one text per line)",
+    )
+    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: text)")
+    sub.add_argument("--encoding", help="encoding of the texts (default: utf-8)")
+    add_output(sub, "the file to write (default: standard output)")
+
+    sub = command(
+        "word-vectors",
+        raw_text.word_vectors,
+        "Write a trained model's word vectors in GloVe's text format, for train --vectors.",
+        "word-vectors runs/forward --output words.txt",
+    )
+    sub.add_argument("bundle", help=BUNDLE)
+    sub.add_argument("--output", required=True, metavar="FILE", help="the file to write")
+    sub.add_argument("--overwrite", action="store_true", help="replace an existing file")
 
     sub = command(
         "join-lm",

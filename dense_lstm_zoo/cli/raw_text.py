@@ -1,0 +1,59 @@
+"""Commands that prepare pretraining: raw text in a classifier's words, and the word vectors of a trained model."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.cli.commands import import_tensorflow, load
+from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.data.progress import Progress
+from dense_lstm_zoo.data.tokens import token_stream
+from dense_lstm_zoo.output_files import check_output
+
+
+def tokenize(
+    file: str | None,
+    output: str | None,
+    input_form: str | None,
+    text_column: str | None,
+    encoding: str | None,
+    overwrite: bool,
+) -> None:
+    """Write each text's tokens on a line; texts without tokens are left out, and line ends within texts are spaces."""
+    form = input_form or "text"
+    if file is not None:
+        files.existing_file(file)
+        form = format_of(file, records.FORMATS, "--input-format", input_form, otherwise="text")
+    if text_column is not None and form == "text":
+        raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
+    if output:
+        check_output(output, overwrite)
+    with contextlib.ExitStack() as stack:
+        stream = stack.enter_context(files.existing_file(file).open("rb")) if file else sys.stdin.buffer
+        options = records.Options(form, text_column, encoding=encoding)
+        source = records.read(stream, file or "standard input", options)
+        import_tensorflow()
+        target = stack.enter_context(files.new_file(output, "w")) if output else sys.stdout
+        progress = Progress(file or "standard input", enabled=output is not None, unit="texts")
+        progress.start(0, None)
+        texts, lines, tokens = 0, 0, 0
+        for found in token_stream(str(record.text) for record in source.records):
+            texts += 1
+            if found:
+                target.write(" ".join(found) + "\n")
+                lines, tokens = lines + 1, tokens + len(found)
+            progress.update(texts)
+    if output:
+        left_out = f"; {texts - lines:,} texts without tokens are left out" if lines < texts else ""
+        print(f"{output}: {lines:,} lines, {tokens:,} tokens{left_out}", file=sys.stderr)
+
+
+def word_vectors(bundle: str, output: str, overwrite: bool) -> None:
+    """Write the word vectors of a trained model, one word per line."""
+    check_output(output, overwrite)
+    loaded = load(bundle)
+    loaded.save_word_vectors(output, overwrite=overwrite)
+    print(f"{output}: vectors of {len(loaded.vocabulary.words):,} words; train --vectors {output} starts from them")

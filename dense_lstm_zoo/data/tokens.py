@@ -1,0 +1,37 @@
+"""The words of raw texts, as classifiers and language models on raw text see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dense_lstm_zoo import checks
+
+_AT_ONCE = 4096  # texts tokenised in one call
+
+
+def tokenize(texts: Iterable[str]) -> list[list[str]]:
+    """Return the tokens of each text in lower case, as classifiers look words up.
+
+    A language model takes words as they stand between white space. Trained on these tokens, it knows a classifier's
+    words.
+
+    Args:
+        texts: Raw or tokenised texts; tokens of tokenised text stay as they are.
+
+    Raises:
+        TypeError: A single string, or an item that is not a string; the message gives its position.
+
+    Example:
+        >>> tokenize(["It DOESN'T."])
+        [['it', 'does', "n't", '.']]
+    """
+    return list(token_stream(texts))
+
+
+def token_stream(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield what ``tokenize`` returns, text by text, in constant memory."""
+    from dense_lstm_zoo.data.text import folded
+
+    for chunk in checks.text_chunks(texts, _AT_ONCE):
+        for rows in folded(chunk):
+            yield from ([token.decode() for token in row] for row in rows.to_list())
