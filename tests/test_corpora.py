@@ -84,9 +84,10 @@ def test_importing_the_corpora_loads_no_heavy_library():
 
 def test_every_corpus_has_its_name_in_the_list():
     published = ["trec", "trec_fine", "sst1", "sst1_phrases", "sst2", "sst2_phrases", "mr", "subj", "cr", "imdb"]
-    tagged = ["ewt_upos", "ewt_xpos", "conll2000"]
-    assert list_corpora() == ["demo", *published, "ptb", "imdb_raw", *tagged, "csv", "tsv", "jsonl", "text", "columns"]
-    assert list_corpora("tagging") == ["demo", *tagged, "columns"]
+    tagged = ["ewt_upos", "ewt_xpos", "conll2000", "ccgbank", "wsj"]
+    own = ["columns", "auto", "pos", "mrg"]
+    assert list_corpora() == ["demo", *published, "ptb", "imdb_raw", *tagged, "csv", "tsv", "jsonl", "text", *own]
+    assert list_corpora("tagging") == ["demo", *tagged, *own]
     assert list_corpora("classification") == ["demo", *published, "csv", "tsv", "jsonl"]
     assert list_corpora("language_model") == ["demo", "ptb", "imdb_raw", "text"]
 
@@ -186,7 +187,7 @@ def test_a_trec_test_label_that_training_lacks_is_named_with_its_line(made_trec,
 
 def test_an_unknown_corpus_gets_a_near_match_and_every_name():
     with pytest.raises(
-        ValueError, match=r"Unknown corpus 'trek'\. Did you mean 'trec'.*Accepted: columns, conll2000, cr, csv, demo"
+        ValueError, match=r"Unknown corpus 'trek'\. Did you mean 'trec'.*Accepted: auto, ccgbank, columns, conll2000"
     ):
         load_corpus("trek")
     with pytest.raises(ValueError, match=r"Unknown corpus 'trek'\. Did you mean 'trec'"):

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import collections
 import functools
-import gzip
-import io
 import itertools
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.text_file import TextFile, unpacked
+from dense_lstm_zoo.data.text_file import TextFile, numbered_lines
 
 CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: the number of columns, and the column of the tokens
 _CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
@@ -77,18 +72,8 @@ class ColumnFile:
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line's number and text, which is "" for a blank one."""
-        try:
-            with (
-                self.path.open("rb") as file,
-                io.TextIOWrapper(unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
-            ):
-                for number, line in enumerate(text, start=1):
-                    yield number, line.rstrip("\r\n") if line.strip(_BLANK) else ""
-        except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
-            collections.deque(
-                TextFile(self.path, self.encoding), maxlen=0
-            )  # finds the line and raises the error that users see
-            raise
+        for number, line in numbered_lines(self.path, self.encoding):
+            yield number, line if line.strip(_BLANK) else ""
 
 
 def sentence_lines(

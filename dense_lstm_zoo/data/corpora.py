@@ -10,14 +10,14 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data import own_files, sources
+from dense_lstm_zoo.data import origins, own_files, sources
 from dense_lstm_zoo.data.sources import Source
 
 
 def list_corpora(task: str | None = None) -> list[str]:
     """Return every name that ``load_corpus`` accepts, or those for one task.
 
-    "csv", "tsv", "jsonl", "text" and "columns" are for your own files; every task has a "demo".
+    "csv", "tsv", "jsonl", "text", "columns", "auto", "pos" and "mrg" are for your own files; every task has a "demo".
 
     Example:
         >>> list_corpora("language_model")
@@ -35,8 +35,8 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
         name: One of ``list_corpora()``.
         task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
         options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
-            "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_column_files``
-            ("columns").
+            "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
+            "auto", "pos", "mrg").
 
     Returns:
         A ``Corpus`` of labelled texts, a ``LanguageCorpus`` of running text or a ``TaggingCorpus`` of tagged sentences.
@@ -44,6 +44,7 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
     Raises:
         ValueError: The name or an option is unknown, the corpus is for another task, or a file has unexpected content.
         DownloadError: A file is not on this machine and cannot be downloaded.
+        FileNotFoundError: A licensed corpus is not on this machine; the message says where to put it.
 
     Example:
         >>> from dense_lstm_zoo.data.corpora import load_corpus
@@ -58,11 +59,11 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
         raise ValueError(f"Corpus {name!r} is for {other.name}, not for {task}. Accepted: {accepted}.")
     source = _source(name, task)
     if source is None:
-        return own_files.read_corpus(name, **options)
+        return origins.remember(own_files.read_corpus(name, **options), {"dataset": name, **options})
     if options:
         own = ", ".join(own_files.formats())
         raise ValueError(f"Corpus {name!r} takes no options; received {', '.join(options)}. Options are for {own}.")
-    return source.read(name, sources.find_files(source))
+    return origins.remember(source.read(name, sources.find_files(source)), {"dataset": name})
 
 
 def fetch(name: str, *, progress: bool = True) -> list[Path]:
@@ -97,7 +98,18 @@ def published() -> list[str]:
 def is_here(name: str) -> bool:
     """Return whether all files of a published corpus are on this machine."""
     source = _source(name)
-    return source is not None and all(sources.find_file(source.folder, file.filename) for file in source.files)
+    if source is None or source.locate is None:
+        return source is not None and all(sources.find_file(source.folder, file.filename) for file in source.files)
+    try:
+        return bool(source.locate())
+    except (OSError, ValueError):
+        return False
+
+
+def is_licensed(name: str) -> bool:
+    """Return whether a corpus cannot be downloaded, because only its licensees may have it."""
+    source = _source(name)
+    return source is not None and source.locate is not None
 
 
 def _source(name: str, task: str | None = None) -> Source | None:

@@ -17,7 +17,10 @@ _ENDINGS = {
     **{form: form for form in tables.FORMATS},
     **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text", "npy": "npy"},
     **dict.fromkeys(("conll", "conllu", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
+    **{form: form for form in ("auto", "pos", "mrg")},
 }
+# Formats that a file has only if its name says so: text that is not in them could not be told from text that is broken.
+_BY_NAME = ("auto", "pos", "mrg")
 # Formats that no reader supports, but that would be accepted as lines of text.
 _FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
 
@@ -32,7 +35,7 @@ def format_of(
         accepted: The formats that can be read, or written.
         option: The option that sets the format, such as "--dataset".
         asked: The format the user asked for.
-        otherwise: The format if the name does not decide; not needed if only one is accepted.
+        otherwise: The format if the name does not decide; not needed if only one can be meant.
 
     Raises:
         ValueError: A format that is not accepted, or a name that does not decide.
@@ -53,7 +56,8 @@ def format_of(
         raise ValueError(
             f"{path} is {form or ending} by its name. If it is not, give its format with {option}. {choice}"
         )
-    only = accepted[0] if len(accepted) == 1 else None
+    usual = [form for form in accepted if form not in _BY_NAME]
+    only = usual[0] if len(usual) == 1 else None
     if (default := only or otherwise) not in accepted:
         raise ValueError(f"{path}: its name does not show its format; give it with {option}. {choice}")
     return str(default)

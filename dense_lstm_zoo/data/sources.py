@@ -35,13 +35,16 @@ class Source:
     """A corpus's folder (inside the data or cache folder), its files, and the function that reads it.
 
     With ``prepare`` the files are not published themselves: each has the address, checksum and size of one archive, and
-    ``prepare(archive, folder, progress)`` writes all of them to the folder.
+    ``prepare(archive, folder, progress)`` writes all of them to the folder. With ``locate`` the files are a licensee's
+    own, which cannot be downloaded: ``locate()`` returns them, or raises ``FileNotFoundError`` that says where to put
+    them.
     """
 
     folder: str
     files: tuple[SourceFile, ...]
     read: Callable[[str, list[Path]], Any]
     prepare: Callable[[Path, Path, bool], None] | None = None
+    locate: Callable[[], list[Path]] | None = None
 
 
 def members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[SourceFile, ...]:
@@ -51,6 +54,8 @@ def members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[S
 
 def find_files(source: Source, *, progress: bool = True) -> list[Path]:
     """Find or download every file of a corpus, and return where they are."""
+    if source.locate is not None:
+        return source.locate()
     found = (find_file(source.folder, file.filename) for file in source.files)
     if source.prepare and not all(found):
         _prepare(source, progress)
@@ -95,13 +100,22 @@ def find_file(folder: str, filename: str) -> Path | None:
         >>> find_file("trec", "no_such_file.txt") is None
         True
     """
+    candidates = (place / folder / filename for place in data_folders())
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def data_folders() -> list[Path]:
+    """Return the folders that corpora are looked for in: ``$DENSE_LSTM_ZOO_DATA`` if it is set, then the cache.
+
+    Raises:
+        FileNotFoundError: ``DENSE_LSTM_ZOO_DATA`` is set but is not a folder.
+    """
     places = [cache_folder()]
     if own := os.environ.get("DENSE_LSTM_ZOO_DATA"):
         places.insert(0, Path(own).expanduser())
         if not places[0].is_dir():
             raise FileNotFoundError(f"DENSE_LSTM_ZOO_DATA must be an existing folder; it is set to {own!r}.")
-    candidates = (place / folder / filename for place in places)
-    return next((path for path in candidates if path.is_file()), None)
+    return places
 
 
 def cache_folder() -> Path:

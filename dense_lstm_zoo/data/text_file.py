@@ -6,6 +6,7 @@ Tokens are separated by white space (for other tokens, tokenise first). Blank li
 from __future__ import annotations
 
 import codecs
+import collections
 import functools
 import gzip
 import io
@@ -113,6 +114,41 @@ class TextFile:
             except UnicodeDecodeError as error:
                 number += error.object[: error.start].decode(checks.encoding(self.encoding), "ignore").count("\n")
         return number
+
+
+def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the number, from 1, and the text of every line of a file, without its end.
+
+    Args:
+        path: A text file, plain or compressed with gzip (detected from its content).
+        encoding: The encoding of the text. Only a line feed, with or without a carriage return, ends a line.
+        longest: How many characters a line may have; None means any number.
+
+    Raises:
+        ValueError: On iteration: a longer line, bytes that are not in the encoding, damaged gzip.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "text.txt")
+        ...     _ = path.write_text("one line\\n\\nanother line\\n")
+        ...     list(numbered_lines(path))
+        [(1, 'one line'), (2, ''), (3, 'another line')]
+    """
+    try:
+        with (
+            path.open("rb") as file,
+            io.TextIOWrapper(unpacked(file), checks.encoding(encoding), newline="\n") as text,
+        ):
+            read = functools.partial(text.readline, -1 if longest is None else longest + 2)
+            for number, line in enumerate(iter(read, ""), start=1):
+                stripped = line.rstrip("\r\n")
+                if longest is not None and len(stripped) > longest:
+                    raise ValueError(f"{path}, line {number} has more than {longest:,} characters.")
+                yield number, stripped
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
+        collections.deque(TextFile(path, encoding), maxlen=0)  # finds the line and raises the error that users see
+        raise
 
 
 def unpacked(file: Any) -> BinaryIO:

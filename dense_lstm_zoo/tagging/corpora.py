@@ -1,100 +1,19 @@
-"""Tagged sentences from files in CoNLL columns or CoNLL-U: a user's own files and the published corpora.
-
-Columns are counted from 0, or from the end, where -1 is the last. Tokens and tags are taken as written.
-"""
+"""Corpora of tagged sentences: a user's own files and the published ones."""
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, ColumnFile, Row, describe
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
+from dense_lstm_zoo.tagging import licensed
+from dense_lstm_zoo.tagging.column_files import UPOS, XPOS
+from dense_lstm_zoo.tagging.column_files import read_columns as read_columns  # of the names that users import
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
-
-# CoNLL-U's columns for the two kinds of tags; there, "_" means that there is no value.
-UPOS, XPOS = 3, 4
-
-
-def read_columns(
-    path: str | Path,
-    *,
-    token_column: int = 0,
-    tag_column: int = -1,
-    separator: str | None = None,
-    encoding: str = "utf-8",
-) -> TaggedSplit:
-    """Read the tokens and tags of a file in columns; ``ColumnFile`` finds its sentences.
-
-    Args:
-        path: The file, plain or .gz.
-        token_column: The tokens' column, from 0; negative numbers count from the end.
-        tag_column: The tags' column. In CoNLL-U, where the first and last columns are neither tokens nor tags, the
-            defaults mean FORM (1) and UPOS (3); XPOS is 4.
-        separator: The separator of columns; None means spaces and tabs. CoNLL-U always has tabs.
-        encoding: How the file is encoded.
-
-    Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: As for ``ColumnFile``; or too few columns, one column for both, an empty token or tag, or a file
-            without sentences. The message names the file and the line.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "train.txt")
-        ...     _ = path.write_text("Dogs NNS NOUN\\nbark VBP VERB\\n\\nGo VB VERB\\n")
-        ...     read_columns(path, tag_column=1)
-        TaggedSplit(tokens=[['Dogs', 'bark'], ['Go']], tags=[['NNS', 'VBP'], ['VB']])
-    """
-    file = ColumnFile(Path(path), separator, encoding)
-    wanted = {"token_column": token_column, "tag_column": tag_column}
-    for name, column in wanted.items():
-        if not isinstance(column, int) or isinstance(column, bool):
-            raise ValueError(f"{name} must be an integer: from 0, or negative from the end; received {column!r}.")
-    if file.is_conllu:
-        wanted = {"token_column": token_column or FORM, "tag_column": UPOS if tag_column == -1 else tag_column}
-    tokens: list[list[str]] = []
-    tags: list[list[str]] = []
-    for rows in file:
-        if not tokens:
-            _check_columns(file, rows[0], wanted)
-        for (name, column), sentences in zip(wanted.items(), (tokens, tags), strict=True):
-            gap = "_" if file.is_conllu and column % CONLLU_COLUMNS in (UPOS, XPOS) else ""
-            for number, row in rows:
-                if row[column] in ("", gap):
-                    raise ValueError(
-                        f"{file.path}, line {number}: {name}={column} is empty, expected a "
-                        f"{name.removesuffix('_column')}: {describe(row)}."
-                    )
-                if name == "tag_column":
-                    checks.writable(f"{file.path}, line {number}: the tag", [row[column]])
-            sentences.append([sys.intern(row[column]) for _, row in rows])  # tokens and tags recur
-    if not tokens:
-        raise ValueError(f"{file.path} is empty: it has no sentences; a sentence has one line of columns per token.")
-    return TaggedSplit(tokens, tags)
-
-
-def _check_columns(file: ColumnFile, row: Row, wanted: dict[str, int]) -> None:
-    number, cells = row
-    if len(cells) < 2:
-        raise ValueError(
-            f"{file.path}, line {number}: found {describe(cells)}, expected at least 2: a token and its tag."
-        )
-    for name, column in wanted.items():
-        if not -len(cells) <= column < len(cells):
-            needed = column + 1 if column >= 0 else -column
-            raise ValueError(
-                f"{file.path}, line {number}: found {describe(cells)}, expected at least {needed} for {name}={column}."
-            )
-    if len({column % len(cells) for column in wanted.values()}) == 1:
-        raise ValueError(
-            f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in wanted.items())} are "
-            "the same; tokens and tags must be in different columns."
-        )
+from dense_lstm_zoo.tagging.licensed import Licensed
 
 
 def read_column_files(
@@ -140,12 +59,20 @@ def read_column_files(
         for part, path in paths.items()
         if path is not None
     }
-    if "dev" not in parts:
-        if len(parts["train"]) < 2:
-            raise ValueError(f"{train_file} has only one sentence, so none can be held out; give a dev_file.")
-        parts["train"], parts["dev"] = _hold_out(parts["train"])
     columns = {**options, **({} if separator is None else {"separator": separator})}
-    return TaggingCorpus(name, parts["train"], parts["dev"], parts.get("test"), columns=columns)
+    return _corpus(name, parts, train_file, columns)
+
+
+def _corpus(
+    name: str, parts: dict[str, TaggedSplit], train_file: str | Path, columns: dict[str, object]
+) -> TaggingCorpus:
+    """Return a corpus of the parts that were given, with the end of train as dev if there is none."""
+    train, dev = parts["train"], parts.get("dev")
+    if dev is None:
+        if len(train) < 2:
+            raise ValueError(f"{train_file} has only one sentence, so none can be held out; give a dev_file.")
+        train, dev = _hold_out(train)
+    return TaggingCorpus(name, train, dev, parts.get("test"), columns=columns)
 
 
 def _hold_out(train: TaggedSplit) -> tuple[TaggedSplit, TaggedSplit]:
@@ -245,13 +172,56 @@ def _ewt(column: str) -> Source:
     return Source("ud_english_ewt", _EWT_FILES, functools.partial(read_ud_ewt, column=column))
 
 
+def _own_copy(corpus: Licensed) -> Source:
+    return Source(corpus.name, (), corpus.read, locate=corpus.find)
+
+
 SOURCES = {
     "demo": Source("demo", (), read_demo),
     "ewt_upos": _ewt("upos"),
     "ewt_xpos": _ewt("xpos"),
     "conll2000": Source("conll2000", _CONLL_FILES, read_conll2000),
+    "ccgbank": _own_copy(licensed.CCGBANK),
+    "wsj": _own_copy(licensed.WSJ),
 }
-read_files = read_column_files
+
+
+def read_files(
+    form: str = "columns",
+    *,
+    train_file: str | Path,
+    dev_file: str | Path | None = None,
+    test_file: str | Path | None = None,
+    token_column: int = 0,
+    tag_column: int = -1,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> TaggingCorpus:
+    """Read a corpus from one to three files of your own.
+
+    Args:
+        form: "columns", or a treebank's: "auto" (CCGbank), "pos" or "mrg" (Penn Treebank).
+        train_file: As in ``read_column_files``, for every format.
+        dev_file: Likewise.
+        test_file: Likewise.
+        token_column: Only for "columns", as in ``read_columns``.
+        tag_column: Likewise.
+        separator: Likewise.
+        encoding: How the files are encoded.
+
+    Raises:
+        FileNotFoundError: A file does not exist; the message names similar ones beside it.
+        ValueError: As for the format's reader; or columns of a format that has none.
+    """
+    columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
+    paths = {"train": train_file, "dev": dev_file, "test": test_file}
+    if form not in licensed.READERS:
+        named: dict[str, Any] = {f"{part}_file": path for part, path in paths.items()}
+        return read_column_files(form, **named, **columns, encoding=encoding)
+    parts = {
+        part: read_file(form, path, **columns, encoding=encoding)[0] for part, path in paths.items() if path is not None
+    }
+    return _corpus(form, parts, train_file, {})
 
 
 def read_file(
@@ -263,6 +233,13 @@ def read_file(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> tuple[TaggedSplit, tuple[str, ...]]:
-    """Return the sentences of one file to score a model on; see ``read_columns``."""
-    columns = {"token_column": token_column, "tag_column": tag_column}
-    return read_columns(path, **columns, separator=separator, encoding=encoding), ()
+    """Return the sentences of one file to score a model on; see ``read_files``."""
+    columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
+    read = licensed.READERS.get(form)
+    if read is None:
+        return read_columns(path, **columns, encoding=encoding), ()
+    usual = {"token_column": 0, "tag_column": -1, "separator": None}
+    for name, value in columns.items():
+        if value != usual[name]:
+            raise ValueError(f"{name} is for columns; {path} is read as {form}, which has none. Received {value!r}.")
+    return read(path, encoding=encoding), ()

@@ -25,7 +25,7 @@ TASK = Task(
         "dropout": Range(0.2, 0.6, step=0.1),
         "learning_rate": Range(0.005, 0.1, log=True),
     },
-    own_files=("columns",),
+    own_files=("columns", "auto", "pos", "mrg"),
     commands="predict",
     package="dense_lstm_zoo.tagging",
     job="TaggingJob",

@@ -1,0 +1,110 @@
+"""CCGbank's derivations (AUTO files): the words of a sentence and their lexical categories, the supertags.
+
+Hockenmaier and Steedman 2007, CCGbank: A corpus of CCG derivations and dependency structures extracted from the Penn
+Treebank, Computational Linguistics 33(3).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.tagging import brackets
+from dense_lstm_zoo.tagging.corpus import TaggedSplit
+
+# A node with its category, its head and the number of its daughters; a word with its category, the two parts of speech
+# that CCGbank and the Treebank give it, itself, and its category with indices.
+_NODE = re.compile(r"\(<T (\S+) (\d) (\d)>\s*")
+_LEAF = re.compile(r"\(<L (\S+) \S+ \S+ (\S+) \S+>\)\s*")
+_END = re.compile(r"\)\s*")
+_PARSES = re.compile(r"\bNUMPARSE=(\d+)")
+
+
+def read_auto(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
+    r"""Read the words and supertags of a file of derivations, one line each below its ID.
+
+    Words are taken as written, brackets as ``-LRB-``, except that ``\/`` is read as ``/``.
+
+    Args:
+        path: The file, such as ``wsj_0001.auto``, plain or .gz.
+        encoding: How the file is encoded.
+
+    Raises:
+        FileNotFoundError: No such file; the message names similar ones beside it.
+        ValueError: A line that is not a derivation, or an ID without one; the message names the file and the line.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "wsj_0001.auto")
+        ...     _ = path.write_text(
+        ...         "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
+        ...         "(<T S[dcl] 0 2> (<L NP NNS NNS Dogs NP>) (<L S[dcl]\\NP VBP VBP bark S[dcl]\\NP_1>) )\n"
+        ...     )
+        ...     read_auto(path)
+        TaggedSplit(tokens=[['Dogs', 'bark']], tags=[['NP', 'S[dcl]\\NP']])
+    """
+    path = files.existing_file(path)
+    found = brackets.Sentences(path)
+    waiting: str | None = None  # the place of an ID whose derivation is the next line
+    for where, line in brackets.lines(path, encoding):
+        if line.startswith("ID="):
+            _refuse_waiting(waiting)
+            number = _PARSES.search(line)
+            if number is not None and int(number[1]) > 1:
+                raise ValueError(f"{where}: {number[0]}, expected one derivation of a sentence ({line:.60}).")
+            waiting = None if number is not None and int(number[1]) == 0 else where
+        elif line:
+            found.add(_leaves(line, where))
+            waiting = None
+    _refuse_waiting(waiting)
+    return found.split("derivations of CCGbank, such as (<L NP NNS NNS Dogs NP>) below ID=wsj_0001.1 ...")
+
+
+def _refuse_waiting(where: str | None) -> None:
+    if where is not None:
+        raise ValueError(f"{where} has no derivation below it; expected a line that begins with (<T or (<L.")
+
+
+def _leaves(line: str, where: str) -> list[tuple[str, str]]:
+    """Return the words of a derivation with their categories; its nodes are counted, not built."""
+    found: list[tuple[str, str]] = []
+    open_nodes: list[int] = []  # of each node that is not closed: the daughters that are still to come
+    at = 0
+    while at < len(line):
+        if found and not open_nodes:
+            raise _broken(where, line, at, "the end of the line: the derivation is complete")
+        if leaf := _LEAF.match(line, at):
+            tag, word = leaf.groups()
+            found.append((word, brackets.checked_tag(where, tag)))
+            _count_daughter(open_nodes, where, line, at)
+            if len(found) > brackets.MOST_TOKENS:
+                raise brackets.too_long(where, "the derivation")
+            at = leaf.end()
+        elif node := _NODE.match(line, at):
+            _count_daughter(open_nodes, where, line, at)
+            open_nodes.append(int(node[3]))
+            at = node.end()
+        elif open_nodes and (end := _END.match(line, at)):
+            if missing := open_nodes.pop():
+                raise _broken(where, line, at, f"{missing} more daughter{'s' if missing > 1 else ''} of this node")
+            at = end.end()
+        else:
+            raise _broken(where, line, at, "(<T category head daughters> or (<L category tag tag word category>)")
+    if open_nodes:
+        brackets_open = f"{len(open_nodes)} bracket{'s' if len(open_nodes) > 1 else ''}"
+        raise ValueError(f"{where} ends within a derivation: {brackets_open} not closed; the line may be cut.")
+    return found
+
+
+def _count_daughter(open_nodes: list[int], where: str, line: str, at: int) -> None:
+    if not open_nodes:
+        return
+    if not open_nodes[-1]:
+        raise _broken(where, line, at, "the end of a node, which has all its daughters")
+    open_nodes[-1] -= 1
+
+
+def _broken(where: str, line: str, at: int, expected: str) -> ValueError:
+    return ValueError(f"{where}, character {at + 1}: found {line[at : at + 40]!r}, expected {expected}.")

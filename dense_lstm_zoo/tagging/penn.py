@@ -1,0 +1,140 @@
+"""The Penn Treebank's two kinds of files: words with their tags (.pos), and trees in brackets (.mrg).
+
+Marcus et al. 1993, Building a large annotated corpus of English: the Penn Treebank, Computational Linguistics 19(2).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.tagging import brackets
+from dense_lstm_zoo.tagging.corpus import TaggedSplit
+
+_RULE = "===="  # begins the lines between paragraphs
+_BRACKET = re.compile(r"[()]|[^()\s]+")
+_TRACE = "-NONE-"
+
+
+def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
+    r"""Read the words and tags of a tagged file: ``[ The/DT dog/NN ] barks/VBZ ./.``.
+
+    A blank line or a line of ``====`` ends a sentence. The brackets around noun phrases are not read. Of alternative
+    tags (``JJ|VBN``) the first counts; ``\/`` in a word is read as ``/``.
+
+    Args:
+        path: The file, such as ``wsj_0001.pos``, plain or .gz.
+        encoding: How the file is encoded.
+
+    Raises:
+        FileNotFoundError: No such file; the message names similar ones beside it.
+        ValueError: A word without a tag, a tag without a word; the message names the file and the line.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "wsj_0001.pos")
+        ...     _ = path.write_text("[ Dogs/NNS ]\nbark/VBP ./.\n\n[ Either\\/or/CC ]\n")
+        ...     read_pos(path)
+        TaggedSplit(tokens=[['Dogs', 'bark', '.'], ['Either/or']], tags=[['NNS', 'VBP', '.'], ['CC']])
+    """
+    path = files.existing_file(path)
+    found = brackets.Sentences(path)
+    sentence: list[tuple[str, str]] = []
+    for where, line in brackets.lines(path, encoding):
+        if not line or line.startswith(_RULE):
+            found.add(sentence)
+            sentence = []
+            continue
+        for token in line.split():
+            if token in ("[", "]"):
+                continue
+            word, slash, tag = token.rpartition("/")
+            if not (slash and word and tag) or word.endswith("\\"):
+                raise ValueError(f"{where}: found {token!r:.60}, expected a word and its tag, such as dog/NN.")
+            sentence.append((word, brackets.checked_tag(where, tag)))
+            if len(sentence) > brackets.MOST_TOKENS:
+                raise brackets.too_long(where, "the sentence")
+    found.add(sentence)
+    return found.split("words with tags, such as [ Dogs/NNS ] bark/VBP")
+
+
+@dataclass
+class _Node:
+    """A bracket that is not closed: its label, and what it has held so far."""
+
+    label: str | None = None
+    word: str | None = None
+    has_children: bool = False
+
+
+def read_mrg(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
+    r"""Read the words and tags at the leaves of trees in brackets: ``( (S (NP-SBJ (NNS Dogs)) (VP (VBP bark))) )``.
+
+    Traces (``-NONE-``) are no words, and a tree of nothing else is no sentence. Words are taken as written, brackets as
+    ``-LRB-``, except that ``\/`` is read as ``/``; of alternative tags (``JJ|VBN``) the first counts.
+
+    Args:
+        path: The file, such as ``wsj_0001.mrg``, plain or .gz.
+        encoding: How the file is encoded.
+
+    Raises:
+        FileNotFoundError: No such file; the message names similar ones beside it.
+        ValueError: Brackets that do not match, or that hold something other than a label and its words or brackets; the
+            message names the file and the line.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "wsj_0001.mrg")
+        ...     _ = path.write_text("( (S (NP-SBJ (-NONE- *))\n     (VP (VB Go))\n     (. .)) )\n")
+        ...     read_mrg(path)
+        TaggedSplit(tokens=[['Go', '.']], tags=[['VB', '.']])
+    """
+    path = files.existing_file(path)
+    found = brackets.Sentences(path)
+    sentence: list[tuple[str, str]] = []
+    nodes: list[_Node] = []
+    began = ""  # where the tree that is read begins
+    for where, line in brackets.lines(path, encoding):
+        for match in _BRACKET.finditer(line):
+            token = match[0]
+            if token == "(":
+                if not nodes:
+                    began = where
+                elif nodes[-1].word is not None:
+                    raise ValueError(f"{where}: found ( after the word {nodes[-1].word!r:.40}, expected ).")
+                else:
+                    nodes[-1].has_children = True
+                nodes.append(_Node())
+                if len(nodes) + len(sentence) > brackets.MOST_TOKENS:
+                    raise brackets.too_long(began, "the tree")
+            elif not nodes:
+                raise ValueError(f"{where}: found {token!r:.40} outside a tree, expected (.")
+            elif token != ")":
+                _fill(nodes[-1], token, where)
+            else:
+                node = nodes.pop()
+                if node.word is not None and node.label is not None and node.label != _TRACE:
+                    sentence.append((node.word, brackets.checked_tag(where, node.label)))
+                elif node.word is None and not node.has_children:
+                    raise ValueError(f"{where}: a bracket holds {node.label or 'nothing'}, expected a tag and a word.")
+                if not nodes:
+                    found.add(sentence)
+                    sentence = []
+    if nodes:
+        raise ValueError(f"{path} ends within the tree that begins at {began.rpartition(', ')[2]}: a ) is missing.")
+    return found.split("trees in brackets, such as ( (S (NP (NNS Dogs)) (VP (VBP bark))) )")
+
+
+def _fill(node: _Node, token: str, where: str) -> None:
+    """Put a label or a word into a bracket."""
+    if node.label is None and not node.has_children:
+        node.label = token
+    elif node.word is None and not node.has_children:
+        node.word = token
+    else:
+        what = f"the word {node.word!r:.40}" if node.word is not None else "brackets"
+        raise ValueError(f"{where}: found {token!r:.40} after {what}, expected ).")
