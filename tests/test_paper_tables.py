@@ -8,34 +8,83 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import tables
+from benchmarks import classification, tables
 from tuning import command
 
 FOLDER = Path(command.__file__).parent
 # Each table's rows and the best published figure on the paper's own corpus.
 ROWS = {
+    "ding2018_table1": (5, "trec", 96.1),
     "ding2018_table3": (5, "sst2_phrases", 89.7),
     "ding2018_table4": (5, "sst2_phrases", 88.8),
     "ding2018_table5": (5, "sst2_phrases", 88.5),
+    "ding2018_stacked": (8, "sst1_phrases", 30.0),
     "godin2017_table1": (12, "ptb", 76.8),
+    "godin2017_table2": (5, "ptb", 76.8),
+    "wu2016_table1": (4, "ccgbank", 94.69),
     "wu2016_table2": (10, "ccgbank", 94.81),
     "wu2016_table3": (5, "ccgbank", 94.7),
+    "wu2016_table4": (2, "wsj", 97.45),
+    "xie2019_table2": (8, "cr", 87.5),
     "xie2019_table3": (2, "sst2_phrases", 87.975),
 }
 load = command.load
 
 
 def test_every_table_is_declared_with_the_papers_rows_and_figures():
-    assert sorted(ROWS) == sorted(command.PAPERS) == sorted(path.stem for path in FOLDER.glob("*_table*.py"))
+    assert sorted(ROWS) == sorted(command.PAPERS) == sorted(path.stem for path in FOLDER.glob("*20[0-9][0-9]_*.py"))
     for name, (rows, corpus, best) in ROWS.items():
         table = load(name)
         assert table.name == name
-        assert list(table.points) == list(table.recipes)
-        assert len(set(table.recipes)) == rows
+        assert table.is_paper
+        assert len(table.points) == rows
         assert table.dataset in zoo.list_corpora(task=table.task.name)
-        figures = [zoo.get_recipe(recipe).expected[corpus] for recipe in table.recipes]
+        figures = [found[corpus] for found in map(table.figures, table.points) if corpus in found]
         assert (min(figures) if table.task.name == "language_model" else max(figures)) == best
         assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 50
+
+
+def test_the_figures_of_tables_are_those_that_the_papers_print():
+    # Ding et al. 2018, Table 1, and Xie et al. 2019, Table 2, with their columns below.
+    ding = {
+        "lstm_ding2018": "- 46.4 84.9 - -",
+        "bilstm_ding2018": "81.8 49.1 87.5 93.0 93.6",
+        "cnn_mc_kim2014": "81.1 47.4 88.1 93.2 92.2",
+        "blstm_2dcnn_zhou2016": "82.3 52.4 89.5 94.0 96.1",
+        "dc_bilstm_ding2018": "82.8 51.9 89.7 94.5 95.6",
+    }
+    xie = {
+        "lstm_ding2018": "46.4 84.9 - - - -",
+        "bilstm_ding2018": "49.1 87.5 93.6 93.0 81.8 -",
+        "cnn_mc_kim2014": "47.4 88.1 92.2 93.2 81.1 85.0",
+        "dsa_bilstm_xie2019": "50.6 88.5 - - - -",
+        "blstm_2dcnn_zhou2016": "52.4 89.5 96.1 94.0 82.3 -",
+        "dc_bilstm_ding2018": "51.9 89.7 95.6 94.5 82.8 -",
+        "dc_bilstm_xie2019": "50.1 89.3 94.8 94.8 83.3 85.3",
+        "di_bilstm_xie2019": "51.0 89.9 96.5 95.2 83.1 87.5",
+    }
+    for name, rows, corpora in (
+        ("ding2018_table1", ding, "mr sst1_phrases sst2_phrases subj trec"),
+        ("xie2019_table2", xie, "sst1_phrases sst2_phrases trec subj mr cr"),
+    ):
+        table = load(name)
+        assert list(table.points) == list(rows)
+        for row, printed in rows.items():
+            figures = table.figures(row)
+            assert [str(figures.get(corpus, "-")) for corpus in corpora.split()] == printed.split()
+            point = table.points[row]
+            assert row == f"{point.model}_{point.recipe}"
+            if point.model in classification.PAPER:  # the same figures beside the project's own table
+                assert figures.items() <= classification.PAPER[point.model].items()
+    assert load("ding2018_table1").figures("dc_bilstm_ding2018") == zoo.get_recipe("ding2018").expected
+    assert load("xie2019_table2").figures("di_bilstm_xie2019") == zoo.get_recipe("xie2019").expected
+    printed = {
+        "wu2016_table1": [94.67, 94.45, 94.0, 94.69],
+        "wu2016_table4": [97.45, 97.45],
+        "godin2017_table2": [82.7, 80.4, 78.5, 78.4, 76.8],
+    }
+    for name, figures in printed.items():
+        assert [list(load(name).figures(row).values()) for row in load(name).points] == [[x] for x in figures]
 
 
 def planned(name):
@@ -120,6 +169,25 @@ def test_the_skips_of_wu_et_al_are_those_of_their_table():
     assert found["wu2016_rhn"][1]["depth"] == 3
 
 
+def test_the_taggers_of_wu_et_al_are_as_deep_as_their_tables_say():
+    found = planned("wu2016_table1")
+    assert [arguments["num_layers"] for _, arguments, _ in found.values()] == [7, 7, 7, 9]
+    assert [arguments["char_dim"] for _, arguments, _ in found.values()] == [5, 0, 5, 5]
+    assert [arguments["dropout"] for _, arguments, _ in found.values()] == [0.5, 0.5, 0, 0.5]
+    both = [*found.values(), *planned("wu2016_table4").values()]
+    assert [arguments["num_layers"] for _, arguments, _ in both[4:]] == [7, 9]
+    assert {(model, arguments["skip"], arguments["units"]) for model, arguments, _ in both} == {
+        ("gated_skip_tagger", "gated_outputs", 512)
+    }
+
+
+def test_the_plain_stacks_have_one_to_eight_layers_of_a_hundred_units():
+    found = list(planned("ding2018_stacked").values())
+    assert [(model, arguments["num_layers"], arguments["units"]) for model, arguments, _ in found] == [
+        ("stacked_bilstm", depth, 100) for depth in range(1, 9)
+    ]
+
+
 def test_the_language_models_of_godin_et_al_have_the_papers_weights():
     # embedding, width of what the softmax reads, all weights
     sizes = {
@@ -182,10 +250,9 @@ def test_the_results_of_a_table_are_rows_of_its_job_with_their_figures_and_seeds
     rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
     assert len(rows) == len({(row["dataset"], row["recipe"], row["settings"], row["vectors"]) for row in rows}) > 0
     for row in rows:
-        assert row["recipe"] in table.recipes
-        recipe = zoo.get_recipe(row["recipe"])
-        assert row["model"] == next(iter(recipe.models))
-        assert row["paper"] in {"", *map(str, recipe.expected.values())}
+        point = table.points[row["recipe"]]
+        assert row["model"] == point.model
+        assert row["paper"] in {"", *map(str, table.figures(row["recipe"]).values())}
         scores = [float(score) for score in row["scores"].split()]
         assert row["protocol"].split()[1:] == [str(seed) for seed in range(1, len(scores) + 1)]
         assert float(row["score_mean"]) == pytest.approx(statistics.mean(scores), abs=0.006)
@@ -195,6 +262,8 @@ def test_the_results_of_a_table_are_rows_of_its_job_with_their_figures_and_seeds
         assert re.search(made, row["command"])
         assert all(f"{package}=" in row["versions"] for package in ("keras", "tensorflow", "numpy"))
         if not row["settings"]:
-            counted = zoo.count_encoder_parameters(row["model"], recipe=row["recipe"], biases=False)
+            recipe = row["recipe"] if table.recipes else point.recipe  # a depth is a recipe's too
+            own = {} if table.recipes else point.arguments
+            counted = zoo.count_encoder_parameters(row["model"], recipe=recipe, biases=False, **own)
             assert int(row["encoder_parameters"]) == counted
     assert f"<!-- table: {path.stem} -->" in tables.README.read_text(encoding="utf-8")

@@ -48,7 +48,11 @@ def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(
     command.main(None, ["--list"])
     listed = capsys.readouterr().out.splitlines()
     assert len(listed) == len(command.PAPERS) + len(command.OTHERS)
-    assert "5 rows, sst2, about 1.7 h" in listed[0]  # 5 rows x 5 seeds x 4 minutes
+    told = {line.split()[0]: line for line in listed}
+    assert "5 rows, sst2, about 1.7 h: Is it" in told["ding2018_table3"]  # 5 rows x 5 seeds x 4 minutes
+    results = {path.stem for path in tables.README.parent.glob("*.csv")}
+    for name, line in told.items():
+        assert ("not run yet" in line) == (command.load(name).file not in results)
     command.main(None, [])
     assert "python -m tuning ding2018_table3 --dataset demo --quick" in capsys.readouterr().out
 

@@ -243,7 +243,7 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
     folder = tmp_path / "demo_quick"
     found = pd.read_csv(folder / "rows.csv")
     assert len(found) == 2
-    if table.recipes:
+    if table.is_paper:
         assert found["recipe"].tolist() == rows
         assert found["score_mean"].gt(0).all()
         assert all(f"`{row}`" in (folder / "table.md").read_text() for row in rows)

@@ -126,7 +126,7 @@ def paper(found: Found) -> dict[str, Any]:
         "score_std": found.std(result.measure, scale),
         "scores": " ".join(f"{scale * score:.2f}" for score in result.runs[result.measure]),
         "dev_mean": found.mean(result.measure.replace("test", "dev"), scale),
-        "paper": protocols.published(zoo.get_recipe(found.name).expected, found.dataset),
+        "paper": protocols.published(found.table.figures(found.name), found.dataset),
         "best_epochs": found.joined("best_epoch"),
         **found.how_it_ran,
     }

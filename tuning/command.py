@@ -20,12 +20,18 @@ from tuning.engine import HOURS, Asked
 from tuning.table import Table
 
 PAPERS = (
+    "ding2018_table1",
     "ding2018_table3",
     "ding2018_table4",
     "ding2018_table5",
+    "ding2018_stacked",
     "godin2017_table1",
+    "godin2017_table2",
+    "wu2016_table1",
     "wu2016_table2",
     "wu2016_table3",
+    "wu2016_table4",
+    "xie2019_table2",
     "xie2019_table3",
 )
 OTHERS = (
@@ -92,7 +98,7 @@ def parser_of(table: Table) -> argparse.ArgumentParser:
     points = table.points
     rows = "\n".join(f"  {name:<40} about {table.minutes_of(name):,.0f} min a run" for name in points)
     parser = _parser(f"python -m tuning {table.name}", f"{table.title}\n\nrows, on {table.dataset}:\n{rows}")
-    add_corpus(parser, trains=True, usual=table.dataset)
+    add_corpus(parser, trains=True)
     parser.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only (default: all)")
     for option, name in table.choices.items():
         parser.add_argument(f"--{option}", nargs="+", help=f"the rows with this {name} only")
@@ -151,7 +157,7 @@ def _value(row: Any, attribute: str) -> str:
 
 def _finish(asked: Asked) -> None:
     """Write the table of what was asked for, and of a paper's draw the scores by depth."""
-    if asked.table.recipes:
+    if asked.table.is_paper:
         with files.new_file(asked.folder / "table.md", "w") as file:
             file.write(tables.paper_table(asked.results) + "\n")
         tables.draw_by_depth(asked.results, asked.results.with_suffix(".png"))
@@ -166,4 +172,5 @@ def _parser(prog: str, description: str) -> argparse.ArgumentParser:
 
 def _told(table: Table) -> str:
     hours = table.seeds * sum(map(table.minutes_of, table.points)) / 60
-    return f"{table.name:<20} {len(table.points):>2} rows, {table.dataset}, about {hours:,.1f} h: {table.title}"
+    run = "" if (tables.ROOT / "results" / f"{table.file}.csv").is_file() else ", not run yet"
+    return f"{table.name:<20} {len(table.points):>2} rows, {table.dataset}, about {hours:,.1f} h{run}: {table.title}"

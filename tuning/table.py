@@ -39,6 +39,7 @@ class Table:
         minutes: Estimated minutes of one run on two cores: one number for all rows, or one for each.
         texts: The training texts (sentences, lines) that this estimate is for.
         recipes: Of a paper's table: the rows' names, which are those of the recipes with the published figures.
+        published: Of a paper's table with ``rows``: the figures of a row, by corpus.
         model: Whose arguments are searched.
         space: Values by argument.
         budget: Parameters of the encoder; the width follows from the depth.
@@ -60,6 +61,7 @@ class Table:
     minutes: float | Mapping[str, float]
     texts: int
     recipes: tuple[str, ...] = ()
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     model: str | None = None
     space: Mapping[str, Sequence[Any]] | None = None
     budget: str | None = None
@@ -95,6 +97,15 @@ class Table:
     def file(self) -> str:
         """The name of its results."""
         return self.results or self.name
+
+    @property
+    def is_paper(self) -> bool:
+        """Whether it is a paper's table, whose figures stand beside ours."""
+        return self.columns is paper
+
+    def figures(self, row: str) -> Mapping[str, float]:
+        """Return the figures that the paper gives for a row, by corpus."""
+        return self.published.get(row, {}) if self.rows else zoo.get_recipe(row).expected
 
     def minutes_of(self, row: str) -> float:
         """Return the estimated minutes of one run of a row on ``texts`` training texts."""
