@@ -17,11 +17,11 @@ from dense_lstm_zoo.data.sources import cache_folder
 
 SCHEME = "hf://"
 LARGEST = 1 << 31  # bytes of a bundle
-# The files of a bundle; a repository may hold others, which are not fetched.
+# The files of a bundle; a repository may hold others, which are not fetched. run.toml names files of its owner's.
 NAMES = frozenset(
     {*bundle_checks.REQUIRED, *manifest.FOR_PEOPLE, "manifest.json", "evaluation.json", "dev_curve.csv"}
     | {shared_words.ROWS}
-)
+) - {"run.toml"}
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")
 

@@ -11,7 +11,7 @@ from dense_lstm_zoo.bundle_checks import BundleError, named
 
 FORMAT = 2
 # Written for people, who may edit or delete them: loading a model does not need them.
-FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png"})
+FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png", "run.toml"})
 
 
 def check(path: str | Path) -> Path:

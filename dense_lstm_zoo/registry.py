@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, context
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.docstrings import argument_texts, plain
 
 if TYPE_CHECKING:
     import keras
@@ -43,14 +44,27 @@ class ModelEntry:
     @property
     def summary(self) -> str:
         """First line of the factory's docstring."""
-        return (inspect.getdoc(self.factory) or "").split("\n")[0]
+        return plain((inspect.getdoc(self.factory) or "").split("\n")[0])
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The arguments by name: the model's own, then the task's."""
+        functions = (self.factory, *self.options)
+        parameters = [p for function in functions for p in inspect.signature(function).parameters.values()]
+        return {p.name: p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Argument names with their defaults (``REQUIRED`` where there is none): the model's own, then the task's."""
-        functions = (self.factory, *self.options)
-        parameters = [p for function in functions for p in inspect.signature(function).parameters.values()]
-        return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+        """Argument names with their defaults (``REQUIRED`` where there is none), in the order of ``parameters``."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What the docstrings say of each argument, on one line."""
+        found: dict[str, str] = {}
+        for function in (*reversed(self.options), self.factory):  # the factory's own text wins
+            found |= argument_texts(function)
+        return {name: found[name] for name in self.parameters if name in found}
 
 
 def register(
@@ -201,82 +215,3 @@ def count_encoder_parameters(
 def network(model: keras.Model) -> keras.Model:
     """Return the network inside a language model or CRF tagger, or the model itself for any other."""
     return getattr(model, "core", model)
-
-
-@dataclass(frozen=True)
-class ModelDescription:
-    """What ``describe`` returns for a name; ``print`` shows it as a page."""
-
-    name: str
-    task: str
-    summary: str
-    paper: str
-    arguments: dict[str, Any]
-    encoder_parameters: int
-    encoder_parameters_without_biases: int
-    recipes: tuple[str, ...]
-
-    def __str__(self) -> str:
-        required = [a for a, default in self.arguments.items() if default is REQUIRED]
-        defaults = {a: default for a, default in self.arguments.items() if default is not REQUIRED}
-        width = max(map(len, self.arguments))
-        lines = [
-            f"{self.name} ({self.task})",
-            f"  {self.summary}",
-            f"  Paper: {self.paper}",
-            f"  Encoder parameters with the defaults: {self.encoder_parameters:,} "
-            f"({self.encoder_parameters_without_biases:,} without biases)",
-            "  Arguments:",
-            *(f"    {a:<{width}}  required" for a in required),
-            *(f"    {a:<{width}}  {default!r}" for a, default in defaults.items()),
-            "  Recipes: " + (", ".join(self.recipes) or "none"),
-        ]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True)
-class KernelDescription:
-    """The kernel each recurrent layer of a built model runs, and why; ``print`` shows it as a page."""
-
-    kernels: dict[str, str]
-
-    def __str__(self) -> str:
-        return "\n".join(f"{layer}: {kernel}" for layer, kernel in self.kernels.items()) or "no recurrent layer"
-
-    __repr__ = __str__
-
-
-def describe(name: str | keras.Model) -> ModelDescription | KernelDescription:
-    """Return a model's paper, arguments with their defaults, parameter count and recipes, ready to print.
-
-    Args:
-        name: A registered model; or a built one, to see which kernel each of its layers runs on this machine, and why.
-
-    Raises:
-        ValueError: An unknown model, with near matches.
-
-    Example:
-        >>> describe("dc_bilstm").encoder_parameters
-        1406560
-    """
-    from dense_lstm_zoo.recipes import list_recipes
-
-    if not isinstance(name, str):
-        from dense_lstm_zoo.layers.kernel_layer import KernelLayer
-
-        recurrent = [layer for layer in network(name).layers if isinstance(layer, KernelLayer)]
-        explained = {f"{layer.name} ({type(layer).__name__})": layer.explain_kernel() for layer in recurrent}
-        return KernelDescription(explained)
-    found = entry(name)
-    return ModelDescription(
-        name=name,
-        task=found.task,
-        summary=found.summary,
-        paper=found.paper,
-        arguments=found.arguments,
-        encoder_parameters=count_encoder_parameters(name),
-        encoder_parameters_without_biases=count_encoder_parameters(name, biases=False),
-        recipes=tuple(list_recipes(model=name)),
-    )

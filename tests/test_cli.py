@@ -150,7 +150,7 @@ def test_list_and_describe_print_what_python_returns(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["describe", "dc_bilstn"], "error: Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm'"),
+        (["describe", "dc_bilstn"], "Unknown model, recipe, preset or run 'dc_bilstn'. Did you mean 'dc_bilstm'"),
         (["train", "bilstn", "--dataset", "demo", "--run-dir", "x"], "error: Unknown model 'bilstn'"),
         (["train", "bilstm", "--dataset", "dem", "--run-dir", "x"], "error: Unknown corpus 'dem'"),
         (["train", "bilstm", "--dataset", "demo", "--run-dir", "x", "--top-units", "3"], "Unknown argument of bilstm"),

@@ -13,32 +13,20 @@ from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
-from dense_lstm_zoo.cli import few_texts
+from dense_lstm_zoo.cli import dataset as datasets
+from dense_lstm_zoo.cli import few_texts, training
+from dense_lstm_zoo.data.cells import escape_json
 from dense_lstm_zoo.data.own_files import format_of, read_split
+from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.training.run_file import DATA
 
-FILE_OPTIONS = (
-    "train_file",
-    "dev_file",
-    "test_file",
-    "text_column",
-    "label_column",
-    "token_column",
-    "tag_column",
-    "encoding",
-)
+FILE_OPTIONS = tuple(name for name in DATA if name != "dataset")
 
 
-def list_models(pattern: str, task: str | None) -> None:
-    """Print the models, one per line."""
-    for name in zoo.list_models(pattern, task=task):
-        found = registry.entry(name)
-        print(f"{name:<18} {found.task:<16} {found.summary}")
-
-
-def describe(model: str) -> None:
-    """Print a model's paper, arguments and recipes."""
-    print(zoo.describe(model))
+def describe(name: str) -> None:
+    """Print what is known of a model, a recipe, a preset or a run."""
+    print(zoo.describe(name))
 
 
 def fetch(dataset: str) -> None:
@@ -47,14 +35,9 @@ def fetch(dataset: str) -> None:
     print("\n".join(map(str, paths)) if paths else f"{dataset} is built in: there is nothing to fetch.")
 
 
-def train(model: str, **options: Any) -> None:
+def train(model: str | None, config: str | None, **options: Any) -> None:
     """Train one run, or several with ``--seeds`` or ``--folds``."""
-    task = registry.entry(model).task  # reports a misspelt model before the data is read
-    corpus_options = {name: options.pop(name) for name in ("dataset", *FILE_OPTIONS)}
-    options = {name: value for name, value in options.items() if value is not None}
-    if "recipe" in options:
-        zoo.get_recipe(options["recipe"])
-    corpus = _corpus(_dataset(corpus_options.pop("dataset"), corpus_options["train_file"], task), task, corpus_options)
+    model, corpus, options = training.prepared(model, config, options)
     import_tensorflow()
     if options.keys() & {"seeds", "folds", "only_folds"}:
         zoo.run_protocol(model, corpus, **options)
@@ -73,9 +56,9 @@ def tune(
     if worker_id and role != "worker":
         raise ValueError("--worker-id is for --role worker.")
 
-    dataset = _dataset(dataset, options["train_file"], registry.entry(model).task)
-    data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
-    options = {name: value for name, value in options.items() if value is not None}
+    dataset, data = training.check_sweep(model, dataset, options)
+    taken = registry.entry(model).arguments
+    options = {name: x for name, x in options.items() if name not in FILE_OPTIONS and (x is not None or name in taken)}
     if search:
         options["space"] = parse_space(search)
     import_tensorflow()
@@ -89,16 +72,22 @@ def tune(
     zoo.tune(model, dataset, data=data, **options)
 
 
-def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, **file_options: str | None) -> None:
+def evaluate(
+    bundle: str, split: str, dataset: str | None, report: str | None, form: str, **file_options: str | None
+) -> None:
     """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""
     config = read_config(bundle)
-    task, trained_on, own_file = config["task"], config["training"]["dataset"], file_options[f"{split}_file"]
+    task, trained_on = config["task"], config["training"]["dataset"]
+    own_file = file_options[f"{split}_file"]
+    if dataset is not None and not own_file and (own_files := datasets.files_of(dataset, task, split)):
+        dataset, file_options = None, {**file_options, **own_files}
+    own_file = file_options[f"{split}_file"]
     if own_file:
         files.existing_file(own_file)
-        form = format_of(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
-        options = remembered_columns(config, form)
+        given = format_of(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
+        options = remembered_columns(config, given)
         options |= {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
-        name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
+        name, (texts, label_names) = Path(own_file).name, read_split(given, own_file, **options)
     else:
         known = tasks.find(task)
         if dataset is None and trained_on not in {*known.sources, *known.own_files}:  # a frame, or made by hand
@@ -106,7 +95,8 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
                 f"{bundle} was trained on {trained_on!r:.80}, which is no file and no published corpus: "
                 f"give its {split} texts as --{split}-file FILE."
             )
-        corpus = _corpus(dataset or trained_on, task, file_options)
+        name, found = datasets.resolve(dataset or trained_on, file_options, task)
+        corpus = zoo.load_corpus(name, task, **found)
         name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())
         if texts is None:
             raise ValueError(f"{name} has no {split} set.")
@@ -115,7 +105,11 @@ def evaluate(bundle: str, split: str, dataset: str | None, report: str | None, *
         files.check_new_folder(report, overwrite=False)
     loaded: Any = load(bundle)
     scores, analysis = loaded.assess(texts, **labels)
-    print(f"{split} {loaded.task.module('report').all_scores(scores)}")
+    if form == "json":
+        told = {"bundle": bundle, "model": config["model"], "dataset": name, "split": split, **finite(scores)}
+        print(escape_json(json.dumps(told, ensure_ascii=False)))
+    else:
+        print(f"{split} {loaded.task.module('report').all_scores(scores)}")
     if report:
         from dense_lstm_zoo.report import write_evaluation
 
@@ -216,18 +210,3 @@ def remembered_columns(config: dict[str, Any], form: str) -> dict[str, Any]:
     columns: dict[str, Any] = config["training"].get("columns", {})
     of_tables = form != "columns"
     return {name: value for name, value in columns.items() if (name in ("text_column", "label_column")) == of_tables}
-
-
-def _dataset(dataset: str | None, train_file: str | None, task: str) -> str:
-    """Return the corpus's name, which is the format for a user's own files."""
-    if dataset is not None:
-        return dataset
-    if train_file is None:
-        raise ValueError(
-            f"Say what to train on: --train-file, or --dataset with one of {', '.join(zoo.list_corpora(task))}."
-        )
-    return format_of(train_file, tasks.find(task).own_files, "--dataset")
-
-
-def _corpus(dataset: str, task: str, file_options: dict[str, Any]) -> Any:
-    return zoo.load_corpus(dataset, task, **{name: value for name, value in file_options.items() if value is not None})

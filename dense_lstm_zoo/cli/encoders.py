@@ -5,6 +5,7 @@ from __future__ import annotations
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files
 from dense_lstm_zoo.cli.commands import import_tensorflow
+from dense_lstm_zoo.manifest import check
 
 
 def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
@@ -12,6 +13,8 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
     if len(runs) > 2:
         raise ValueError(f"join-lm takes a forward language model and at most one backward; received {len(runs)}.")
     path = files.check_new_folder(output, overwrite)
+    for run in runs:
+        check(run)
     import_tensorflow()
     encoder = zoo.join_language_models(*runs)
     encoder.save(path, dtype=dtype, overwrite=overwrite)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+import functools
+from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli import commands, encoders, measuring, presets, raw_text, texts, vectors, writing
-from dense_lstm_zoo.cli.arguments import (
-    BUNDLE,
-    add_corpus,
-    add_measuring,
-    add_output,
-    add_sweep,
-    add_texts,
-    add_training,
+from dense_lstm_zoo.cli import (
+    commands,
+    encoders,
+    listing,
+    measuring,
+    model_help,
+    presets,
+    raw_text,
+    texts,
+    vectors,
+    writing,
 )
+from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_measuring, add_output, add_texts
+from dense_lstm_zoo.cli.command import Command
+from dense_lstm_zoo.cli.train_arguments import add_sweep, add_training
 from dense_lstm_zoo.data import records, word_table
 from dense_lstm_zoo.publishing import EXPORT_FORMATS
 from dense_lstm_zoo.weights_file import DTYPES
@@ -25,40 +30,14 @@ BENCH = (
     "bench is now python -m benchmarks.speed, in a checkout of the project: ours against stock Keras and PyTorch.\n"
     "dense-lstm-zoo measure measures what a trained model costs on this machine."
 )
+TRAIN = "train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec"
+TUNE = "tune dc_bilstm --dataset trec --search num_dense_layers=5,10,15 --budget 1.44M --run-dir runs/sweep"
 
 
-class _Command(argparse.ArgumentParser):
-    """A command that takes its options before, between and after its texts; plain argparse wants them in one place."""
-
-    _within = False
-
-    def __init__(self, *args: Any, gone: str = "", **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._gone = gone  # for a removed command: what replaces it
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse options and texts in any order; argparse calls this method again for each pass."""
-        if self._gone:
-            self.exit(2, f"error: {self._gone}\n")
-        if self._within:
-            return super().parse_known_args(args, namespace)
-        self._within = True
-        try:
-            found, unknown = self.parse_known_intermixed_args(args, namespace)
-        finally:
-            self._within = False
-        if unknown:  # argparse would suggest no near match, and print the usage of the whole program
-            self._refuse(unknown)
-        return found, unknown
-
-    def _refuse(self, unknown: list[str]) -> NoReturn:
-        options = [text.partition("=")[0] for text in unknown if text.startswith("-")]
-        if options:
-            accepted = (action.option_strings[-1] for action in self._actions if action.option_strings)
-            message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
-        else:
-            message = f"{self.prog} does not expect {unknown[0]!r}; put a text of several words in quotation marks."
-        self.exit(2, f"error: {message}\n")
+def _help_of(command: str, groups: model_help.Groups, example: str, model: str | None) -> str:
+    if model is None:
+        return model_help.for_every_model(command, groups, example)
+    return model_help.for_model(command, model, groups)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,23 +49,35 @@ def parser() -> argparse.ArgumentParser:
         "DENSE_LSTM_ZOO_DEBUG=1 in the environment shows the traceback of an error.",
     )
     parser.add_argument("--version", action="version", version=f"dense-lstm-zoo {zoo.__version__}")
-    subparsers = parser.add_subparsers(required=True, metavar="command", parser_class=_Command)
+    subparsers = parser.add_subparsers(required=True, metavar="command", parser_class=Command)
 
-    def command(name: str, run: Any, help: str, example: str) -> argparse.ArgumentParser:
-        sub = subparsers.add_parser(name, help=help, description=help, epilog=f"Example: dense-lstm-zoo {example}")
+    def command(name: str, run: Any, help: str, example: str) -> Command:
+        example = f"Example: dense-lstm-zoo {example}"
+        sub: Command = subparsers.add_parser(name, help=help, description=help, epilog=example)
         sub.set_defaults(run=run)
         return sub
 
-    sub = command("list", commands.list_models, "List the models.", "list '*bilstm*' --task classification")
-    sub.add_argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)")
-    sub.add_argument("--task", help="only this task's models, such as classification")
+    sub = command(
+        "list",
+        listing.list_kind,
+        "List the models, recipes, presets or corpora.",
+        "list models '*bilstm*' --task classification",
+    )
+    sub.add_argument("kind", nargs="?", default="models", help=f"{', '.join(listing.KINDS)} (default: models)")
+    sub.add_argument("pattern", nargs="?", help="a name with wildcards (default: all)")
+    sub.add_argument("--task", help="only this task's, such as classification")
 
     sub = command("presets", presets.list_presets, "List the trained models.", "presets --task tagging")
     sub.add_argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)")
     sub.add_argument("--task", help="only this task's presets, such as tagging")
 
-    sub = command("describe", commands.describe, "Show a model's paper, arguments and recipes.", "describe dc_bilstm")
-    sub.add_argument("model", help="a model's name; see dense-lstm-zoo list")
+    sub = command(
+        "describe",
+        commands.describe,
+        "Describe a model, a recipe, a preset or a run, with a line for each argument.",
+        "describe dc_bilstm",
+    )
+    sub.add_argument("name", help="a name that list prints, or the folder of a run")
 
     sub = command("fetch", commands.fetch, "Find a corpus on this machine, or download it.", "fetch trec")
     sub.add_argument("dataset", help=f"one of: {', '.join(zoo.list_corpora())}")
@@ -95,17 +86,17 @@ def parser() -> argparse.ArgumentParser:
         "train",
         commands.train,
         "Train a model on a corpus and write a bundle: model, vocabulary, scores, learning curve.",
-        "train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec",
+        TRAIN,
     )
-    add_training(sub)
+    sub.help_of = functools.partial(_help_of, "train", add_training(sub), TRAIN)
 
     sub = command(
         "tune",
         commands.tune,
         "Search over a model's arguments; after a kill, the same command resumes.",
-        "tune dc_bilstm --dataset trec --search num_dense_layers=5,10,15 --budget 1.44M --run-dir runs/sweep",
+        TUNE,
     )
-    add_sweep(sub)
+    sub.help_of = functools.partial(_help_of, "tune", add_sweep(sub), TUNE)
 
     sub = command(
         "evaluate",
@@ -115,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("--split", choices=("test", "dev", "train"), default="test", help="default: test")
+    sub.add_argument("--format", dest="form", choices=("text", "json"), default="text", help="default: text")
     sub.add_argument("--report", metavar="FOLDER", help="write an error analysis there: report.md and report.png")
     add_corpus(sub, trains=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files, registry
-from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
-from dense_lstm_zoo.recipes import get_recipe
-from dense_lstm_zoo.task import Task, every_option, with_options
-from dense_lstm_zoo.training import defaults, run_folder
+from dense_lstm_zoo.task import Task, with_options
+from dense_lstm_zoo.training import run_file, run_folder
+from dense_lstm_zoo.training.request import Request, check
 
 if TYPE_CHECKING:
     import keras
@@ -58,6 +56,7 @@ class Run:
     verbose: int
     seen: np.ndarray | None  # hashes of the texts that its source was trained on
     freeze: Freeze | None  # what is not trained at first, or at all
+    repeat: str  # the text of run.toml
     callbacks: Sequence[keras.callbacks.Callback] = ()
 
     def say(self, text: str) -> None:
@@ -128,7 +127,8 @@ def train(
         from dense_lstm_zoo.training.callbacks import check_own
 
         callbacks = check_own(callbacks)
-    run = _prepare(name, dataset, run_dir, recipe, seed, tensorboard, overwrite, progress, arguments)
+    request = check(name, run_dir, arguments, recipe=recipe, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
+    run = _prepare(request, dataset, progress)
     run.callbacks = callbacks or ()
 
     from dense_lstm_zoo.training.callbacks import DivergenceError
@@ -169,33 +169,10 @@ def train(
     return bundle
 
 
-def _prepare(
-    name: str,
-    dataset: Any,
-    run_dir: str | Path,
-    recipe: str | None,
-    seed: int,
-    tensorboard: bool,
-    overwrite: bool,
-    progress: bool,
-    given: dict[str, Any],
-) -> Run:
-    """Check the arguments of ``train``, read the data and build the model."""
-    arguments = {argument: value for argument, value in given.items() if argument not in every_option()}
-    task = tasks.find(registry.entry(name).task)
-    chosen, recipe, told = defaults.choose(
-        task, name, {option: value for option, value in given.items() if option in every_option()}, arguments, recipe
-    )
-    resolved = registry.resolve(name, arguments, recipe, complete=False)
-    for argument in registry.FROM_DATA:
-        if argument in arguments:
-            raise ValueError(f"{argument} is derived from the data; train() does not accept it.")
-    checks.integer("seed", seed, minimum=0)
-    run_folder.tidy(files.folder_name(run_dir))
-    run_dir = files.check_new_folder(run_dir, overwrite)
-    if tensorboard and not _installed("tensorboard"):
-        raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
-    options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
+def _prepare(request: Request, dataset: Any, progress: bool) -> Run:
+    """Read the data and build the model."""
+    name, task, options, arguments = request.model, request.task, request.options, request.arguments
+    recipe, seed, run_dir = request.recipe, request.seed, request.run_dir
     check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.data.corpora import load_corpus
@@ -218,8 +195,8 @@ def _prepare(
     if source:
         source.check_overlap(job)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
-    if told:
-        say(told)
+    if request.told:
+        say(request.told)
     say(job.found())
     resolved |= job.model_arguments(arguments)
     known = registry.entry(name).arguments
@@ -247,10 +224,11 @@ def _prepare(
         },
         "versions": versions(),
     }
-    log_dir = files.beside(run_dir, ".tensorboard") if tensorboard else None
+    log_dir = files.beside(run_dir, ".tensorboard") if request.tensorboard else None
     verbose = (1 if sys.stdout.isatty() else 2) if progress else 0
     seen = source.trained.train_texts if source else None
-    return Run(task, job, model, config, run_dir, overwrite, log_dir, verbose, seen, freeze)
+    repeat = run_file.text_of(request, corpus)
+    return Run(task, job, model, config, run_dir, request.overwrite, log_dir, verbose, seen, freeze, repeat)
 
 
 def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
@@ -315,6 +293,7 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     if diverged:
         bundle.metrics["diverged"] = diverged
     checkpoint.keep_hold()
+    bundle.beside[run_file.NAME] = run.repeat
     bundle.save(run.run_dir, overwrite=run.overwrite)
     checkpoint.remove()
     return bundle
@@ -328,7 +307,3 @@ def _facts(checkpoint: Checkpoint, model: keras.Model) -> dict[str, Any]:
         "encoder_parameters": registry.count_encoder_parameters(model),
         "seconds": round(sum(row["seconds"] for row in checkpoint.history), 1),
     }
-
-
-def _installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None

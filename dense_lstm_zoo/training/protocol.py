@@ -13,7 +13,7 @@ from dense_lstm_zoo import checks, files, presets, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import check
-from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.json_files import read_object
 from dense_lstm_zoo.options import RUNNING
 from dense_lstm_zoo.task import Task
@@ -110,7 +110,7 @@ def run_protocol(
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
-    from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold
+    from dense_lstm_zoo.classification.corpus import Corpus
     from dense_lstm_zoo.data.corpora import load_corpus
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
@@ -138,7 +138,7 @@ def run_protocol(
     job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)
-    parts = {fold: corpus if fold is None else cross_validation_fold(corpus, fold, folds or 0) for fold in chosen}
+    parts = {fold: corpus if fold is None else _fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     for other in ("callbacks", *(option.name for option in RUNNING)):
         shared.pop(other, None)  # without effect on the results, or objects that a file cannot hold
@@ -175,6 +175,16 @@ def run_protocol(
     if progress:
         print(f"\n{result}")
     return result
+
+
+def _fold(corpus: Corpus, fold: int, folds: int) -> Corpus:
+    """Return the corpus of a fold, which remembers how it is made again if the whole one does."""
+    from dense_lstm_zoo.classification.corpus import cross_validation_fold
+
+    found, origin = cross_validation_fold(corpus, fold, folds), origins.of(corpus)
+    if origin is not None:
+        origins.remember(found, {**origin, "folds": folds, "only_folds": [fold]})
+    return found
 
 
 def _train_alone(*arguments: Any, **options: Any) -> None:

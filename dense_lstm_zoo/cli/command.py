@@ -1,0 +1,61 @@
+"""The parser of one command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from dense_lstm_zoo import checks
+
+
+class Command(argparse.ArgumentParser):
+    """A command that takes its options before, between and after its texts; plain argparse wants them in one place."""
+
+    # For a command with options that depend on the model: returns the help for a model's name, or None for all models.
+    help_of: Callable[[str | None], str] | None = None
+    _within = False
+    _model: str | None = None
+
+    def __init__(self, *args: Any, gone: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._gone = gone  # for a removed command: what replaces it
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse options and texts in any order; argparse calls this method again for each pass."""
+        if self._gone:
+            self.exit(2, f"error: {self._gone}\n")
+        if self._within:
+            return super().parse_known_args(args, namespace)
+        self._model = next((text for text in args or () if not text.startswith("-")), None)
+        self._within = True
+        try:
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._within = False
+        if unknown:  # argparse would suggest no near match, and print the usage of the whole program
+            self._refuse(unknown)
+        return found, unknown
+
+    def format_help(self) -> str:
+        """Return the help, of one model if it is named."""
+        if self.help_of is None:
+            return super().format_help()
+        try:
+            return self.help_of(self._model)
+        except ValueError as error:  # no such model
+            self.exit(2, f"error: {error}\n")
+
+    def format_usage(self) -> str:
+        """Return the usage, short where the options depend on the model."""
+        short = f"usage: {self.prog} MODEL --dataset NAME --run-dir FOLDER [options]\n"
+        return super().format_usage() if self.help_of is None else short
+
+    def _refuse(self, unknown: list[str]) -> NoReturn:
+        options = [text.partition("=")[0] for text in unknown if text.startswith("-")]
+        if options:
+            accepted = (action.option_strings[-1] for action in self._actions if action.option_strings)
+            message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
+        else:
+            message = f"{self.prog} does not expect {unknown[0]!r}; put a text of several words in quotation marks."
+        self.exit(2, f"error: {message}\n")

@@ -1,0 +1,157 @@
+"""The help of train and tune: that of every model, or with a model's name its own options; one line for each."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import registry
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.docstrings import first_sentence
+from dense_lstm_zoo.registry import REQUIRED
+from dense_lstm_zoo.task import Task
+
+Groups = dict[str, list[argparse.Action]]  # options by the title of their group
+_WIDTHS = range(60, 121)  # columns
+_FLAGS = 33  # columns of the longest option with its value
+_SCHEDULE = ("epochs", "patience", "batch_size")  # of the options of every model, those with a default of the task's
+# (what is typed, what it does, its default)
+Line = tuple[str, str, str]
+_NONE = re.compile(r"\bNone\b")  # null on the command line
+_VALUES = {"int": "N", "float": "X", "bool": "true|false", "str": "NAME", "Sequence[int]": "[N,...]"}
+
+
+def metavar_of(parameter: inspect.Parameter) -> str:
+    """Return what stands for the value of a model's argument."""
+    annotation = str(parameter.annotation).removesuffix(" | None")
+    return _VALUES.get(annotation, "VALUE")
+
+
+def for_every_model(command: str, groups: Groups, example: str) -> str:
+    """Return the help of a command without a model: the options that are the same for every model.
+
+    Args:
+        command: ``train`` or ``tune``.
+        groups: Those options.
+        example: A command.
+    """
+    told = {title: [_line(action) for action in actions] for title, actions in groups.items()}
+    head = (
+        f"usage: dense-lstm-zoo {command} MODEL --dataset NAME --run-dir FOLDER [options]\n\n"
+        f"dense-lstm-zoo {command} MODEL --help shows the options of a model, such as dc_bilstm; "
+        "dense-lstm-zoo list names them.\nThe options of every model:"
+    )
+    return _page(head, told, f"Example: dense-lstm-zoo {example}")
+
+
+def for_model(command: str, model: str, groups: Groups) -> str:
+    """Return the help of a command for one model: its arguments, its task's options and what every run needs.
+
+    Args:
+        command: ``train`` or ``tune``.
+        model: A registered model.
+        groups: The options that are the same for every model; of these, the help shows the ones a run needs.
+
+    Raises:
+        ValueError: An unknown model, with near matches.
+    """
+    entry = registry.entry(model)
+    task = tasks.find(entry.task)
+    common = {action.dest: _line(action) for actions in groups.values() for action in actions}
+    parameters = {name: x for name, x in entry.parameters.items() if name not in registry.FROM_DATA}
+    own = [
+        (
+            f"{_flag(name)} {metavar_of(x)}",
+            _NONE.sub("null", first_sentence(entry.texts.get(name, ""))),
+            _shown(x.default),
+        )
+        for name, x in parameters.items()
+    ]
+    told = {
+        "data": [
+            ("--dataset NAME", _corpora(task), ""),
+            ("--train-file FILE", f"your own texts ({', '.join(task.own_files)}) in place of --dataset", ""),
+        ],
+        "model": own,
+        "training": [*_training(task, model, common), *(_option(option) for option in task.options)],
+        "saving": [common[name] for name in ("run_dir", "overwrite") if name in common],
+    }
+    head = f"usage: dense-lstm-zoo {command} {model} --dataset NAME --run-dir FOLDER [options]\n\n{entry.summary}"
+    end = f"Defaults are in brackets. dense-lstm-zoo {command} --help shows the options that every model has."
+    return _page(head, told, end)
+
+
+def _corpora(task: Task) -> str:
+    return f"{', '.join(task.sources)}; or a file or folder of your own"
+
+
+def _training(task: Task, model: str, common: Mapping[str, Line]) -> Iterable[Line]:
+    names = ", ".join(zoo.list_recipes(model=model)) or "none for this model"
+    yield common["recipe"][0], f"a published result's settings: {names}", ""
+    for name in _SCHEDULE:
+        typed, help, _ = common[name]
+        yield typed, help, _shown(getattr(task.defaults, name))
+    yield common["seed"]
+
+
+def _option(option: Any) -> Line:
+    choices = f" {{{','.join(option.choices)}}}" if option.kind is str and option.choices else ""
+    usual = {str: " NAME", int: " N", dict: " VALUE", bool: ""}.get(option.kind, " X")
+    typed = _flag(option.name) + (f" {option.metavar}" if option.metavar else choices or usual)
+    return typed, option.help, option.told_default
+
+
+def _line(action: argparse.Action) -> Line:
+    help, _, default = (action.help or "").rpartition(" (default: ") if action.help else ("", "", "")
+    help, default = (help, default.removesuffix(")")) if help else (action.help or "", "")
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
+    value = "" if action.nargs == 0 else f" {action.metavar or choices}"
+    return action.option_strings[-1] + value + (" ..." if action.nargs == "+" else ""), help, default
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _shown(default: Any) -> str:
+    """Return a default as it is typed."""
+    if default is REQUIRED:
+        return "required"
+    if isinstance(default, bool) or default is None:
+        return {True: "true", False: "false", None: "null"}[default]
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _page(head: str, groups: Mapping[str, Sequence[Line]], end: str) -> str:
+    width = min(max(shutil.get_terminal_size((110, 24)).columns, _WIDTHS[0]), _WIDTHS[-1])
+    lines = [head]
+    for title, options in groups.items():
+        lines += ["", f"{title}:"] if options else []
+        lines += [_row(*option, width) for option in options]
+    return "\n".join([*lines, "", end, ""])
+
+
+def _row(typed: str, help: str, default: str, width: int) -> str:
+    """Return one line; a text that is too long is cut, and a default only left out if it would fill the line."""
+    start = f"  {typed:<{_FLAGS}} "
+    room = max(width - len(start), 20)
+    told = f" [{default}]" if default and len(default) <= room // 2 else ""
+    return (start + _cut(help, room - len(told)) + told).rstrip()
+
+
+def _cut(text: str, room: int) -> str:
+    """Return a text's first words, as many as there is room for; whole clauses if that keeps half of the room."""
+    if len(text) <= room:
+        return text
+    for mark in (";", ",", " "):
+        end = text.rfind(mark, 0, room + 1 if mark == ";" else room - 3)
+        if end >= room // 2:
+            return text[:end] + ("" if mark == ";" else " ...")
+    return text[: room - 4] + " ..."

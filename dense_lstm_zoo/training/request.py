@@ -1,0 +1,105 @@
+"""A request to train, checked before TensorFlow is imported and before any data is read."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dense_lstm_zoo import checks, files, presets, registry
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.options import Options
+from dense_lstm_zoo.recipes import get_recipe
+from dense_lstm_zoo.task import Task, every_option
+from dense_lstm_zoo.training import defaults, run_folder
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What ``train`` was asked, with what it chooses itself.
+
+    Args:
+        model: A registered model.
+        task: Its task.
+        run_dir: The folder to write.
+        recipe: The recipe's name, or None.
+        seed: The seed.
+        chosen: The options of ``train`` that were given or chosen.
+        options: All options of the run, with their values.
+        arguments: The model arguments that were given.
+        told: A line that says which word vectors are used, if the user did not say.
+        tensorboard: Whether to write logs.
+        overwrite: Whether an existing folder may be replaced.
+    """
+
+    model: str
+    task: Task
+    run_dir: Path
+    recipe: str | None
+    seed: int
+    chosen: dict[str, Any]
+    options: Options
+    arguments: dict[str, Any]
+    told: str
+    tensorboard: bool = False
+    overwrite: bool = False
+
+
+def check(
+    model: str,
+    run_dir: str | Path,
+    given: Mapping[str, Any],
+    *,
+    recipe: str | None = None,
+    seed: int = 1,
+    tensorboard: bool = False,
+    overwrite: bool = False,
+) -> Request:
+    """Check the arguments of ``train``; only the folder's name, not the data, is looked at.
+
+    Args:
+        model: A registered model.
+        run_dir: The folder to write.
+        given: Options of ``train`` and model arguments, together.
+        recipe: As for ``train``.
+        seed: As for ``train``.
+        tensorboard: As for ``train``.
+        overwrite: As for ``train``.
+
+    Raises:
+        ValueError: An unknown name or a value out of range, with what is accepted.
+        FileExistsError: ``run_dir`` exists and ``overwrite`` is False.
+        FileNotFoundError: No such vector file, trained model or text encoder.
+    """
+    arguments = {name: value for name, value in given.items() if name not in every_option()}
+    task = tasks.find(registry.entry(model).task)
+    own = {name: value for name, value in given.items() if name in every_option()}
+    chosen, recipe, told = defaults.choose(task, model, own, arguments, recipe)
+    registry.resolve(model, arguments, recipe, complete=False)
+    for name in registry.FROM_DATA:
+        if name in arguments:
+            raise ValueError(f"{name} is derived from the data; train() does not accept it.")
+    checks.integer("seed", seed, minimum=0)
+    run_folder.tidy(files.folder_name(run_dir))
+    folder = files.check_new_folder(run_dir, overwrite)
+    if tensorboard and importlib.util.find_spec("tensorboard") is None:
+        raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
+    options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
+    _check_sources(options)
+    return Request(
+        model, task, folder, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)
+    )
+
+
+def _check_sources(options: Options) -> None:
+    """Raise for word vectors, a trained model or a text encoder that is not there; what is downloaded comes later."""
+    vectors = getattr(options, "vectors", None)
+    if vectors is not None:
+        word_source.checked(vectors)
+    for name in ("init_from", "context"):
+        source = getattr(options, name, None)
+        if source is not None and "://" not in str(source):
+            presets.find(source)

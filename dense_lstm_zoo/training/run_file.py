@@ -1,0 +1,142 @@
+"""The file run.toml in a run's folder: how the run was trained, in a form that ``train --config`` repeats."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, files, registry, toml_text
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data import origins, word_source
+from dense_lstm_zoo.machine import versions
+from dense_lstm_zoo.options import RUNNING, WORD_VECTORS
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.training.request import Request
+
+NAME = "run.toml"
+NULL = "null"  # TOML has no word for None
+DATA = (
+    "dataset",
+    "train_file",
+    "dev_file",
+    "test_file",
+    "text_column",
+    "label_column",
+    "token_column",
+    "tag_column",
+    "encoding",
+)
+_RUN = ("model", "recipe", "seed", "seeds", "folds", "only_folds", "run_dir")
+_PATHS = ("train_file", "dev_file", "test_file", "vectors", "init_from", "context")
+_LARGEST = 1 << 20  # bytes
+
+
+def text_of(request: Request, corpus: Any) -> str:
+    """Return the content of the file for a run.
+
+    Args:
+        request: The checked request.
+        corpus: The corpus that it is trained on; one that was made in Python is only named, in a comment.
+    """
+    origin = origins.of(corpus) or {}
+    data = {name: origin.pop(name) for name in DATA if origin.get(name) is not None}
+    run = {"model": request.model, "recipe": request.recipe, "seed": request.seed, **origin}
+    lines = [
+        "# How this run was trained; to repeat it:",
+        f"#   dense-lstm-zoo train --config {NAME} --run-dir runs/again",
+        f"# Made with dense-lstm-zoo {versions().get('dense-lstm-zoo', 'unknown')}.",
+        *_pairs({name: value for name, value in run.items() if value is not None}),
+    ]
+    made = "" if data else f"# The corpus {corpus.name!r:.80} was made in Python: give --dataset to repeat the run."
+    for title, values in {"data": data, "training": _training(request), "arguments": request.arguments}.items():
+        if values or (title == "data" and made):
+            lines += ["", f"[{title}]", *([made] if title == "data" and made else []), *_pairs(values)]
+    return "\n".join(lines) + "\n"
+
+
+def _training(request: Request) -> dict[str, Any]:
+    running = {option.name for option in RUNNING}  # without effect on the result
+    chosen = {name: x for name, x in request.chosen.items() if x is not None and name not in running}
+    if set(WORD_VECTORS) <= set(request.task.options) and not {"vectors", "init_from"} & chosen.keys():
+        chosen["vectors"] = word_source.NONE  # also where the zoo's vectors are installed
+    return chosen
+
+
+def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if name in _PATHS and Path(value).expanduser().exists():
+            value = str(Path(value).expanduser().absolute())
+        try:
+            yield toml_text.pair(name, NULL if value is None else str(value) if isinstance(value, Path) else value)
+        except ValueError:
+            yield f"# {name} cannot be written here; it was {value!a:.80}."
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Return what a file says, under the names of the options of ``train``; ``"null"`` for an argument is None.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: Not TOML, or an unknown name, with near matches.
+    """
+    file = files.existing_file(path)
+    if file.stat().st_size > _LARGEST:
+        raise ValueError(f"{path} has {file.stat().st_size:,} bytes; a {NAME} has at most {_LARGEST:,}.")
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not TOML: {error}. train writes a {NAME} into each run's folder.") from None
+    model = found.get("model")
+    if model is not None:
+        registry.entry(_text(path, "model", model))
+    sections: dict[str, Collection[str]] = {
+        "data": DATA,
+        "training": tasks.every_option(),
+        "arguments": _arguments(model),
+    }
+    top = {name: value for name, value in found.items() if name not in sections}
+    _check_names(path, "", top, _RUN, sections)
+    values = dict(top)
+    for title, accepted in sections.items():
+        section = found.get(title, {})
+        if not isinstance(section, dict):
+            raise ValueError(f"{path}: {title} must be a section, [{title}]; it is {section!r:.80}.")
+        _check_names(path, title, section, accepted, sections)
+        values |= {name: None if value == NULL else value for name, value in section.items()}
+    for name in ("recipe", "run_dir", *(name for name in DATA if not name.endswith(("token_column", "tag_column")))):
+        if name in values:
+            _text(path, name, values[name])
+    return values
+
+
+def _arguments(model: str | None) -> set[str]:
+    models: Iterable[str] = registry.list_models() if model is None else [model]
+    return {name for one in models for name in registry.entry(one).arguments} - set(registry.FROM_DATA)
+
+
+def _check_names(
+    path: str | Path,
+    title: str,
+    found: Mapping[str, Any],
+    accepted: Collection[str],
+    sections: Mapping[str, Collection[str]],
+) -> None:
+    for name in found:
+        if name in accepted:
+            continue
+        where = f"in [{title}]" if title else "before the first section"
+        right = next((other for other, names in {"": _RUN, **sections}.items() if name in names), None)
+        if right is not None:
+            place = f"[{right}]" if right else "the top of the file"
+            raise ValueError(f"{path}: {name} is {where}; it belongs to {place}.")
+        every = accepted if title else [*accepted, *sections]
+        raise ValueError(f"{path}: {checks.unknown_name(f'name {where}:', name, every)}")
+
+
+def _text(path: str | Path, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{path}: {name} must be text in quotation marks; it is {value!r:.80}.")
+    return value

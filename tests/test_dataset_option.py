@@ -1,0 +1,99 @@
+"""What --dataset takes, and what is said if it is missing or wrong."""
+
+import json
+
+import pytest
+
+from dense_lstm_zoo.cli import commands, dataset, main
+from tests.cli_harness import output_of
+
+TABLE = "text,label\nfine film,up\ndull film,down\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "error: Say what to train on: --dataset with a corpus's name (demo, trec"),
+        (
+            ["--dataset", "terc"],
+            "error: Unknown corpus 'terc'. Did you mean 'trec'? Give --dataset with a corpus's name",
+        ),
+        (["--dataset", "mien.csv"], "mien.csv does not exist. Did you mean 'mine.csv' in that folder? Give --dataset"),
+        (["--dataset", "empty"], "error: empty holds no training texts (it holds nothing). Give --dataset with"),
+        (["--dataset", "twice"], "holds train.csv and train.tsv; name one of them with --train-file"),
+        (["--dataset", "mine.txt"], "give it with --train-file mine.txt --dataset. Accepted: csv, tsv, jsonl."),
+        (["--dataset", "mine.csv", "--train-file", "mine.csv"], "both name the texts; give one of them"),
+        (["--dataset", "ptb"], "Corpus 'ptb' is for language_model, not for classification."),
+    ],
+)
+def test_a_wrong_dataset_says_which_forms_there_are(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("empty", "twice"):
+        (tmp_path / folder).mkdir()
+    for name in ("mine.csv", "mine.txt", "twice/train.csv", "twice/train.tsv"):
+        (tmp_path / name).write_text(TABLE)
+    status, out, err = output_of(capsys, "train", "bilstm", *arguments, "--run-dir", "run")
+    assert (status, out) == (2, "")
+    assert message in err
+    if "Give" in message or "Say" in message:
+        for form in (
+            "a corpus's name (demo, trec",
+            "a file of your own (csv, tsv, jsonl; such as mine.csv)",
+            "train.csv",
+        ):
+            assert form in err
+
+
+def test_a_file_and_a_folder_are_taken_as_they_are(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE)
+    (tmp_path / "all").mkdir()
+    for name in ("train.jsonl", "validation.jsonl", "notes.txt"):
+        (tmp_path / "all" / name).write_text("")
+    file, folder = str(tmp_path / "mine.csv"), str(tmp_path / "all")
+    assert dataset.resolve(file, {"dev_file": None}, "classification") == ("csv", {"train_file": file})
+    form, found = dataset.resolve(folder, {"text_column": "said"}, "classification")
+    assert form == "jsonl"
+    assert found == {
+        "train_file": f"{folder}/train.jsonl",
+        "dev_file": f"{folder}/validation.jsonl",
+        "text_column": "said",
+    }
+    assert dataset.resolve("demo", {}, "tagging") == ("demo", {})
+    assert dataset.resolve("csv", {"train_file": file}, "classification") == ("csv", {"train_file": file})
+    assert dataset.resolve(None, {"train_file": file}, "classification") == ("csv", {"train_file": file})
+
+
+def test_each_task_has_its_own_example():
+    assert "(text; such as mine.txt)" in dataset.forms("language_model")
+    assert "such as mine.conll)" in dataset.forms("tagging")
+
+
+def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_path, capsys):
+    (tmp_path / "test.csv").write_text("text,label\nA fine film .,positive\nA dull film .,negative\n")
+    _, text, _ = output_of(capsys, "evaluate", run[1], "--test-file", tmp_path / "test.csv")
+    status, out, err = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path / "test.csv", "--format", "json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert {name: found[name] for name in ("bundle", "model", "dataset", "split", "texts")} == {
+        "bundle": str(run[1]),
+        "model": "bilstm",
+        "dataset": "test.csv",
+        "split": "test",
+        "texts": 2,
+    }
+    assert text == f"test accuracy {found['accuracy']:.4f}, loss {found['loss']:.4f}, 2 texts\n"
+    (tmp_path / "train.csv").write_text("text,label\nA fine film .,positive\n")
+    status, folder, _ = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path, "--format", "json")
+    assert (status, json.loads(folder)) == (0, found)
+    status, _, err = output_of(capsys, "evaluate", run[1], "--dataset", tmp_path, "--split", "dev")
+    assert status == 2
+    assert "holds no dev texts; name a file with --dev-file" in err
+
+
+def test_null_reaches_a_model_s_argument(monkeypatch, tmp_path):
+    seen = {}
+    monkeypatch.setattr(commands.zoo, "train", lambda model, corpus, **options: seen.update(options))
+    given = ["--clip-norm", "null", "--dataset", "demo", "--run-dir", str(tmp_path / "run")]
+    assert main(["train", "dense_lstm_lm", *given]) == 0
+    assert seen["clip_norm"] is None
+    assert "optimizer" not in seen

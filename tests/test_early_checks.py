@@ -1,0 +1,82 @@
+"""A wrong request is answered before TensorFlow is imported."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dense_lstm_zoo.cli import training
+from dense_lstm_zoo.training import request
+
+TRAIN = ["train", "bilstm", "--dataset", "demo", "--run-dir", "run"]
+WRONG = {
+    "an unknown model": (["train", "bilstn", "--dataset", "demo", "--run-dir", "run"], "Unknown model 'bilstn'"),
+    "no model": (["train", "--dataset", "demo", "--run-dir", "run"], "Name a model, such as dc_bilstm"),
+    "no folder": (["train", "bilstm", "--dataset", "demo"], "with --run-dir"),
+    "an unknown corpus": (["train", "bilstm", "--dataset", "dmo", "--run-dir", "run"], "Unknown corpus 'dmo'"),
+    "a missing file": (["train", "bilstm", "--train-file", "no.csv", "--run-dir", "run"], "no.csv does not exist"),
+    "another model's argument": ([*TRAIN, "--dense-units", "3"], "Unknown argument of bilstm: 'dense_units'"),
+    "another task's option": ([*TRAIN, "--num-steps", "3"], "num_steps is not an option for classification"),
+    "an option's value": ([*TRAIN, "--epochs", "0"], "epochs must be an integer of at least 1; received 0"),
+    "an argument's value": ([*TRAIN, "--units", "-3"], "units must be an integer of at least 1; received -3"),
+    "a shared argument's value": ([*TRAIN, "--dropout", "1.5"], "dropout must be a number from 0"),
+    "a name's value": ([*TRAIN, "--pooling", "avg"], "Unknown value of pooling: 'avg'"),
+    "an unknown recipe": ([*TRAIN, "--recipe", "ding"], "Unknown recipe 'ding'"),
+    "another model's recipe": ([*TRAIN, "--recipe", "kim2014"], "Recipe 'kim2014' is for cnn_mc"),
+    "missing vectors": ([*TRAIN, "--vectors", "no.txt"], "no.txt does not exist"),
+    "a missing source": ([*TRAIN, "--init-from", "runs/none"], "runs/none is not a folder"),
+    "a folder that exists": ([*TRAIN[:-1], "taken"], "taken already exists"),
+    "seeds of nothing": ([*TRAIN, "--seeds", "2", "--epochs", "0"], "epochs must be an integer"),
+    "a missing run.toml": (["train", "--config", "no.toml", "--run-dir", "run"], "no.toml does not exist"),
+    "a sweep's corpus": (["tune", "bilstm", "--dataset", "dmo", "--run-dir", "run"], "Unknown corpus 'dmo'"),
+    "a sweep's option": ([*["tune"], *TRAIN[1:], "--epochs", "0"], "epochs must be an integer"),
+    "a sweep's space": ([*["tune"], *TRAIN[1:], "--search", "units"], "units"),
+    "a missing bundle": (["predict", "runs/none", "text"], "runs/none is not a folder"),
+    "a bundle to join": (["join-lm", "runs/none", "--output", "joined"], "runs/none is not a folder"),
+    "a bundle to export": (["export", "runs/none", "out"], "runs/none is not a folder"),
+    "a bundle to score": (["evaluate", "runs/none", "--format", "json"], "runs/none is not a folder"),
+    "a name to describe": (["describe", "nothing"], "Unknown model, recipe, preset or run 'nothing'"),
+}
+# Runs every command in one process, and tells what each printed and whether it loaded TensorFlow.
+SCRIPT = """
+import contextlib, io, json, sys
+from dense_lstm_zoo.cli import main
+found = {}
+for name, arguments in json.loads(sys.argv[1]).items():
+    with contextlib.redirect_stderr(io.StringIO()) as told:
+        status = main(arguments)
+    found[name] = [status, told.getvalue(), "tensorflow" in sys.modules or "keras" in sys.modules]
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("early")
+    (folder / "taken").mkdir()
+    (folder / "taken" / "file").write_text("")
+    commands = json.dumps({name: arguments for name, (arguments, _) in WRONG.items()})
+    run = subprocess.run([sys.executable, "-c", SCRIPT, commands], cwd=folder, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert [path.name for path in folder.iterdir()] == ["taken"]
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_request_is_answered_in_a_line_without_tensorflow(answers, name):
+    status, told, loaded = answers[name]
+    assert WRONG[name][1] in told
+    assert (status, loaded, told.count("\n")) == (2, False, 1)
+
+
+def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras", sys.modules["keras"])
+    monkeypatch.setattr("dense_lstm_zoo.registry.entry", lambda name: pytest.fail("the factory was looked up"))
+    training.check_arguments("bilstm", {"units": 3})
+
+
+def test_the_check_writes_nothing_and_returns_what_will_run(tmp_path):
+    found = request.check("bilstm", tmp_path / "run", {"epochs": 2, "units": 4}, seed=3)
+    assert (found.options.epochs, found.options.seed, found.arguments["units"]) == (2, 3, 4)
+    assert not list(tmp_path.iterdir())
