@@ -58,7 +58,12 @@ def write_card(bundle: Bundle, folder: Path, use: str | None = None) -> None:
         folder: The folder of the export.
         use: Python code that uses the export.
     """
-    _try({"README.md": lambda path: _write_text(path, cards.model_card(bundle, folder, use))}, folder)
+    write_readme(lambda: cards.model_card(bundle, folder, use), folder)
+
+
+def write_readme(make: Callable[[], str], folder: Path) -> None:
+    """Write a folder's README, which ``make`` returns; a failure is only a warning."""
+    _try({"README.md": lambda path: _write_text(path, make())}, folder)
 
 
 def write_evaluation(task: Task, evaluation: dict[str, Any], folder: Path, title: str) -> None:

@@ -1,5 +1,6 @@
 """Text encoders: joining language models, the folder they are saved in, and that no claim of a folder is trusted."""
 
+import dataclasses
 import json
 
 import h5py
@@ -36,6 +37,23 @@ def table(tmp_path, monkeypatch):
 def stored(folder):
     with h5py.File(folder / "model.weights.h5") as file:
         return {name: file[name][()] for name in ("words", "forward/0")}
+
+
+def test_the_card_says_what_it_was_made_of(made, folder, tmp_path):
+    card = (folder / "README.md").read_text()
+    assert "| backward | dense_lstm_lm | raw | 3 | 12.00 | 1 |" in card
+    assert "forward and backward: 2 layers of 4 units (dense lstm)" in card
+    assert "- raw: terms not recorded" in card
+    models = {"forward": {**made.models["forward"], "dataset": "<b>|x"}}
+    odd = dataclasses.replace(made, models=models).save(tmp_path / "odd") / "README.md"
+    assert "| forward | dense_lstm_lm | `<b>\\|x` |" in odd.read_text()
+
+
+def test_a_card_that_cannot_be_written_costs_no_encoder(made, tmp_path, monkeypatch):
+    monkeypatch.setattr("dense_lstm_zoo.language.encoder.encoder_card", lambda *_: 1 / 0)
+    with pytest.warns(UserWarning, match=r"lacks README.md \(ZeroDivisionError"):
+        folder = made.save(tmp_path / "encoder", dtype="float32")
+    assert same(TextEncoder.load(folder), made)
 
 
 def change(folder, **parts):

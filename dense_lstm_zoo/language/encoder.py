@@ -12,8 +12,10 @@ from dense_lstm_zoo import presets, shared_words
 from dense_lstm_zoo.bundle import load as load_bundle
 from dense_lstm_zoo.language import encoder_files
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
+from dense_lstm_zoo.language.encoder_card import encoder_card
 from dense_lstm_zoo.language.encoder_files import SIZES
 from dense_lstm_zoo.options import DIRECTIONS
+from dense_lstm_zoo.report import write_readme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +111,8 @@ class TextEncoder:
     def save(self, path: str | Path, *, dtype: str = "float16", overwrite: bool = False) -> Path:
         """Write the encoder to the folder ``path``, whole or not at all; return the path.
 
-        Word vectors that are rows of an installed word table are not stored: the folder names the table.
+        Word vectors that are rows of an installed word table are not stored: the folder names the table. A card,
+        README.md, is written last; a failure there is only a warning.
 
         Args:
             path: The folder to write.
@@ -122,6 +125,7 @@ class TextEncoder:
         """
         path = encoder_files.save(self, Path(path), dtype, overwrite)
         self.name, self.sha256 = encoder_files.identity(path)
+        write_readme(lambda: encoder_card(self, path), path)
         return path
 
     @property
