@@ -11,9 +11,7 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.data import corpora
 from dense_lstm_zoo.tagging import licensed
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
-from tests.treebank_files import AUTO, MRG, POS, TAGS, WORDS
-
-CONTENT = {"auto": AUTO, "pos": POS, "mrg": MRG}
+from tests.treebank_files import AUTO, TAGS, WORDS, lay_out
 
 
 @pytest.fixture
@@ -23,16 +21,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "data"
-
-
-def lay_out(root, ending, sections=range(25), upper=False):
-    """Write a file of two sentences into each section, which one of their words names."""
-    for section in sections:
-        name = f"wsj_{section:02}00.{ending}"
-        path = root / f"{section:02}" / (name.upper() if upper else name)
-        path.parent.mkdir(parents=True)
-        path.write_text(CONTENT[ending].replace("Birds", f"Birds{section:02}"))
-        (path.parent / "readme").write_text("not a tree")
 
 
 def birds(split):

@@ -15,6 +15,7 @@ from benchmarks import tables
 from dense_lstm_zoo.search import process
 from dense_lstm_zoo.search import trial as trials
 from tests.sweep_harness import FakeProcess, leave_runs, make_quick
+from tests.treebank_files import lay_out
 from tuning import command
 
 TABLE3 = command.load("ding2018_table3")
@@ -198,6 +199,26 @@ def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
     named = f"--test-file {mine / 'more.csv'} --text-column comment --label-column mark"
     assert named in found["command"][0]
     assert not (mine / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "place", "figures"),
+    [
+        ("wu2016_table1", "ccgbank", "data/AUTO", {"wu2016_7_layers": "94.67", "wu2016_9_layers": "94.69"}),
+        ("wu2016_table4", "wsj", "parsed/mrg/wsj", {"wu2016_wsj_7_layers": "97.45"}),
+    ],
+)
+def test_the_papers_figures_stand_beside_rows_on_a_licensees_own_copy(
+    name, dataset, place, figures, fake, tmp_path, monkeypatch
+):
+    lay_out(tmp_path / dataset / place, {"ccgbank": "auto", "wsj": "mrg"}[dataset])
+    monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", str(tmp_path))
+    words = ["--dataset", dataset, "--rows", *figures, "--seeds", "1", "--run-dir", str(tmp_path / "runs")]
+    with pytest.warns(UserWarning, match="published are"):
+        command.main(command.load(name), words)
+    found = pd.read_csv(tmp_path / "results" / f"{name}.csv", dtype=str)
+    assert dict(zip(found["recipe"], found["paper"], strict=True)) == figures
+    assert set(found["dataset"]) == {dataset}
 
 
 @pytest.mark.slow

@@ -11,9 +11,8 @@ from dense_lstm_zoo.tagging import brackets
 from dense_lstm_zoo.tagging.corpora import read_file, read_files
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from dense_lstm_zoo.tagging.licensed import READERS
-from tests.treebank_files import AUTO, CATEGORIES, MRG, POS, TAGS, WORDS
+from tests.treebank_files import AUTO, CATEGORIES, CONTENT, POS, TAGS, WORDS
 
-CONTENT = {"auto": AUTO, "pos": POS, "mrg": MRG}
 EXPECTED = {"auto": CATEGORIES, "pos": TAGS, "mrg": TAGS}
 
 

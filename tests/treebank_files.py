@@ -27,3 +27,14 @@ MRG = r"""
 ( (S (NP-SBJ (NNS Birds)) (PRN (-LRB- -LRB-)
     (VP (VBP sing)) (-RRB- -RRB-))))
 """
+CONTENT = {"auto": AUTO, "pos": POS, "mrg": MRG}
+
+
+def lay_out(root, ending, sections=range(25), upper=False):
+    """Write a file of two sentences into each section, which one of their words names."""
+    for section in sections:
+        name = f"wsj_{section:02}00.{ending}"
+        path = root / f"{section:02}" / (name.upper() if upper else name)
+        path.parent.mkdir(parents=True)
+        path.write_text(CONTENT[ending].replace("Birds", f"Birds{section:02}"))
+        (path.parent / "readme").write_text("not a tree")
