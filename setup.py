@@ -6,7 +6,16 @@ import re
 from setuptools import find_packages, setup
 
 HERE = pathlib.Path(__file__).parent
-VERSION = re.search(r'__version__ = "(.+?)"', (HERE / "dense_lstm_zoo/__init__.py").read_text()).group(1)
+# The version has one place: the runtime, which the zoo is released with and takes it from.
+RUNTIME = (HERE / "dense_lstm_zoo_runtime/__init__.py").read_text(encoding="utf-8")
+VERSION = re.search(r'__version__ = "(.+?)"', RUNTIME).group(1)
+
+
+def index_page() -> str:
+    """Return the README for a package index, where its comments and its links to other files would lead nowhere."""
+    text = re.sub(r"<!--.*?-->\n?", "", (HERE / "README.md").read_text(encoding="utf-8"), flags=re.S)
+    return re.sub(r"\[([^\]]+)\]\((?!https?://)[^)]*\)", r"\1", text)
+
 
 PLOTS = ["matplotlib>=3.9"]
 NOTEBOOKS = [*PLOTS, "nbclient>=0.10", "nbformat>=5.10", "ipykernel>=6.29"]
@@ -15,14 +24,22 @@ ONNX = ["onnx>=1.17"]
 HUB = ["huggingface_hub>=1.0"]
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 RUNTIME_SERVER = ["fastapi>=0.160", "uvicorn>=0.50", "prometheus-client>=0.22"]  # deploy/runtime, which tests run
+COMPLETION = ["argcomplete>=3.5"]
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
 
 setup(
     name="dense-lstm-zoo",
     version=VERSION,
     description="Densely connected and gated-skip LSTMs for Keras and TensorFlow: train on a laptop, serve raw strings",
-    long_description=(HERE / "README.md").read_text(),
+    long_description=index_page(),
     long_description_content_type="text/markdown",
+    author="The dense_lstm_zoo authors",
+    keywords="lstm, bilstm, keras, tensorflow, text classification, sequence tagging, language model, onnx",
+    project_urls={  # of the papers: equations and figures are theirs
+        "Ding et al. 2018": "https://arxiv.org/abs/1802.00889",
+        "Godin et al. 2017": "https://aclanthology.org/W17-2622",
+        "Wu et al. 2016": "https://aclanthology.org/C16-1020",
+    },
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.11,<3.14",
@@ -43,6 +60,7 @@ setup(
         "plots": PLOTS,
         "notebooks": NOTEBOOKS,
         "docs": DOCS,
+        "completion": COMPLETION,
         "hub": HUB,
         "serving": SERVING,
         "bayesian": ["scipy>=1.11", "scikit-learn>=1.5"],
@@ -52,6 +70,7 @@ setup(
             *TENSORBOARD,
             *NOTEBOOKS,
             *DOCS,
+            *COMPLETION,
             *HUB,
             *ONNX,
             *SERVING,
@@ -68,11 +87,19 @@ setup(
     },
     entry_points={"console_scripts": ["dense-lstm-zoo = dense_lstm_zoo.cli:main"]},
     classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
         "License :: OSI Approved :: Apache Software License",
+        "Natural Language :: English",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3 :: Only",
         "Programming Language :: Python :: 3.11",
         "Programming Language :: Python :: 3.12",
         "Programming Language :: Python :: 3.13",
         "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Text Processing :: Linguistic",
         "Typing :: Typed",
     ],
 )

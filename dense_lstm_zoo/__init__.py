@@ -22,10 +22,10 @@ from dense_lstm_zoo.search import Range
 from dense_lstm_zoo.search.sweep import TuneResult, tune
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
+from dense_lstm_zoo_runtime import __version__ as __version__
 
 moved.install()
 
-__version__ = "0.1.0"
 __all__ = [
     "Bundle",
     "BundleError",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo_runtime.errors import ExportError
     from dense_lstm_zoo_runtime.predictor import Predictor
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # of the zoo, too, which takes it from here
 __all__ = ["Continuation", "ExportError", "Prediction", "Predictor", "Score", "TaggedSentence"]
 
 # ONNX Runtime is imported with the first name that needs it: dense_lstm_zoo takes the tokeniser's rules from here.

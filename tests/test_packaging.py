@@ -1,0 +1,190 @@
+"""What is published: one version, a page for the index, licences of data and models, and wheels that work."""
+
+import json
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.parser import Parser
+
+import pytest
+import setuptools
+import yaml
+
+import dense_lstm_zoo as zoo
+import dense_lstm_zoo_runtime as runtime
+from dense_lstm_zoo import terms
+from tests import pages
+
+VERSION = runtime.__version__
+DISTRIBUTIONS = {
+    "dense_lstm_zoo": ".",
+    "dense_lstm_zoo_runtime": "dense_lstm_zoo_runtime",
+    "dense_lstm_zoo_presets": "presets",
+}
+NOT_SHIPPED = ("tests", "benchmarks", "tuning", "notebooks", "deploy", "results", "runs")
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """What setup.py passes to setuptools."""
+    seen = {}
+    monkeypatch.setattr(setuptools, "setup", lambda **given: seen.update(given))
+    monkeypatch.chdir(pages.ROOT)
+    runpy.run_path("setup.py")
+    return seen
+
+
+def test_the_version_is_the_same_wherever_it_is_read(declared):
+    assert zoo.__version__ == declared["version"] == VERSION
+    assert f"dense-lstm-zoo-runtime=={VERSION}" in declared["install_requires"]
+    assert re.search(r"^## (\S+)", (pages.ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)[1] == VERSION
+    places = [path for path in (pages.ROOT / "dense_lstm_zoo").rglob("*.py") if VERSION in path.read_text("utf-8")]
+    assert places == []
+    presets = (pages.ROOT / "presets" / "dense_lstm_zoo_presets" / "__init__.py").read_text(encoding="utf-8")
+    assert f'__version__ = "{VERSION}"' in presets  # a distribution of files alone, which imports nothing
+
+
+def test_the_citation_has_what_its_format_requires_and_the_papers():
+    text = (pages.ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    found = yaml.safe_load(text)
+    assert {"cff-version", "message", "title", "authors"} <= set(found)
+    assert (found["cff-version"], found["version"], found["license"]) == ("1.2.0", VERSION, "Apache-2.0")
+    years = {(row["authors"][0]["family-names"], row["year"]) for row in found["references"]}
+    assert years == {("Ding", 2018), ("Godin", 2017), ("Wu", 2016), ("Xie", 2019)}
+    assert "@" not in text
+
+
+def test_the_page_of_the_index_leads_nowhere_that_is_not_there(declared):
+    page = declared["long_description"]
+    assert len(page.encode()) < 10_000
+    assert declared["long_description_content_type"] == "text/markdown"
+    assert "<!--" not in page
+    assert "![" not in page
+    assert all(link.startswith("https://") for link in re.findall(r"\]\(([^)]*)\)", page))
+    assert "trained models" in page  # the words of a link stay
+    assert "docs/presets.md" in (pages.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_who_made_it_and_what_it_is_are_declared_without_personal_data(declared):
+    assert declared["author"]
+    assert "author_email" not in declared
+    assert "@" not in str({name: value for name, value in declared.items() if name != "long_description"})
+    assert all(address.startswith("https://") for address in declared["project_urls"].values())
+    assert {"Programming Language :: Python :: 3.11", "Topic :: Text Processing :: Linguistic"} <= set(
+        declared["classifiers"]
+    )
+    assert not [need for need in declared["install_requires"] if need.startswith("torch")]
+    assert all(name.partition(".")[0] == "dense_lstm_zoo" for name in declared["packages"])
+
+
+def rows(heading):
+    """The cells of the tables below a heading of the page on licences."""
+    page = (pages.ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ") and "`" in line]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_page_on_licences_has_the_terms_of_every_corpus():
+    told = {name: cells[1] for cells in rows("Corpora") for name in re.findall(r"`(\w+)`", cells[0])}
+    assert told.keys() == terms.CORPORA.keys()
+    for name, about in terms.CORPORA.items():
+        assert told[name].startswith(about.terms), name
+
+
+def test_the_page_on_licences_has_every_preset_that_is_distributed():
+    index = json.loads((pages.ROOT / "dense_lstm_zoo" / "presets_index.json").read_text(encoding="utf-8"))
+    told = {cells[0].strip("`"): (cells[1].strip("`"), cells[2].strip("`")) for cells in rows("Trained models")}
+    assert told == {row["name"]: (row["corpus"], row["vectors"]) for row in index["presets"]}
+    licensed = {name for name, about in terms.CORPORA.items() if "LDC" in about.terms} | {"conll2000"}
+    assert not licensed.intersection(corpus for corpus, _ in told.values())
+
+
+def ran(*command, cwd=None):
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def environment(folder):
+    """A clean virtual environment, and the start of its pip commands."""
+    ran(sys.executable, "-m", "venv", folder)
+    return folder / "bin" / "python", [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A copy of the tree, the sdists of the three distributions, and the wheels that pip makes of them."""
+    place = tmp_path_factory.mktemp("built")
+    ignored = shutil.ignore_patterns(".venv", ".git", "runs", "_build", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(pages.ROOT, place / "tree", ignore=ignored)
+    python, pip = environment(place / "builder")
+    ran(*pip, "install", "setuptools>=77")
+    make = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    for folder in DISTRIBUTIONS.values():
+        ran(python, "-c", make, place / "sdists", cwd=place / "tree" / folder)
+    sdists = {name: place / "sdists" / f"{name}-{VERSION}.tar.gz" for name in DISTRIBUTIONS}
+    ran(*pip, "wheel", "--no-deps", "--wheel-dir", place / "wheels", *sdists.values())
+    wheels = {name: next((place / "wheels").glob(f"{name}-*.whl")) for name in DISTRIBUTIONS}
+    return place / "tree", sdists, wheels
+
+
+@pytest.mark.slow
+def test_distributions_hold_what_they_need_and_nothing_else(built):
+    tree, sdists, wheels = built
+    for name, wheel in wheels.items():
+        with zipfile.ZipFile(wheel) as archive:
+            held = set(archive.namelist())
+            metadata = next(one for one in held if one.endswith(".dist-info/METADATA"))
+            told = Parser().parsestr(archive.read(metadata).decode())
+        assert {one.partition("/")[0] for one in held} == {name, metadata.partition("/")[0]}
+        assert (told["Name"].replace("-", "_"), told["Version"]) == (name, VERSION)
+        assert told["Author"] == "The dense_lstm_zoo authors"
+        assert told["Keywords"]
+        assert told["Classifier"]
+        assert told.get_payload().strip()
+        needed = [need for need in told.get_all("Requires-Dist", []) if "extra ==" not in need]
+        assert not any(need.startswith("torch") for need in needed)
+        with tarfile.open(sdists[name]) as archive:
+            files = {one.partition("/")[2] for one in archive.getnames()}
+        assert not [one for one in files if one.partition("/")[0] in NOT_SHIPPED]
+        assert {"PKG-INFO", "pyproject.toml", "README.md"} <= files
+    source = tree / "dense_lstm_zoo"
+    with zipfile.ZipFile(wheels["dense_lstm_zoo"]) as archive:
+        held = {one for one in archive.namelist() if one.startswith("dense_lstm_zoo/")}
+        assert any(one.endswith("licenses/LICENSE") for one in archive.namelist())
+    assert held == {f"dense_lstm_zoo/{path.relative_to(source)}" for path in source.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_the_three_wheels_work_in_a_clean_environment(built, tmp_path):
+    python, pip = environment(tmp_path / "venv")
+    ran(*pip, "install", *built[2].values())
+    ran(*pip, "check")
+    listed = {row["name"].lower() for row in json.loads(ran(*pip, "list", "--format", "json"))}
+    assert {"dense-lstm-zoo", "dense-lstm-zoo-runtime", "dense-lstm-zoo-presets", "tensorflow"} <= listed
+    assert "torch" not in listed
+    command = python.with_name("dense-lstm-zoo")
+    assert ran(command, "--version", cwd=tmp_path).strip() == f"dense-lstm-zoo {VERSION}"
+    assert "dc_bilstm_sst2" in ran(command, "list", "presets", cwd=tmp_path)
+    answer = ran(command, "predict", "dc_bilstm_sst2", "A smart and sweet comedy.", cwd=tmp_path)
+    assert answer.startswith("positive")
+    small = ["--units", "4", "--embedding-dim", "8", "--epochs", "1", "--vectors", "none"]
+    ran(command, "train", "bilstm", "--dataset", "demo", *small, "--run-dir", "run", cwd=tmp_path)
+    assert ran(command, "predict", "run", "A dull film.", cwd=tmp_path).split()[0] in ("positive", "negative")
+    where = "import dense_lstm_zoo as zoo; print(zoo.__file__)"
+    assert ran(python, "-c", where, cwd=tmp_path).startswith(str(tmp_path / "venv"))
+
+
+@pytest.mark.slow
+def test_the_runtime_and_the_presets_answer_without_tensorflow(built, tmp_path):
+    python, pip = environment(tmp_path / "venv")
+    ran(*pip, "install", *(wheel for name, wheel in built[2].items() if name != "dense_lstm_zoo"))
+    listed = {row["name"].lower() for row in json.loads(ran(*pip, "list", "--format", "json"))}
+    assert not listed & {"tensorflow", "keras", "torch", "pandas", "dense-lstm-zoo"}
+    told = ran(python, "-m", "dense_lstm_zoo_runtime", "dc_bilstm_sst2", "A smart and sweet comedy.", cwd=tmp_path)
+    assert "positive" in told
