@@ -24,6 +24,7 @@ ONNX = ["onnx>=1.17"]
 HUB = ["huggingface_hub>=1.0"]
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 RUNTIME_SERVER = ["fastapi>=0.160", "uvicorn>=0.50", "prometheus-client>=0.22"]  # deploy/runtime, which tests run
+BEAM = ["apache-beam>=2.77,<3"]
 COMPLETION = ["argcomplete>=3.5"]
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
 
@@ -60,6 +61,7 @@ setup(
         "plots": PLOTS,
         "notebooks": NOTEBOOKS,
         "docs": DOCS,
+        "beam": BEAM,
         "completion": COMPLETION,
         "hub": HUB,
         "serving": SERVING,
@@ -70,6 +72,7 @@ setup(
             *TENSORBOARD,
             *NOTEBOOKS,
             *DOCS,
+            *BEAM,
             *COMPLETION,
             *HUB,
             *ONNX,

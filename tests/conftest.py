@@ -72,6 +72,14 @@ def run(tmp_path_factory):
     return train(folder), folder
 
 
+@pytest.fixture(scope="session")
+def batch_exports(tmp_path_factory):
+    """ONNX exports of tiny models with their bundles, by model; no test changes them."""
+    from tests.batch_harness import exports
+
+    return exports(tmp_path_factory.mktemp("exports"))
+
+
 @pytest.fixture
 def write(tmp_path):
     """Write a file and return its path; a list becomes lines of JSON."""

@@ -1,0 +1,115 @@
+"""Beam's own options: checked by name, and the runner reached, before any work."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import urllib.parse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners import create_runner
+
+from dense_lstm_zoo import checks
+
+DIRECT = "DirectRunner"
+# Options that say where a runner listens, and how the others are called in documentation.
+_ADDRESSES = ("job_endpoint", "flink_master", "spark_master_url", "artifact_endpoint")
+_TIMEOUT = 5.0  # seconds
+
+
+def parse(runner: str, arguments: Sequence[str], ours: Iterable[str]) -> tuple[Any, PipelineOptions]:
+    """Return the runner and its options.
+
+    ``DirectRunner`` is the one that runs in Python on this machine; Beam's own choice under that name tries to download
+    another first.
+
+    Args:
+        runner: Its name, such as ``FlinkRunner``.
+        arguments: Options of Beam, as on a command line.
+        ours: Options of the command, for near matches.
+
+    Raises:
+        ValueError: An unknown option or runner, or a value that an option does not take.
+        ConnectionError: Nothing listens at the runner's address.
+    """
+    known = _known_options()
+    try:
+        given, unknown = known.parse_known_args(list(arguments))
+    except argparse.ArgumentError as error:
+        raise ValueError(f"An option of Beam: {error}.") from None
+    if unknown:
+        option = unknown[0].partition("=")[0]
+        if not option.startswith("-"):
+            raise ValueError(f"predict-batch does not expect {option!r}; its files are given with --input.")
+        names = [*known._option_string_actions, *ours]
+        raise checks.unknown_name("option of predict-batch or Beam:", option, names)
+    options = PipelineOptions([f"--runner={runner}", *arguments])
+    for name in _ADDRESSES:
+        address = getattr(given, name, None)
+        if address and address != known.get_default(name):
+            _reach(runner, name, address)
+    if runner == DIRECT:
+        from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+        return FnApiRunner(), options
+    try:
+        return create_runner(runner), options
+    except (ValueError, ImportError, AttributeError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise ValueError(f"The runner {runner!r} is not available: {reason}.") from error
+
+
+def _known_options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.error = _raise  # type: ignore[assignment, method-assign]
+    for kind in _every(PipelineOptions):
+        if kind.__module__.startswith("apache_beam.") and hasattr(kind, "_add_argparse_args"):
+            kind._add_argparse_args(_Quietly(parser))
+    return parser
+
+
+class _Quietly:
+    """A parser to which an option may be added twice, as some of Beam's classes do."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._parser = parser
+
+    def add_argument(self, *names: str, **settings: Any) -> Any:
+        free = [name for name in names if name not in self._parser._option_string_actions]
+        return self._parser.add_argument(*free, **settings) if free else None
+
+    def add_mutually_exclusive_group(self, **_: Any) -> Any:
+        return self
+
+    def add_argument_group(self, *_: Any, **__: Any) -> Any:
+        return self
+
+
+def _every(kind: Any) -> list[Any]:
+    """Return all classes derived from one, however indirectly."""
+    own: list[Any] = kind.__subclasses__()
+    return [one for sub in own for one in (sub, *_every(sub))]
+
+
+def _raise(message: str) -> None:
+    raise ValueError(f"An option of Beam: {message}.")
+
+
+def _reach(runner: str, option: str, address: str) -> None:
+    """Raise ``ConnectionError`` if nothing listens at an address; ``local`` and the like are not addresses."""
+    try:
+        url = urllib.parse.urlsplit(address if "://" in address else f"//{address}")
+        host, port = url.hostname, url.port
+    except ValueError:
+        raise ValueError(f"--{option} must be HOST:PORT; received {address!r}.") from None
+    if host is None or port is None:
+        return
+    try:
+        socket.create_connection((host, port), _TIMEOUT).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"The runner {runner} cannot be reached at {address} (--{option}): {error.strerror or error}. Start it, or "
+            "correct the address."
+        ) from None

@@ -1,0 +1,156 @@
+"""The models that batch predictions run: an ONNX export in the light runtime, or a SavedModel in TensorFlow."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo_runtime.answers import Prediction, TaggedSentence
+from dense_lstm_zoo_runtime.batches import plan
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
+
+# Texts per call of a SavedModel; docs/batch.md has the measurements, also those against the light runtime.
+TENSORFLOW_BATCH = 32
+Answers = Callable[[Sequence[Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that has been found and checked, and can be loaded in another process.
+
+    Attributes:
+        source: An absolute path, or the name of an installed preset.
+        engine: ``"onnx"`` or ``"tensorflow"``.
+        task: As in ``list_models(task=...)``.
+        labels: The classes or tags; empty for a language model, and for a tagger's SavedModel, which does not say.
+    """
+
+    source: str
+    engine: str
+    task: str
+    labels: tuple[str, ...]
+
+    def load(self, threads: int | None = 1) -> Answers:
+        """Load the model and return a function from texts to one answer per text, in order.
+
+        Args:
+            threads: The threads that one call may use; None leaves the choice to the engine.
+        """
+        if self.engine == "onnx":
+            from dense_lstm_zoo_runtime import Predictor
+
+            return Predictor(self.source, threads=threads).predict
+        return _saved_model(self.source, threads)[1]
+
+
+def find(source: str | os.PathLike[str]) -> Model:
+    """Find a model and load it once, so that a damaged one is refused before any work.
+
+    Args:
+        source: An installed preset's name, the folder of an ONNX export or of a bundle that holds one in ``onnx``, or
+            the folder of a SavedModel that ``export`` wrote.
+
+    Raises:
+        ExportError: A folder without an export, or a damaged one.
+        FileNotFoundError: No such folder, and no presets are installed.
+        ValueError: No such preset, with near matches; an export of another bundle; a SavedModel of a language model.
+    """
+    from dense_lstm_zoo_runtime import Predictor
+
+    text = os.fspath(source)
+    folder = Path(text).expanduser()
+    if folder.is_dir():
+        text = str(folder.resolve())
+        if (folder / "saved_model.pb").is_file():
+            task, _, labels = _saved_model(text, None)
+            return Model(text, "tensorflow", task, labels)
+        _check_origin(folder)
+    predictor = Predictor(text)
+    return Model(text, "onnx", predictor.task, tuple(predictor.labels))
+
+
+def _check_origin(folder: Path) -> None:
+    """Raise ``ValueError`` if a bundle's folder holds the export of another bundle, such as an earlier training's."""
+    manifest, export = folder / "manifest.json", folder / SUBFOLDER
+    if not (manifest.is_file() and (export / "config.json").is_file()):
+        return
+    try:
+        made_from = json.loads((export / "config.json").read_text(encoding="utf-8"))["bundle"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # the predictor says what is wrong with it
+    if made_from != files.sha256(manifest):
+        raise ValueError(
+            f"{export} was not made from the bundle in {folder}; export it again: dense-lstm-zoo export {folder} "
+            f"{export} --format onnx --overwrite."
+        )
+
+
+def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[str, ...]]:
+    """Load a SavedModel; return its task, a function from texts to answers, and a classifier's labels."""
+    import tensorflow as tf
+    import tensorflow_text  # noqa: F401 - registers the tokeniser's ops
+
+    if threads is not None:
+        with contextlib.suppress(RuntimeError):  # TensorFlow has started in this process and keeps its threads
+            tf.config.threading.set_intra_op_parallelism_threads(threads)
+            tf.config.threading.set_inter_op_parallelism_threads(threads)
+    loaded = tf.saved_model.load(folder)
+    serve = loaded.signatures.get("serving_default")
+    outputs = set() if serve is None else set(serve.structured_outputs)
+    task = "tagging" if "tags" in outputs else "classification" if "probabilities" in outputs else None
+    if task is None:
+        raise ValueError(
+            f"{folder} is not a classifier's or a tagger's SavedModel: its default signature returns "
+            f"{', '.join(sorted(outputs)) or 'nothing'}. Export the model again; a language model with --format onnx."
+        )
+
+    def run(texts: Sequence[str]) -> dict[str, Any]:
+        found = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
+        return {name: value.numpy() for name, value in found.items()}
+
+    def answers(texts: Sequence[str]) -> list[Any]:
+        assert loaded is not None  # a signature holds only weak references to its variables
+        found: list[Any] = [None] * len(texts)
+        for indices in plan([text.count(" ") + 1 for text in texts], TENSORFLOW_BATCH):
+            batch = [texts[i] for i in indices]
+            for i, answer in zip(indices, _READERS[task](batch, run(batch)), strict=True):
+                found[i] = answer
+        return found
+
+    labels = tuple(_strings(run([""])["labels"][0])) if task == "classification" else ()
+    return task, answers, labels
+
+
+def _strings(values: np.ndarray) -> list[str]:
+    return [value.decode() for value in values.tolist()]
+
+
+def _predictions(texts: Sequence[str], outputs: dict[str, Any]) -> list[Prediction]:
+    names = _strings(outputs["labels"][0])
+    rows = zip(texts, _strings(outputs["label"]), outputs["probabilities"].tolist(), strict=True)
+    return [
+        Prediction(text, label, shares[names.index(label)], dict(zip(names, shares, strict=True)))
+        for text, label, shares in rows
+    ]
+
+
+def _tagged(texts: Sequence[str], outputs: dict[str, Any]) -> list[TaggedSentence]:
+    found = []
+    for row, length in enumerate(outputs["row_lengths"].tolist()):
+        tokens, tags = (_strings(outputs[name][row][:length]) for name in ("tokens", "tags"))
+        found.append(TaggedSentence(tokens, tags, outputs["probabilities"][row][:length].tolist()))
+    return found
+
+
+_READERS: dict[str, Callable[[Sequence[str], dict[str, Any]], list[Any]]] = {
+    "classification": _predictions,
+    "tagging": _tagged,
+}

@@ -1,0 +1,194 @@
+"""The input files: found by pattern, and looked into before any work."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from apache_beam.io.filesystems import FileSystems
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
+from dense_lstm_zoo.batch.streams import Lines, opened
+from dense_lstm_zoo.batch.tables import table_rows
+from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.own_files import format_of
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_LOOKED_AT = 100  # JSON lines of the first file
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says of the input; see ``dense-lstm-zoo predict-batch --help``."""
+
+    patterns: Sequence[str]
+    form: str | None = None
+    text_column: str | None = None
+    encoding: str | None = None
+    takes_tokens: bool = False
+    max_chars: int = Layout.max_chars
+
+
+def look(asked: Asked) -> tuple[Layout, list[str]]:
+    """Return what the files hold, and the names of the columns or keys of the first rows.
+
+    Raises:
+        FileNotFoundError: A pattern that matches no file.
+        ValueError: Files of several formats, with other columns than the first, or without the texts' column; UTF-16.
+        BrokenInputError: A file that cannot be read.
+    """
+    files = tuple(match(asked.patterns))
+    form = _form(files, asked.form)
+    if asked.text_column is not None and form == "text":
+        raise ValueError("--text-column is for csv, tsv, jsonl and parquet; the input is text.")
+    if asked.encoding is not None and form == "parquet":
+        raise ValueError("--encoding is for text, csv, tsv and jsonl; Parquet files say theirs.")
+    checks.integer("--max-chars", asked.max_chars)
+    layout = Layout(
+        form=form,
+        files=files,
+        text_column=asked.text_column or "text",
+        codec=_codec(asked.encoding),
+        takes_tokens=asked.takes_tokens,
+        max_chars=asked.max_chars,
+    )
+    if form == "parquet":
+        return _parquet(layout)
+    with ThreadPoolExecutor(16) as pool:  # on a remote file system, most of the time is waiting
+        heads = list(pool.map(lambda path: _head(path, layout), files))
+    if form in ("csv", "tsv"):
+        _check_names(layout, heads)
+        return Layout(**{**vars(layout), "names": tuple(heads[0])}), heads[0]
+    return layout, _keys(layout) if form == "jsonl" else []
+
+
+def match(patterns: Sequence[str]) -> list[str]:
+    """Return the files that match any of the patterns, sorted.
+
+    Raises:
+        FileNotFoundError: A pattern that matches no file.
+    """
+    found = set()
+    for pattern, result in zip(patterns, FileSystems.match(list(patterns)), strict=True):
+        if not result.metadata_list:
+            raise FileNotFoundError(
+                f"No file matches {pattern!r}. Check the folder, and put a pattern in quotation marks: 'data/*.jsonl'."
+            )
+        found |= {one.path for one in result.metadata_list}
+    return sorted(found)
+
+
+def _form(files: Sequence[str], asked: str | None) -> str:
+    if asked is not None:
+        return str(checks.one_of("--input-format", asked, READABLE))
+    forms: dict[str, str] = {}
+    for path in files:
+        is_parquet = path.lower().endswith(".parquet")
+        forms.setdefault(
+            "parquet" if is_parquet else format_of(path, READABLE, "--input-format", otherwise="text"), path
+        )
+    if len(forms) > 1:
+        shown = ", ".join(f"{path} ({form})" for form, path in forms.items())
+        raise ValueError(f"The input has files of several formats: {shown}. Predict each format by itself.")
+    return next(iter(forms))
+
+
+def _codec(encoding: str | None) -> str:
+    codec = checks.encoding("utf-8" if encoding is None else encoding)
+    if "\n".encode(codec) not in (b"\n", b"\xef\xbb\xbf\n"):
+        raise ValueError(
+            f"--encoding {encoding} is not supported: lines cannot be found in its bytes. Convert the files to UTF-8."
+        )
+    return codec
+
+
+def _head(path: str, layout: Layout) -> list[str]:
+    """Return a table's column names; for other files nothing, once their first line has been read."""
+    with opened(path) as stream:
+        lines = Lines(stream, path)
+        first = next(lines, b"")
+        if first.startswith(_UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4:
+            raise ValueError(f"{path} is UTF-16 or binary by its first bytes. Convert it to UTF-8, or leave it out.")
+        if not layout.is_table:
+            return []
+    with opened(path) as stream:
+        header = next(table_rows(Lines(stream, path), 1, layout), None)
+    if header is None or header[0] != 1:
+        raise ValueError(f"{path} is empty or begins with a blank row; a table begins with a row of column names.")
+    return [unmark_formula(cell.removeprefix("\ufeff")) for cell in header[1]]
+
+
+def _check_names(layout: Layout, heads: Sequence[list[str]]) -> None:
+    names = heads[0]
+    for path, found in zip(layout.files, heads, strict=True):
+        if layout.text_column not in found:
+            raise _missing(path, layout.text_column, found)
+        if len(set(found)) < len(found):
+            raise ValueError(f"{path} has two columns of the same name: {', '.join(found):.200}. Rename one.")
+        if found != names:
+            raise ValueError(
+                f"{path} has the columns {', '.join(found):.200}; {layout.files[0]} has {', '.join(names):.200}. All "
+                "files of one output must have the same columns in the same order."
+            )
+
+
+def _missing(path: str, column: str, names: Sequence[str]) -> ValueError:
+    return ValueError(
+        f"{checks.unknown_name(f'column for {path}:', column, names)} Give the texts' column with --text-column."
+    )
+
+
+def _keys(layout: Layout) -> list[str]:
+    """Return the keys of the first JSON lines.
+
+    Raises:
+        ValueError: None of them has the texts' key.
+    """
+    keys: dict[str, None] = {}
+    for row in itertools.islice(_objects(layout), _LOOKED_AT):
+        keys.update(dict.fromkeys(row))
+    if keys and layout.text_column not in keys:
+        raise _missing(layout.files[0], layout.text_column, list(keys))
+    return list(keys)
+
+
+def _objects(layout: Layout) -> Iterator[dict[str, Any]]:
+    with opened(layout.files[0]) as stream:
+        for line in Lines(stream, layout.files[0]):
+            try:
+                row = json.loads(line.decode(layout.codec))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+def _parquet(layout: Layout) -> tuple[Layout, list[str]]:
+    import pyarrow
+    from pyarrow import parquet
+
+    def schema_of(path: str) -> Any:
+        with opened(path) as stream:
+            try:
+                return parquet.read_schema(stream).remove_metadata()
+            except pyarrow.ArrowInvalid as error:
+                raise BrokenInputError(f"{path} is not a whole Parquet file: {error}.") from error
+
+    with ThreadPoolExecutor(16) as pool:
+        schemas = list(pool.map(schema_of, layout.files))
+    for path, schema in zip(layout.files, schemas, strict=True):
+        if layout.text_column not in schema.names:
+            raise _missing(path, layout.text_column, schema.names)
+        if not schema.equals(schemas[0]):
+            raise ValueError(f"{path} has other columns, or columns of other types, than {layout.files[0]}.")
+    kind = schemas[0].field(layout.text_column).type
+    value = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    if not (pyarrow.types.is_string(value) or pyarrow.types.is_large_string(value)):
+        raise ValueError(f"{layout.files[0]}: the column {layout.text_column!r} holds {kind}, not strings.")
+    names = list(schemas[0].names)
+    return Layout(**{**vars(layout), "names": tuple(names), "schema": schemas[0].serialize().to_pybytes()}), names

@@ -1,0 +1,153 @@
+"""A batch job: input files in, a folder of shards out, all or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apache_beam as beam
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.batch import beam_options, engines, inputs, output, sinks
+from dense_lstm_zoo.batch.handler import BATCH
+from dense_lstm_zoo.batch.layout import BrokenInputError, Layout
+from dense_lstm_zoo.batch.shards import Read, Split, Write
+from dense_lstm_zoo.batch.transform import Predict
+
+SHARD_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request; ``dense-lstm-zoo predict-batch --help`` says what each is."""
+
+    input: Sequence[str]
+    output: str
+    model: str
+    runner: str = "DirectRunner"
+    input_form: str | None = None
+    form: str | None = None
+    text_column: str | None = None
+    encoding: str | None = None
+    prefix: str | None = None
+    raw: bool = False
+    overwrite: bool = False
+    max_chars: int = Layout.max_chars
+    max_bad: int | None = None
+    shard_rows: int = SHARD_ROWS
+    batch_size: int = BATCH
+    threads: int | None = 1
+
+
+def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> output.Summary:
+    """Predict the rows of the input files and publish the output, whole or not at all.
+
+    Args:
+        job: What to do.
+        arguments: Options of Beam, as on a command line.
+        ours: Options of the command, for near matches of a misspelt one.
+
+    Raises:
+        FileExistsError: The output is there already.
+        FileNotFoundError: No file matches; no such model.
+        BrokenInputError: A file that cannot be read as a whole.
+        ValueError: A bad option, a missing column, more bad rows than are allowed.
+        ConnectionError: The runner cannot be reached.
+        RuntimeError: The pipeline failed.
+    """
+    checks.integer("--shard-rows", job.shard_rows)
+    if job.max_bad is not None:
+        checks.integer("--max-bad", job.max_bad, minimum=0)
+    patterns = list(job.input)
+    if job.runner != beam_options.DIRECT:  # workers elsewhere have another current folder
+        patterns = [one if output.is_remote(one) else str(Path(one).absolute()) for one in patterns]
+    runner, options = beam_options.parse(job.runner, arguments, ours)
+    output.check(job.output, job.overwrite)
+    model = engines.find(job.model)
+    layout, plan = _look(job, patterns, model)
+    with output.work_folder(job.output, job.overwrite) as work:
+        pipeline = beam.Pipeline(runner=runner, options=options)
+        _build(pipeline, job, model, layout, plan, work)
+        with _plain_errors():
+            state = pipeline.run()
+            state.wait_until_finish()
+        told = {"model": job.model, "task": model.task, "input": list(layout.files), "version": zoo.__version__}
+        return output.publish(work, job.output, sinks.SUFFIXES[plan.form], told, job.max_bad)
+
+
+def _look(job: Job, patterns: Sequence[str], model: engines.Model) -> tuple[Layout, sinks.Plan]:
+    """Return how the input is read and the output is written."""
+    layout, names = inputs.look(
+        inputs.Asked(
+            patterns=patterns,
+            form=job.input_form,
+            text_column=job.text_column,
+            encoding=job.encoding,
+            takes_tokens=model.task == "tagging" and model.engine == "onnx",
+            max_chars=job.max_chars,
+        )
+    )
+    writable = sinks.WRITABLE[layout.form]
+    if model.task == "tagging":
+        writable = tuple(form for form in writable if form != "csv")
+        if not writable or (layout.form in ("csv", "tsv") and job.form is None):
+            raise ValueError("A tagger's answers are lists, which csv cannot hold. Use --format jsonl.")
+    form = job.form or writable[0]
+    if form not in writable:
+        raise ValueError(
+            f"{layout.form} with a {model.task} model can be written as {' or '.join(writable)}, not {form}."
+        )
+    if job.raw and form not in ("text", "csv"):
+        raise ValueError(f"--raw is for text and csv; the output is {form}.")
+    table = layout.names if layout.is_table else ("text",)
+    plan = sinks.Plan(form, model.task, model.labels, table, "", job.raw, layout.schema)
+    if form == "text":
+        return layout, plan
+    shared = {"tokens"} if layout.text_column == "tokens" else set()
+    taken = {*(names or ["text"])} - shared
+    prefix = job.prefix if job.prefix is not None else "predicted_" if taken.intersection(plan.new_names) else ""
+    plan = sinks.Plan(**{**vars(plan), "prefix": prefix})
+    if both := taken.intersection(plan.new_names):
+        raise ValueError(
+            f"The input already has {min(both)!r}, the name of a new column. Choose a prefix for new names, such as "
+            "--prefix new_."
+        )
+    return Layout(**{**vars(layout), "reserved": frozenset(plan.new_names) - shared}), plan
+
+
+def _build(
+    pipeline: beam.Pipeline, job: Job, model: engines.Model, layout: Layout, plan: sinks.Plan, work: str
+) -> None:
+    """Apply the transforms: no row is shuffled, so that memory does not grow with the input."""
+    files = pipeline | "Files" >> beam.Create(range(len(layout.files))) | "Spread files" >> beam.Reshuffle()
+    split = files | "Split" >> beam.ParDo(Split(layout)).with_outputs("records", main="parts")
+    parts = split.parts | "Spread parts" >> beam.Reshuffle()
+    rows = parts | "Read" >> beam.ParDo(Read(layout)).with_outputs("bad", "records", main="good")
+    found = rows.good | "Predict" >> Predict(model, batch_size=job.batch_size, threads=job.threads)
+    good = found | "Write" >> beam.ParDo(Write(work, "part", plan, job.shard_rows))
+    bad = rows.bad | "Write bad rows" >> beam.ParDo(Write(work, "bad", layout, job.shard_rows))
+    records = (
+        (split.records, rows.records, good, bad) | "All records" >> beam.Flatten() | "Gather" >> beam.combiners.ToList()
+    )
+    _ = records | "Write records" >> beam.Map(output.write_records, work)
+
+
+@contextlib.contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Turn what a worker raised, which arrives as a page of its traceback, into one line."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error)
+        if found := re.search(r"BrokenInputError: (.+?)(?: \[while running .*)?$", text, re.MULTILINE):
+            raise BrokenInputError(found[1]) from error
+        if isinstance(error, BrokenInputError):
+            raise BrokenInputError(text.partition(" [while running ")[0]) from error
+        lines = [line for line in text.strip().splitlines() if line.strip()]
+        raise RuntimeError(
+            f"the pipeline failed, and nothing is published: {lines[-1] if lines else error!r}"
+        ) from error

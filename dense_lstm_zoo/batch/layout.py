@@ -1,0 +1,63 @@
+"""What is in the input files and how it is read: found out once, before any work, and the same for all files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# What is read and written. A table separated by tabs is written as csv, as ``predict`` does.
+READABLE = ("text", "csv", "tsv", "jsonl", "parquet")
+
+
+class BrokenInputError(ValueError):
+    """A file that cannot be read as a whole; the message, on one line, names it. Nothing is published then."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the rows of every input file are read.
+
+    Attributes:
+        form: One of ``READABLE``.
+        files: The files, sorted; a part of the work names a file by its place in here.
+        text_column: The column, or key, of the texts.
+        names: The columns of a table, in order.
+        codec: The codec of text, csv, tsv and jsonl.
+        takes_tokens: Whether a text may be a list of tokens.
+        max_chars: The longest text that is predicted; longer ones are bad rows.
+        reserved: Keys that the answers add; a JSON object that has one already is a bad row.
+        schema: The Arrow schema of Parquet files, serialised.
+    """
+
+    form: str
+    files: tuple[str, ...]
+    text_column: str
+    names: tuple[str, ...] = ()
+    codec: str = "utf-8-sig"
+    takes_tokens: bool = False
+    max_chars: int = 100_000
+    reserved: frozenset[str] = frozenset()
+    schema: bytes = b""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the columns are the same in every row."""
+        return self.form in ("csv", "tsv", "parquet")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a file, which a worker reads on its own.
+
+    Attributes:
+        file: The place of the file in the layout.
+        first: The number of its first line or row, from 1.
+        start: The byte, or the row of the row group, to begin at; 0 in a table is its header.
+        stop: The byte or row to end before; None means the end of the file.
+        group: The row group of a Parquet file.
+    """
+
+    file: int
+    first: int
+    start: int
+    stop: int | None
+    group: int = 0

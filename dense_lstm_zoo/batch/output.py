@@ -1,0 +1,170 @@
+"""The output folder: written under another name, and published in one step once every row is accounted for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+
+from dense_lstm_zoo import files
+from dense_lstm_zoo.batch import accounts
+
+# Names that begin with an underscore are left out by Spark, Arrow and pandas when they read a folder.
+MANIFEST = "_manifest.json"
+RECORDS = "records.json"
+KIND = "dense-lstm-zoo batch predictions"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did: rows read, predicted and bad, and the names of the files in the output folder."""
+
+    rows: int
+    predicted: int
+    bad: int
+    shards: tuple[str, ...]
+    bad_shards: tuple[str, ...]
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is an address, such as gs://bucket/folder, rather than a folder of this machine."""
+    return "://" in path
+
+
+def check(output: str, overwrite: bool) -> None:
+    """Raise before any work if the output cannot be written, or would replace what is not ours to replace.
+
+    Raises:
+        FileExistsError: The folder is there and ``overwrite`` is False; or it holds anything but an earlier output.
+        OSError: As for ``files.check_new_folder``.
+    """
+    if is_remote(output):
+        if _listed(output):
+            raise FileExistsError(
+                f"{output} is not empty; choose another folder. --overwrite is for folders of this machine."
+            )
+        return
+    folder = Path(output)
+    if overwrite and folder.is_dir() and any(folder.iterdir()):
+        _check_ours(folder)
+    files.check_new_folder(folder, overwrite)
+
+
+def _check_ours(folder: Path) -> None:
+    """Raise ``FileExistsError`` if a folder holds a file that an earlier run did not write, or that has changed."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        sizes = {one["name"]: one["bytes"] for one in manifest["files"]} if manifest["kind"] == KIND else None
+    except (OSError, ValueError, KeyError, TypeError):
+        sizes = None
+    if sizes is None:
+        raise FileExistsError(
+            f"{folder} is not the output of predict-batch: its {MANIFEST} does not say so. Remove it."
+        )
+    for entry in sorted(folder.iterdir()):
+        if entry.name == MANIFEST and not entry.is_symlink():
+            continue
+        if entry.is_symlink() or not entry.is_file() or entry.stat().st_size != sizes.get(entry.name):
+            raise FileExistsError(
+                f"{entry} is not as predict-batch wrote it, so {folder} is not overwritten. Move it away first."
+            )
+
+
+@contextlib.contextmanager
+def work_folder(output: str, overwrite: bool) -> Iterator[str]:
+    """Yield a folder to write to; what is in it is the output if the block succeeds, and gone if it does not.
+
+    On this machine the folder is renamed, and what a killed run left is removed by the next one. At a remote address
+    ``publish`` moves the files, and a killed run leaves a folder whose name ends in ``.unfinished``.
+    """
+    if not is_remote(output):
+        with files.new_folder(Path(output), overwrite) as folder:
+            yield str(folder)
+        return
+    work = f"{output.rstrip('/')}.{secrets.token_hex(4)}.unfinished"
+    FileSystems.mkdirs(work)
+    try:
+        yield work
+    finally:
+        with contextlib.suppress(Exception):  # the error of the block matters more
+            FileSystems.delete([f"{work}/"])  # with a slash, object stores take it for a folder
+
+
+def write_records(records: Sequence[dict[str, Any]], folder: str) -> None:
+    """Write what the workers finished into the work folder."""
+    with FileSystems.create(
+        FileSystems.join(folder, RECORDS), compression_type=CompressionTypes.UNCOMPRESSED
+    ) as stream:
+        stream.write(json.dumps(list(records)).encode())
+
+
+def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad: int | None = None) -> Summary:
+    """Give the finished shards their names, remove the others, and write the manifest last.
+
+    Args:
+        work: The work folder, with the workers' records.
+        output: Where the files belong in the end.
+        suffix: The ending of a shard's name.
+        told: What the manifest says beside the files; ``input`` names the files that were read.
+        most_bad: The most bad rows; None for any number.
+
+    Raises:
+        ValueError: More bad rows, or no other ones.
+        RuntimeError: The rows that were written are not those that were read, or a shard has another size than its
+            worker said; nothing is published then.
+    """
+    with FileSystems.open(FileSystems.join(work, RECORDS), compression_type=CompressionTypes.UNCOMPRESSED) as stream:
+        done = accounts.add_up(json.loads(stream.read()), len(told["input"]))
+    if done.bad and (not done.predicted or (most_bad is not None and done.bad > most_bad)):
+        raise _too_many_bad(done, most_bad, work)
+    sizes = _listed(work)
+    for one in done.shards:
+        if sizes.get(one["name"]) != one["bytes"]:
+            raise RuntimeError(f"{one['name']} is not as its worker wrote it; nothing is published. Run again.")
+    folder = output if is_remote(output) else work
+    if is_remote(output):
+        FileSystems.mkdirs(output)
+    written = []
+    for kind, start, ending in (("part", "part", suffix), ("bad", "_bad", "jsonl")):
+        found = [one for one in done.shards if one["kind"] == kind]
+        for number, one in enumerate(found):
+            name = f"{start}-{number:05d}-of-{len(found):05d}.{ending}"
+            FileSystems.rename([FileSystems.join(work, one["name"])], [FileSystems.join(folder, name)])
+            written.append({"name": name, **{key: one[key] for key in ("kind", "rows", "bytes", "sha256")}})
+    left = {*_listed(work), RECORDS} - {one["name"] for one in written}
+    FileSystems.delete([FileSystems.join(work, name) for name in sorted(left)])
+    rows = {"rows": done.rows, "predicted": done.predicted, "bad": done.bad}
+    manifest = files.to_json({"kind": KIND, "format": 1, **told, **rows, "files": written})
+    with FileSystems.create(FileSystems.join(folder, MANIFEST)) as stream:
+        stream.write(manifest.encode())
+    names = {kind: tuple(one["name"] for one in written if one["kind"] == kind) for kind in ("part", "bad")}
+    return Summary(done.rows, done.predicted, done.bad, names["part"], names["bad"])
+
+
+def _too_many_bad(done: accounts.Accounts, most: int | None, work: str) -> ValueError:
+    """Return the error for bad rows that are not allowed, with the first of them."""
+    first = next(one for one in done.shards if one["kind"] == "bad")
+    path = FileSystems.join(work, first["name"])
+    with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as file:
+        row = json.loads(file.readline())
+    where = next(f"{key} {row[key]}" for key in ("line", "row") if key in row)
+    told = f"{done.bad:,} of {done.rows:,} rows are bad" if done.predicted else f"All {done.rows:,} rows are bad"
+    allowed = f"; at most {most:,} are allowed (--max-bad)" if most is not None and done.predicted else ""
+    return ValueError(
+        f"{told}{allowed}, so nothing is published. The first: {row['file']}, {where}: {row['reason']}. Correct the "
+        "input, or the options that say what is in it."
+    )
+
+
+def _listed(folder: str) -> dict[str, int]:
+    """Return the names and sizes of the files in a folder; none if it is not there."""
+    (found,) = FileSystems.match([FileSystems.join(folder, "*")])
+    return {one.path.rstrip("/").rpartition("/")[2]: one.size_in_bytes for one in found.metadata_list}

@@ -1,0 +1,130 @@
+"""The rows of a part of a file: each is a row to predict, or a bad row with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dense_lstm_zoo.batch.layout import Layout, Part
+from dense_lstm_zoo.batch.streams import Lines, opened
+from dense_lstm_zoo.batch.tables import table_rows
+from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.tables import parse_json_object
+
+Row = dict[str, Any]
+_CONTENT = 200  # characters of a bad row that are kept
+_ESCAPED = re.compile("[\udc80-\udcff]")  # what ``surrogateescape`` makes of bytes that are not in the encoding
+_BATCH = 1024  # rows of a Parquet file that are decoded at a time
+
+
+def read(part: Part, layout: Layout) -> Iterator[Row]:
+    """Yield the rows of a part: with ``text`` and ``row`` (all its cells), or with ``reason`` and ``content``.
+
+    ``file`` and ``number`` say where a row is: the place of its file in the layout, and its line or row from 1.
+
+    Raises:
+        BrokenInputError: A file that has been damaged since it was split into parts.
+    """
+    path = layout.files[part.file]
+    with opened(path) as stream:
+        if layout.form == "parquet":
+            found = _parquet(stream, part, layout)
+        else:
+            lines = Lines(stream, path, part.start, part.stop)
+            reader = _table if layout.is_table else _lines
+            found = reader(lines, part, layout)
+        for row in found:
+            text = row.get("text")
+            if isinstance(text, str) and len(text) > layout.max_chars:
+                row = bad(row["number"], f"the text has {len(text):,} characters; at most {layout.max_chars:,}", text)
+            yield {"file": part.file, **row}
+
+
+def bad(number: int, reason: str, content: object, lines: int = 1) -> Row:
+    """Return a bad row; ``lines`` is the number of lines that it takes in the file."""
+    shown = content if isinstance(content, str) else repr(content)
+    found = {"number": number, "reason": reason, "content": shown[:_CONTENT]}
+    return found if lines == 1 else {**found, "lines": lines}
+
+
+def _lines(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
+    """Yield the rows of a file of texts, one per line, or of JSON lines, whose blank lines are not rows."""
+    codec = layout.codec
+    for number, raw in enumerate(lines, start=part.first):
+        if layout.form == "jsonl" and not raw.strip():
+            continue
+        try:
+            line = raw.decode(codec if number == 1 else codec.removesuffix("-sig"))
+        except UnicodeDecodeError as error:
+            reason = f"not {codec.removesuffix('-sig')}: byte {raw[error.start]:#04x} ({error.reason})"
+            yield bad(number, reason, raw.decode("ascii", "backslashreplace"))
+            continue
+        if "\0" in line:
+            yield bad(number, "a null character, as in UTF-16 and in binary files", line)
+        elif layout.form == "text":
+            yield {"number": number, "text": line.rstrip("\r\n"), "row": None}
+        else:
+            yield _json(number, line, layout)
+
+
+def _json(number: int, line: str, layout: Layout) -> Row:
+    key = layout.text_column
+    try:
+        row = parse_json_object(line, "the line", repr(key))
+    except ValueError as error:
+        return bad(number, str(error).rstrip("."), line)
+    if key not in row:
+        return bad(number, f"no key {key!r}", line)
+    if taken := sorted(layout.reserved.intersection(row)):
+        return bad(number, f"the key {taken[0]!r} is already there; choose another --prefix for new ones", line)
+    text = row[key]
+    is_tokens = layout.takes_tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
+    if not (isinstance(text, str) or is_tokens):
+        wanted = "a string or a list of strings" if layout.takes_tokens else "a string"
+        return bad(number, f"{key!r} is not {wanted}: {text!r:.80}", line)
+    return {"number": number, "text": text, "row": row}
+
+
+def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
+    names, text_at = layout.names, layout.names.index(layout.text_column)
+    found = table_rows(lines, part.first, layout)
+    if part.start == 0:  # a file that is one part
+        next(found, None)
+    for number, cells, error, count in found:
+        if error or _ESCAPED.search("".join(cells)):
+            reason = error or f"not {layout.codec.removesuffix('-sig')}"
+            yield bad(number, reason, ",".join(cells).encode("ascii", "backslashreplace").decode(), count)
+        elif len(cells) > len(names) or len(cells) <= text_at:
+            yield bad(number, f"{len(cells)} cells; there are {len(names)} columns", ",".join(cells), count)
+        elif "\0" in cells[text_at]:
+            yield bad(number, "a null character, as in UTF-16 and in binary files", cells[text_at], count)
+        else:
+            # Spreadsheets omit empty cells at the end of a row.
+            whole = [*map(unmark_formula, cells), *[""] * (len(names) - len(cells))]
+            yield {"number": number, "text": whole[text_at], "row": dict(zip(names, whole, strict=True))}
+
+
+def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
+    from pyarrow import parquet
+
+    number, key = part.first, layout.text_column
+    wanted = range(part.start, part.stop or 0)
+    at = 0
+    with parquet.ParquetFile(stream) as file:
+        for batch in file.iter_batches(batch_size=_BATCH, row_groups=[part.group]):
+            begin, end = max(wanted.start, at) - at, min(wanted.stop, at + len(batch)) - at
+            here = batch.slice(begin, max(end - begin, 0)) if begin < len(batch) else batch.slice(0, 0)
+            at += len(batch)
+            for place in range(len(here)):
+                try:
+                    (row,) = here.slice(place, 1).to_pylist()
+                except UnicodeDecodeError as error:
+                    yield bad(number, f"a cell is not utf-8: {error.reason}", "")
+                else:
+                    text = row[key]
+                    is_text = isinstance(text, str)
+                    yield {"number": number, "text": text, "row": row} if is_text else bad(number, "no text", row)
+                number += 1
+            if at >= wanted.stop:
+                return

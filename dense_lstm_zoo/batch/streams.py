@@ -1,0 +1,87 @@
+"""Input files as streams of bytes, on any file system that Beam knows, and their lines with positions."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+
+from dense_lstm_zoo.batch.layout import BrokenInputError
+from dense_lstm_zoo.data.text_file import unpacked
+
+LONGEST_LINE = 1 << 26  # bytes; a file without line ends would be read into memory in full
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Yield a file's bytes, unpacked if it is compressed with gzip (detected from its content).
+
+    Raises:
+        BrokenInputError: It cannot be read, or turns out to be damaged in the block.
+    """
+    try:
+        with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as file:
+            yield unpacked(_peekable(file))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BrokenInputError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+    except OSError as error:
+        raise BrokenInputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def is_packed(stream: BinaryIO) -> bool:
+    """Whether the stream that ``opened`` yielded is unpacked, and so has no positions to return to."""
+    return isinstance(stream, gzip.GzipFile)
+
+
+class Lines:
+    """The lines of a stream with their ends; only a line feed ends a line.
+
+    Args:
+        stream: What ``opened`` yields.
+        path: Its name in errors.
+        start: The byte to begin at.
+        stop: The byte to end at, which must begin a line; None means the end of the file.
+
+    Attributes:
+        path: The name.
+        at: The byte after the last line that was read.
+    """
+
+    def __init__(self, stream: BinaryIO, path: str, start: int = 0, stop: int | None = None) -> None:
+        self._stream, self.path, self._stop = stream, path, stop
+        self.at = start
+        if start:
+            stream.seek(start)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        """Return the next line.
+
+        Raises:
+            BrokenInputError: A line that is too long to hold.
+        """
+        if self._stop is not None and self.at >= self._stop:
+            raise StopIteration
+        line = self._stream.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > LONGEST_LINE:
+            raise BrokenInputError(
+                f"{self.path} has a line of more than {LONGEST_LINE:,} bytes, at byte {self.at:,}; is it a text file? "
+                "Split the line, or remove it."
+            )
+        self.at += len(line)
+        return line
+
+
+def _peekable(file: Any) -> Any:
+    """Return a stream with ``peek``, which some of Beam's file systems do not give."""
+    return file if hasattr(file, "peek") else io.BufferedReader(file)

@@ -1,0 +1,162 @@
+"""Files through a batch job: every row in one shard or among the bad ones, with its other columns, in every format."""
+
+import csv
+import gzip
+import io
+import json
+
+import pandas as pd
+import pytest
+
+from dense_lstm_zoo.batch import inputs, parts, rows
+from tests.batch_harness import TEXTS, left_in, lines_of, predict
+
+
+@pytest.fixture
+def model(batch_exports):
+    return batch_exports["bilstm"]
+
+
+def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(model, write, tmp_path):
+    good = [{"id": number, "text": text, "more": {"a": [1]}} for number, text in enumerate(TEXTS)]
+    bad = [b'{"id": 1}', b'{"text": null}', b"not json", b"[1]", b'{"text": "caf\xe9"}']
+    bad += [b'{"text": "nul\0"}', b'{"text": "' + b"x" * 160 + b'"}']
+    lines = [json.dumps(row).encode() for row in good]
+    first = write(b"\n".join([*lines[:3], b"", *bad]), "a.jsonl")
+    second = write(b"\n".join([*lines[3:], b'{"text": "a", "label": 1}']), "b.jsonl")
+    done = predict(model[0], tmp_path / "*.jsonl", tmp_path / "out", max_chars=150)
+    assert (done.rows, done.predicted, done.bad) == (len(good) + 8, len(good), 8)
+    found = sorted(lines_of(tmp_path / "out"), key=lambda row: row["id"])
+    for row, source, answer in zip(found, good, model[1].predict(TEXTS), strict=True):
+        assert {key: row[key] for key in source} == source
+        assert list(row)[-3:] == ["label", "probability", "probabilities"]
+        assert row["label"] == answer.label
+        assert row["probabilities"] == pytest.approx(answer.probabilities, abs=1e-5)
+    told = sorted(lines_of(tmp_path / "out", "_bad"), key=lambda row: (row["file"], row["line"]))
+    assert [(row["file"], row["line"]) for row in told] == [
+        *((str(first), line) for line in range(5, 12)),
+        (str(second), 4),
+    ]
+    reasons = [row["reason"] for row in told]
+    expected = [
+        "no key 'text'",
+        "None",
+        "not valid JSON",
+        "not a JSON object",
+        "0xe9",
+        "null",
+        "160 char",
+        "already there",
+    ]
+    assert all(words in reason for words, reason in zip(expected, reasons, strict=True)), reasons
+
+
+def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
+    cells = [["1", "good\nfilm, really", "=1+1"], ["2", 'a "bad" one', ""], ["3", "", "é"]]
+    content = 'id,text,note\r\n1,"good\nfilm, really",\'=1+1\r\n\r\n2,"a ""bad"" one"\r\n3,,é\r\n'
+    content += '4,"x"y,z\r\n5\r\n6,a,b,c\r\n'
+    source = write(content.encode("utf-8-sig"), "a.csv")
+    done = predict(model[0], source, tmp_path / "out", max_bad=3)
+    assert (done.predicted, done.bad) == (3, 3)
+    (shard,) = (tmp_path / "out").glob("part-*.csv")
+    table = list(csv.reader(io.StringIO(shard.read_text(encoding="utf-8"))))
+    assert table[0] == ["id", "text", "note", "label", "probability", *(f"p_{name}" for name in model[1].labels)]
+    assert [row[:3] for row in table[1:]] == [["1", "good\nfilm, really", "'=1+1"], *cells[1:]]
+    for row, answer in zip(table[1:], model[1].predict([row[1] for row in cells]), strict=True):
+        assert row[3] == answer.label
+        assert float(row[4]) == pytest.approx(answer.probability, abs=1e-5)
+    assert [(row["row"], row["reason"].split(";")[0][:7]) for row in lines_of(tmp_path / "out", "_bad")] == [
+        (6, "',' exp"),
+        (7, "1 cells"),
+        (8, "4 cells"),
+    ]
+
+
+def test_lines_of_text_are_answered_in_their_order_and_gzip_is_unpacked(model, tmp_path):
+    packed = tmp_path / "a.txt.gz"
+    packed.write_bytes(gzip.compress(("\n".join(TEXTS) + "\n").encode()))
+    predict(model[0], packed, tmp_path / "out")
+    answers = model[1].predict(TEXTS)
+    expected = "".join(f"{a.label}\t{a.probability:.4f}\t{a.text}\n" for a in answers)
+    assert (tmp_path / "out" / "part-00000-of-00001.txt").read_text() == expected
+
+
+def test_parquet_keeps_its_types_and_a_missing_text_is_a_bad_row(model, tmp_path):
+    frame = pd.DataFrame({"text": [*TEXTS, None], "when": pd.Timestamp("2026-11-24 18:00:00.000001"), "n": range(7)})
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=3)
+    done = predict(model[0], tmp_path / "a.parquet", tmp_path / "out")
+    found = pd.read_parquet(tmp_path / "out" / done.shards[0]).sort_values("n", ignore_index=True)
+    pd.testing.assert_frame_equal(found[list(frame)], frame[:6], check_dtype=True)
+    answers = model[1].predict(TEXTS)
+    assert list(found["label"]) == [answer.label for answer in answers]
+    assert list(found["p_no"]) == pytest.approx([answer.probabilities["no"] for answer in answers], abs=1e-5)
+    (bad,) = lines_of(tmp_path / "out", "_bad")
+    assert (bad["row"], bad["reason"]) == (7, "no text")
+
+
+def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_path):
+    export, one = batch_exports["bilstm_tagger"]
+    predict(export, write("\n".join(TEXTS), "a.txt"), tmp_path / "text")
+    answers = one.predict(TEXTS)
+    expected = [" ".join(map("{}/{}".format, answer.tokens, answer.tags)) for answer in answers]
+    assert (tmp_path / "text" / "part-00000-of-00001.txt").read_text().split("\n")[:-1] == expected
+    pd.DataFrame({"text": TEXTS}).to_parquet(tmp_path / "a.parquet")
+    predict(export, tmp_path / "a.parquet", tmp_path / "parquet")
+    found = pd.read_parquet(tmp_path / "parquet")
+    assert [list(tags) for tags in found["tags"]] == [answer.tags for answer in answers]
+    source = write([{"tokens": ["good", "film"], "text": 1}], "a.jsonl")
+    predict(export, source, tmp_path / "jsonl", text_column="tokens")
+    (row,) = lines_of(tmp_path / "jsonl")
+    assert (row["tokens"], row["tags"]) == (["good", "film"], one.predict([["good", "film"]])[0].tags)
+
+
+def test_the_answers_of_a_second_model_get_names_of_their_own(model, write, tmp_path):
+    predict(model[0], write([{"text": "good"}], "a.jsonl"), tmp_path / "one")
+    predict(model[0], tmp_path / "one" / "part-*", tmp_path / "two")
+    (row,) = lines_of(tmp_path / "two")
+    assert row["predicted_label"] == row["label"]
+
+
+CONTENT = {
+    "csv": 'id,text\n0,a\n1,"b\nb"\n\n2,c\n3,"d"x\n4,e\n5,f\n6,g\n',
+    "tsv": "id\ttext\n0\ta\n1\tb\n2\tc\n3\n4\te\n5\tf\n6\tg\n",
+    "jsonl": "".join(f'{{"text": "{letter}"}}\n' for letter in "abc")
+    + "\nno\n"
+    + '{"text": "e"}\n{"text": "f"}\n{"text": "g"}',
+    "txt": "a\nb\nc\nd\n\nf\ng",
+}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("ending", [*CONTENT, "parquet"])
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_the_parts_of_a_file_hold_each_row_once(ending, size, packed, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "ROWS", size)
+    path = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        pd.DataFrame({"text": [*"abc", None, *"efg"]}).to_parquet(path, row_group_size=4)
+    else:
+        content = CONTENT[ending].encode()
+        path.write_bytes(gzip.compress(content) if packed else content)
+    layout, _ = inputs.look(inputs.Asked([str(path)]))
+    found = list(parts.split(0, layout))
+    whole = [row for part in found for row in rows.read(part, layout)]
+    numbers = [row["number"] for row in whole]
+    assert numbers == sorted(set(numbers))
+    assert [row.get("text", "!")[:1] for row in whole] == list("abcd" if ending == "txt" else "abc!") + (
+        ["", "f", "g"] if ending == "txt" else ["e", "f", "g"]
+    )
+    assert len(found) == (1 if packed and ending != "parquet" else len(found))
+    if size == 100:
+        assert len(found) == (2 if ending == "parquet" else 1)
+    elif size == 1 and not packed:
+        assert len(found) >= 7
+
+
+def test_shards_have_at_most_so_many_rows_and_say_how_many_there_are(model, write, tmp_path):
+    done = predict(model[0], write("\n".join("abcde"), "a.txt"), tmp_path / "out", shard_rows=2)
+    assert done.shards == tuple(f"part-0000{number}-of-00003.txt" for number in range(3))
+    assert left_in(tmp_path / "out") == ["_manifest.json", *done.shards]
+    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
+    assert [one["rows"] for one in manifest["files"]] == [2, 2, 1]
+    assert left_in(tmp_path) == ["a.txt", "out"]

@@ -1,0 +1,88 @@
+"""Output at an address: files are moved one by one, the manifest comes last, and a failed run leaves nothing."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from apache_beam.io.filesystem import FileMetadata
+from apache_beam.io.localfilesystem import LocalFileSystem
+
+from tests.batch_harness import left_in, predict
+
+
+class Bucket(LocalFileSystem):
+    """Addresses such as bucket://out/a, kept as files below ``root``; like an object store, it knows no folders."""
+
+    root: Path
+    moved: list[str] = []  # noqa: RUF012 - shared by all instances, of which Beam makes many
+
+    @classmethod
+    def scheme(cls):
+        return "bucket"
+
+    def at(self, path):
+        return str(self.root / path.removeprefix("bucket://").rstrip("/"))
+
+    def join(self, base, *paths):
+        return "/".join([base.rstrip("/"), *paths])
+
+    def mkdirs(self, path):
+        pass
+
+    def has_dirs(self):
+        return False
+
+    def _list(self, prefix):
+        for file in sorted(self.root.rglob("*")):
+            path = f"bucket://{file.relative_to(self.root)}"
+            if file.is_file() and path.startswith(prefix):
+                yield FileMetadata(path, file.stat().st_size)
+
+    def create(self, path, *given, **options):
+        self.moved.append(path)
+        Path(self.at(path)).parent.mkdir(parents=True, exist_ok=True)
+        return super().create(self.at(path), *given, **options)
+
+    def open(self, path, *given, **options):
+        return super().open(self.at(path), *given, **options)
+
+    def rename(self, sources, targets):
+        self.moved.extend(targets)
+        for source, target in zip(sources, targets, strict=True):
+            Path(self.at(target)).parent.mkdir(parents=True, exist_ok=True)
+            Path(self.at(source)).rename(self.at(target))
+
+    def exists(self, path):
+        return Path(self.at(path)).is_file()
+
+    def delete(self, paths):
+        for target in map(Path, map(self.at, paths)):
+            shutil.rmtree(target) if target.is_dir() else target.unlink()
+
+
+@pytest.fixture
+def bucket(tmp_path, monkeypatch):
+    root = tmp_path / "bucket"
+    (root / "in").mkdir(parents=True)
+    (root / "in" / "a.jsonl").write_text('{"text": "good"}\n{"text": 3}\n')
+    monkeypatch.setattr(Bucket, "root", root, raising=False)
+    Bucket.moved.clear()
+    return root
+
+
+def test_the_manifest_is_written_after_everything_else(bucket, batch_exports):
+    done = predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out")
+    assert (done.predicted, done.bad) == (1, 1)
+    assert left_in(bucket / "out") == ["_bad-00000-of-00001.jsonl", "_manifest.json", *done.shards]
+    assert Bucket.moved[-1] == "bucket://out/_manifest.json"
+    assert json.loads((bucket / "out" / "_manifest.json").read_text())["input"] == ["bucket://in/a.jsonl"]
+    assert left_in(bucket) == ["in", "out"]
+    with pytest.raises(FileExistsError, match="bucket://out is not empty"):
+        predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out", overwrite=True)
+
+
+def test_a_run_that_fails_leaves_nothing_at_the_address(bucket, batch_exports):
+    with pytest.raises(ValueError, match="1 of 2 rows are bad"):
+        predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out", max_bad=0)
+    assert left_in(bucket) == ["in"]

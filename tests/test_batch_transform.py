@@ -1,0 +1,134 @@
+"""Predict and ZooModelHandler in Beam pipelines: the answers of the bundle, beside what the rows held already."""
+
+import importlib
+import importlib.util
+
+import apache_beam as beam
+import pytest
+from apache_beam.ml.inference.base import RunInference
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+from dense_lstm_zoo import batch
+from dense_lstm_zoo.batch import Predict, ZooModelHandler, engines
+from tests.batch_harness import TEXTS
+from tests.bundle_harness import bundle
+
+KEPT = []
+
+
+def keep(rows):
+    KEPT.append(rows)
+
+
+def through(transform, rows):
+    """What comes out of a transform, and the pipeline's metrics by name."""
+    pipeline = beam.Pipeline(runner=FnApiRunner())
+    _ = pipeline | beam.Create(rows) | transform | beam.combiners.ToList() | beam.Map(keep)
+    result = pipeline.run()
+    result.wait_until_finish()
+    metrics = result.metrics().query()
+    return KEPT.pop(), {one.key.metric.name: one.committed for kind in metrics.values() for one in kind}
+
+
+def answered(rows):
+    """Rows with numbers rounded, in the order of their ids: workers may change it."""
+
+    def rounded(value):
+        if isinstance(value, float):
+            return round(value, 4)
+        if isinstance(value, list):
+            return [rounded(one) for one in value]
+        return {key: rounded(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+    return [rounded(row) for row in sorted(rows, key=lambda row: row["id"])]
+
+
+def given(key="text", texts=TEXTS):
+    return [{"id": number, key: text, "stars": 5.0} for number, text in enumerate(texts)]
+
+
+def labelled(one, rows, texts):
+    answers = zip(rows, one.predict(texts), strict=True)
+    names = ("label", "probability", "probabilities")
+    return answered([{**row, **{name: getattr(answer, name) for name in names}} for row, answer in answers])
+
+
+def test_a_classifier_adds_what_its_bundle_predicts_and_keeps_the_other_keys(batch_exports):
+    export, one = batch_exports["bilstm"]
+    found, metrics = through(Predict(export, batch_size=4), given())
+    assert answered(found) == labelled(one, given(), TEXTS)
+    assert metrics["num_inferences"] == len(TEXTS)
+    assert metrics["load_model_latency_milli_secs"].count == 1
+
+
+def test_a_tagger_takes_texts_and_lists_of_tokens(batch_exports):
+    export, one = batch_exports["bilstm_tagger"]
+    texts = [*TEXTS[:3], ["good", "zzz"], []]
+    found, _ = through(Predict(export, text_key="words", prefix="new_"), given("words", texts))
+    expected = [
+        {**row, "new_tokens": answer.tokens, "new_tags": answer.tags, "new_probabilities": answer.probabilities}
+        for row, answer in zip(given("words", texts), one.predict(texts), strict=True)
+    ]
+    assert answered(found) == answered(expected)
+
+
+def test_a_language_model_adds_its_scores(tmp_path):
+    one = bundle("stacked_lstm_lm")
+    found, _ = through(Predict(one.export(tmp_path / "lm", format="onnx")), given())
+    for row, score in zip(answered(found), one.score(TEXTS), strict=True):
+        assert row["log_probability"] == pytest.approx(score.log_probability, abs=1e-3)
+        assert (row["tokens"], row["unknown_words"]) == (score.tokens, score.unknown_words)
+
+
+@pytest.mark.slow
+def test_a_saved_model_answers_as_its_bundle_does(batch_exports, tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "TENSORFLOW_BATCH", 2)
+    classifier = batch_exports["bilstm"][1]
+    found, _ = through(Predict(classifier.export(tmp_path / "classifier" / "1")), given())
+    assert answered(found) == labelled(classifier, given(), TEXTS)
+    tagger = batch_exports["bilstm_tagger"][1]
+    load = engines.find(tagger.export(tmp_path / "tagger" / "1")).load()
+    assert [(a.tokens, a.tags) for a in load(TEXTS)] == [(b.tokens, b.tags) for b in tagger.predict(TEXTS)]
+
+
+def test_the_handler_gives_predictions_to_run_inference(batch_exports):
+    export, one = batch_exports["bilstm"]
+    handler = ZooModelHandler(export)
+    assert list(handler.model.labels) == one.labels
+    found, _ = through(RunInference(handler), TEXTS)
+    assert {(a.text, a.label) for a in found} == {(b.text, b.label) for b in one.predict(TEXTS)}
+    with pytest.raises(ValueError, match="take no inference_args"):
+        handler.validate_inference_args({"temperature": 2})
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"texts": "good"}, "Did you mean 'texts'"),
+        ({"text": None}, "'text' must be a string; found None"),
+        ({"text": "good", "label": "old"}, "already has the key 'label'"),
+    ],
+)
+def test_a_row_that_cannot_be_answered_is_named(batch_exports, row, message):
+    with pytest.raises(ValueError, match=message):
+        through(Predict(batch_exports["bilstm"][0]), [row])
+
+
+def test_a_model_is_refused_before_a_pipeline_is_built(tmp_path, batch_exports):
+    with pytest.raises(ValueError, match="not an ONNX export"):
+        Predict(tmp_path)
+    with pytest.raises(ValueError, match="batch_size"):
+        Predict(batch_exports["bilstm"][0], batch_size=0)
+
+
+def test_the_export_of_an_earlier_training_is_refused(batch_exports, tmp_path):
+    batch_exports["bilstm"][1].save(tmp_path / "run")
+    batch_exports["bilstm_tagger"][1].export(tmp_path / "run" / "onnx", format="onnx")
+    with pytest.raises(ValueError, match=r"was not made from the bundle in .* export it again"):
+        engines.find(tmp_path / "run")
+
+
+def test_without_beam_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install dense-lstm-zoo\[beam\]"):
+        _ = batch.Predict
