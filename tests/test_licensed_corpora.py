@@ -94,6 +94,8 @@ def test_a_licensed_corpus_that_is_not_here_says_where_to_put_it(folder, name, n
         assert re.search(rf"as in \$DENSE_LSTM_ZOO_DATA/{name}/\S+/00/wsj_0001\.\w+\.$", told)
     assert main(["fetch", name]) == 2
     assert number in capsys.readouterr().err
+    assert main(["list", "corpora", name]) == 0
+    assert "licensed: from a copy of your own" in capsys.readouterr().out
 
 
 def test_missing_sections_are_named(folder):

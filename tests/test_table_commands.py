@@ -135,3 +135,12 @@ def test_the_format_of_ones_own_files_follows_from_their_names():
     with pytest.raises(ValueError, match=r"mine\.csv is csv by its name.*Accepted: columns"):
         command.read(tagging, ["--train-file", "mine.csv"])
     assert command.read(command.load("language_model"), ["--train-file", "mine.txt"]).dataset == "text"
+
+
+def test_a_folder_of_ones_own_files_is_a_corpus(tmp_path):
+    for name in ("train.mrg", "test.mrg"):
+        (tmp_path / name).write_text("( (VB Go) )\n")
+    asked = command.read(command.load("tagging"), ["--dataset", str(tmp_path)])
+    files = {f"{part}_file": str(tmp_path / f"{part}.mrg") for part in ("train", "test")}
+    assert (asked.dataset, asked.data) == ("mrg", files)
+    assert asked.results == asked.folder / "rows.csv"

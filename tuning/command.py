@@ -14,6 +14,7 @@ from benchmarks import protocols, tables
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.cli.arguments import add_corpus
 from dense_lstm_zoo.cli.commands import FILE_OPTIONS
+from dense_lstm_zoo.cli.dataset import resolve
 from dense_lstm_zoo.data.own_files import format_of
 from tuning import engine
 from tuning.engine import HOURS, Asked
@@ -127,6 +128,8 @@ def read(table: Table, words: Sequence[str]) -> Asked:
     dataset = options["dataset"] or table.dataset
     if data.get("train_file") and not options["dataset"]:
         dataset = format_of(data["train_file"], table.task.own_files, "--dataset")
+    if options["dataset"] and dataset not in zoo.list_corpora():
+        dataset, data = resolve(dataset, data, table.task.name)
     accepted = zoo.list_corpora(table.task.name)
     if dataset not in accepted:
         raise checks.unknown_name("corpus", dataset, accepted)

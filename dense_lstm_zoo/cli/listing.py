@@ -52,7 +52,11 @@ def _place(name: str) -> str:
         return "your own files: --train-file"
     if name == "demo":
         return "built in"
-    return "on this machine" if corpora.is_here(name) else f"downloaded when it is first used, or by fetch {name}"
+    if corpora.is_here(name):
+        return "on this machine"
+    if corpora.is_licensed(name):
+        return "licensed: from a copy of your own, see docs/tagging.md"
+    return f"downloaded when it is first used, or by fetch {name}"
 
 
 KINDS: dict[str, Callable[[str, str | None], Iterator[str]]] = {
