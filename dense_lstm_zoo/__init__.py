@@ -5,6 +5,10 @@ file that holds this package's layers with ``keras.saving.load_model``, import `
 registers the classes.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import models as models
 from dense_lstm_zoo import moved
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
@@ -23,6 +27,9 @@ from dense_lstm_zoo.search.sweep import TuneResult, tune
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
 from dense_lstm_zoo_runtime import __version__ as __version__
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo import layers as layers
 
 moved.install()
 
@@ -59,3 +66,14 @@ __all__ = [
     "train",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``layers``, and TensorFlow with it, on first use."""
+    if name == "layers":
+        return importlib.import_module("dense_lstm_zoo.layers")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "layers"})

@@ -250,6 +250,11 @@ class Bundle(Published, abc.ABC):
         scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith((self.task.measure, "loss")))
         return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
 
+    def _repr_html_(self) -> str:
+        from dense_lstm_zoo.notebook import bundle_card
+
+        return bundle_card(self)
+
 
 def load(path: str | Path, *, compile: bool = True, kernel: str | None = None) -> Bundle:
     """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.

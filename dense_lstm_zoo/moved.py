@@ -13,7 +13,7 @@ from typing import Any
 
 _PACKAGE = "dense_lstm_zoo"
 # Modules that documentation or notebooks of version 0.1 named, or that users are likely to have found, with their
-# current place. An empty name is a package that no longer exists but held such modules.
+# current place. An empty name is a package that no longer exists but held such modules; ``models`` is a module now.
 _MODULES = {
     "data.corpus": "classification.corpus",
     "data.language": "language.corpus",
@@ -25,7 +25,6 @@ _MODULES = {
     "data.windows": "language.batches",
     "explaining": "classification.explain",
     "language_modelling": "language.bundle",
-    "models": "",
     "models.classifier": "classification.assembly",
     "models.adam": "adam",
     "models.classifiers": "classification.models",

@@ -58,6 +58,19 @@ def test_without_a_model_the_help_is_short_and_says_how_to_see_a_model_s(capsys,
         assert f"  {option} " in text
 
 
+def test_the_model_may_stand_behind_options(capsys):
+    assert help_of(capsys, "train", "--dataset", "trec", "lstm") == help_of(capsys, "train", "lstm")
+    assert help_of(capsys, "train", "--run-dir", "x") == help_of(capsys, "train")
+
+
+def test_an_option_that_no_model_has_is_near_one_that_the_model_has(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "dense_lstm_lm", "--topp-units", "3"])
+    told = capsys.readouterr().err
+    assert "--units" in told
+    assert "--top-units" not in told
+
+
 def test_the_help_of_a_model_that_is_misspelt_names_near_ones(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["train", "dc_bilstn", "--help"])

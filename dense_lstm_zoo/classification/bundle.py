@@ -16,6 +16,7 @@ from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.text import to_bytes
+from dense_lstm_zoo.notebook import Answers
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo_runtime.answers import Prediction
 
@@ -68,7 +69,7 @@ class ClassificationBundle(Bundle):
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
                 such as None; the message gives its position.
         """
-        return list(self.predict_stream(texts))
+        return Answers(self.predict_stream(texts))
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from dense_lstm_zoo import notebook
 from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttention
 
 
@@ -36,6 +37,9 @@ class Explanation:
     saliency: np.ndarray
     layers: list[str]
     shares: np.ndarray
+
+    def _repr_html_(self) -> str:
+        return notebook.explanation(self)
 
 
 def share_names(model: keras.Model) -> list[str]:

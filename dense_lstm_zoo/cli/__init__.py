@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
+from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
@@ -26,7 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # TensorFlow's C++ start-up messages (no GPU found, CPU features) would bury the progress bars.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    arguments = vars(parser().parse_args(argv))
+    commands = parser()
+    if completion.is_asked():
+        completion.complete(commands)
+    arguments = vars(commands.parse_args(argv))
     run = arguments.pop("run")
     try:
         return run(**with_folders(arguments)) or 0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
 
 
@@ -14,6 +15,9 @@ class Command(argparse.ArgumentParser):
 
     # For a command with options that depend on the model: returns the help for a model's name, or None for all models.
     help_of: Callable[[str | None], str] | None = None
+    # Returns the options that a model does not have, which no error suggests.
+    others_of: Callable[[Any], set[str]] | None = None
+    takes_any_order = True
     _within = False
     _model: str | None = None
 
@@ -25,9 +29,10 @@ class Command(argparse.ArgumentParser):
         """Parse options and texts in any order; argparse calls this method again for each pass."""
         if self._gone:
             self.exit(2, f"error: {self._gone}\n")
-        if self._within:
+        if self._within or not self.takes_any_order:
             return super().parse_known_args(args, namespace)
-        self._model = next((text for text in args or () if not text.startswith("-")), None)
+        if self.help_of is not None:
+            self._model = _named_model(args or ())
         self._within = True
         try:
             found, unknown = self.parse_known_intermixed_args(args, namespace)
@@ -54,8 +59,16 @@ class Command(argparse.ArgumentParser):
     def _refuse(self, unknown: list[str]) -> NoReturn:
         options = [text.partition("=")[0] for text in unknown if text.startswith("-")]
         if options:
-            accepted = (action.option_strings[-1] for action in self._actions if action.option_strings)
+            others = self.others_of(self._model) if self.others_of and self._model in zoo.list_models() else set()
+            actions = (action for action in self._actions if action.option_strings and action.dest not in others)
+            accepted = [action.option_strings[-1] for action in actions]
             message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
         else:
             message = f"{self.prog} does not expect {unknown[0]!r}; put a text of several words in quotation marks."
         self.exit(2, f"error: {message}\n")
+
+
+def _named_model(args: Sequence[str]) -> str | None:
+    """Return the model that a command names, wherever it stands; else the first word, which may be a misspelt one."""
+    first = next((text for text in args[:1] if not text.startswith("-")), None)
+    return next((text for text in args if text in zoo.list_models()), first)

@@ -86,6 +86,14 @@ def for_model(command: str, model: str, groups: Groups) -> str:
     return _page(head, told, end)
 
 
+def options_of_others(model: str) -> set[str]:
+    """Return the names of the options that a model does not have: other tasks' options, other models' arguments."""
+    task, every = tasks.find(registry.entry(model).task), tasks.every_option()
+    own = {option.name for option in task.all_options} | set(registry.entry(model).arguments)
+    arguments = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
+    return (arguments | set(every)) - own
+
+
 def _corpora(task: Task) -> str:
     return f"{', '.join(task.sources)}; or a file or folder of your own"
 

@@ -89,6 +89,7 @@ def parser() -> argparse.ArgumentParser:
         TRAIN,
     )
     sub.help_of = functools.partial(_help_of, "train", add_training(sub), TRAIN)
+    sub.others_of = model_help.options_of_others
 
     sub = command(
         "tune",
@@ -97,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
         TUNE,
     )
     sub.help_of = functools.partial(_help_of, "tune", add_sweep(sub), TUNE)
+    sub.others_of = model_help.options_of_others
 
     sub = command(
         "evaluate",

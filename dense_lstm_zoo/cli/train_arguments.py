@@ -52,10 +52,7 @@ def add_training(sub: argparse.ArgumentParser) -> Groups:
         ),
         saving.add_argument("--overwrite", action="store_const", const=True, help="replace an existing run"),
         saving.add_argument(
-            "--tensorboard",
-            action="store_const",
-            const=True,
-            help="also write TensorBoard logs beside the run's folder",
+            "--tensorboard", action="store_true", help="also write TensorBoard logs beside the run's folder"
         ),
         *(_add_option(saving, option) for option in RUNNING),
         groups["training"].pop(),  # --quiet

@@ -87,9 +87,10 @@ def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
 
 def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the corpus's name and the options of its files for a sweep, after checking the request."""
-    task = tasks.find(registry.entry(model).task)
-    if options.get("recipe") is not None:
-        zoo.get_recipe(options["recipe"], model=model)
+    task, recipe = tasks.find(registry.entry(model).task), options.get("recipe")
+    every = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
+    arguments = {name: value for name, value in options.items() if name in every}
+    check_arguments(model, registry.resolve(model, arguments, recipe, complete=False))
     tasks.check_options(options)
     given = {name: options.get(name) for name in run_file.DATA if name != "dataset"}
     return datasets.resolve(dataset, given, task.name)

@@ -49,8 +49,7 @@ def read(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> 
         try:
             return read_vectors(source, wanted=wanted, most_frequent=most_frequent)
         except FileNotFoundError as error:
-            tables = ", ".join(word_table.installed_tables()) or "none"
-            raise FileNotFoundError(f"{error} Installed word tables: {tables}.") from None
+            raise _with_tables(error) from None
     rows = [row for row, word in enumerate(found.words) if row < most_frequent or word in wanted]
     words, matrix = [found.words[row] for row in rows], found.rows(np.array(rows, np.int64))
     return WordVectors(words, matrix, VectorReport(lines=len(found), words=len(rows), dim=found.dim))
@@ -60,11 +59,19 @@ def checked(source: str | Path | None) -> str | None:
     """Return a table's name or "none" as given, or a file's absolute path.
 
     Raises:
-        FileNotFoundError: Neither a table nor a file.
+        FileNotFoundError: Neither a table nor a file; the message names the installed tables.
     """
     if source is None or source == NONE or table(source) is not None:
         return None if source is None else str(source)
-    return str(files.existing_file(source).resolve())
+    try:
+        return str(files.existing_file(source).resolve())
+    except FileNotFoundError as error:
+        raise _with_tables(error) from None
+
+
+def _with_tables(error: FileNotFoundError) -> FileNotFoundError:
+    tables = ", ".join(word_table.installed_tables()) or "none"
+    return FileNotFoundError(f"{error} Installed word tables: {tables}.")
 
 
 def default(embedding_dim: int | None) -> str | None:

@@ -15,6 +15,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
+from dense_lstm_zoo.notebook import Answers
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo_runtime import drawing
 from dense_lstm_zoo_runtime.answers import Continuation, Score
@@ -81,7 +82,7 @@ class LanguageModelBundle(Bundle):
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
                 such as None; the message gives its position.
         """
-        return list(self.score_stream(texts))
+        return Answers(self.score_stream(texts))
 
     def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
         """Score texts as they come, in constant memory: one ``Score`` per text, in order."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.notebook import Answers
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo.task import Task
@@ -95,7 +96,7 @@ class TaggingBundle(Bundle):
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is neither
                 string nor list of strings, such as None; the message gives its position.
         """
-        return list(self.predict_stream(sentences))
+        return Answers(self.predict_stream(sentences))
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come, in constant memory: one ``TaggedSentence`` each, in order."""

@@ -91,6 +91,8 @@ def train(
     an uninterrupted run. If ``run_dir`` is a link, its target is
     written; a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
 
+    ``run.toml`` in the folder says how the run was trained; ``dense-lstm-zoo train --config`` repeats it.
+
     Args:
         name: A registered model.
         dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), or what ``load_corpus`` returns, such as
