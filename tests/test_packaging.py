@@ -113,7 +113,7 @@ def ran(*command, cwd=None):
 def environment(folder):
     """A clean virtual environment, and the start of its pip commands."""
     ran(sys.executable, "-m", "venv", folder)
-    return folder / "bin" / "python", [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    return folder / "bin" / "python", [folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
 
 
 @pytest.fixture(scope="module")
