@@ -2,8 +2,8 @@
 
 Of several seeds the one with the best dev score is kept; its weights are rounded to float16, its scores are those of
 the rounded weights, and its word vectors are those of the installed table ``zoo_600d``. Its ONNX export, in the
-subfolder ``onnx``, is for the light runtime. Seeds that are finished are kept in the work folder, and an interrupted
-one goes on. From the repository's root:
+subfolder ``onnx``, is for the light runtime. A text encoder is made of one language model in each direction. Runs that
+are finished are kept in the work folder, and an interrupted one goes on. From the repository's root:
 
     python -m presets.build dc_bilstm_trec
 """
@@ -37,6 +37,12 @@ PLANS = {
         "gated_skip_tagger",
         "ewt_upos",
         {"recipe": "batched_fixed_vectors", "vectors": "zoo_600d", "num_layers": 5},
+    ),
+}
+# Each is a forward and a backward language model. The recipe has three epochs; so far this one has had the first alone.
+ENCODERS = {
+    "dense_lm_reviews": Plan(
+        "dense_lstm_lm", "imdb_raw", {"recipe": "reviews_lm", "dtype": "mixed_bfloat16", "epochs": 1}
     ),
 }
 
@@ -77,6 +83,19 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
     return folder
 
 
+def build_encoder(name: str, work: Path, output: Path = MODELS, plans: Mapping[str, Plan] = ENCODERS) -> Path:
+    """Train the language models of a text encoder, join them into ``output``, and return its folder."""
+    import dense_lstm_zoo as zoo
+    from dense_lstm_zoo.options import DIRECTIONS
+
+    plan, runs = plans[name], [work / name / direction for direction in DIRECTIONS]
+    for direction, run in zip(DIRECTIONS, runs, strict=True):
+        if not (run / "manifest.json").is_file():
+            print(f"\n{name}, {direction}", flush=True)
+            zoo.train(plan.model, plan.corpus, run, direction=direction, **plan.settings)
+    return zoo.join_language_models(*runs).save(output / name, overwrite=True)
+
+
 def speed(bundle: Any, part: Any) -> dict[str, Any]:
     """Return what a bundle's predictions of dev texts cost on this machine, for its card."""
     from dense_lstm_zoo import machine
@@ -99,13 +118,18 @@ def main() -> None:
     from dense_lstm_zoo import presets
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", choices=PLANS, metavar="NAME", help=", ".join(PLANS))
-    parser.add_argument("--seeds", type=int, default=3, help="default: 3")
+    parser.add_argument(
+        "names", nargs="+", choices=[*PLANS, *ENCODERS], metavar="NAME", help=", ".join([*PLANS, *ENCODERS])
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="of a model with labels or tags (default: 3)")
     parser.add_argument("--work", type=Path, default=Path("runs/presets"), help="default: runs/presets")
     given = parser.parse_args()
     with protocols.plain_errors():
         for name in given.names:
-            build(name, given.work, seeds=given.seeds)
+            if name in ENCODERS:
+                build_encoder(name, given.work)
+            else:
+                build(name, given.work, seeds=given.seeds)
         presets.write_index(MODELS)
 
 

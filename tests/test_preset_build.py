@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
@@ -57,6 +58,21 @@ def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, n
     assert trained == [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
 
 
+def test_a_text_encoder_is_made_of_a_language_model_in_each_direction(tmp_path, table):
+    settings = {"num_layers": 1, "units": 3, "vectors": "zoo_tiny", "trainable_embeddings": False, "epochs": 1}
+    plans = {"tiny_lm": build.Plan("dense_lstm_lm", "demo", {**settings, "max_words": 30})}
+    folder = build.build_encoder("tiny_lm", tmp_path / "work", tmp_path / "models", plans)
+    found = zoo.TextEncoder.load(folder)
+    assert (found.directions, found.table[0]) == (("forward", "backward"), "zoo_tiny")
+    trained = [zoo.load(tmp_path / "work" / "tiny_lm" / direction) for direction in found.directions]
+    for direction, bundle in zip(found.directions, trained, strict=True):
+        kernel = bundle.network.get_layer("stack").weights[0]
+        assert found.weights[direction][0] == pytest.approx(np.asarray(kernel), abs=1e-3)  # float16
+    before = [run.stat().st_mtime_ns for run in (tmp_path / "work").rglob("manifest.json")]
+    build.build_encoder("tiny_lm", tmp_path / "work", tmp_path / "models", plans)  # neither is trained again
+    assert before == [run.stat().st_mtime_ns for run in (tmp_path / "work").rglob("manifest.json")]
+
+
 def test_an_unknown_plan_is_named():
     with pytest.raises(ValueError, match="dc_bilstm_sst2"):
         build.build("dc_bilstm_sst", None)
@@ -71,4 +87,4 @@ def test_the_distribution_is_under_90_mb_and_its_presets_are_those_of_the_index(
     assert [entry["name"] for entry in index] == there
     for entry in index:
         assert entry == presets.index_entry(build.MODELS / entry["name"])
-    assert set(build.PLANS) >= set(there)
+    assert {*build.PLANS, *build.ENCODERS} >= set(there)

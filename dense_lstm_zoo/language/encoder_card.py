@@ -22,7 +22,8 @@ def encoder_card(encoder: TextEncoder, folder: Path) -> str:
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     rows = [
         (direction, *(_cell(model, name) for name in ("model", "dataset", "epochs", "dev_perplexity", "seed")))
-        for direction, model in encoder.models.items()
+        for direction in encoder.directions
+        if (model := encoder.models.get(direction)) is not None
     ]
     heads = ["direction", "model", "corpus", "epochs", "dev perplexity", "seed"]
     vectors = "trained with the language models" if encoder.table is None else f"{escape(encoder.table[0], 80)}, fixed"
