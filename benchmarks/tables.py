@@ -7,6 +7,7 @@ A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Callable
@@ -159,9 +160,9 @@ def rounded_vectors() -> str:
     )
 
 
-def transfer() -> str:
-    """Return the table of training from scratch and from a trained model, the second beside the first."""
-    found = _read(ROOT / "results" / "transfer.csv")
+def transfer(name: str = "transfer") -> str:
+    """Return a table of training from scratch and in other ways, by labelled texts, the others beside the first."""
+    found = _read(ROOT / "results" / f"{name}.csv")
     scratch = found[found["start"] == "from scratch"].set_index(["dataset", "texts"])["accuracies"]
 
     def beside(row: Any) -> str:
@@ -174,6 +175,30 @@ def transfer() -> str:
         lambda row: (
             *(row.dataset, f"{int(row.train_texts):,}", row.start, escape(row.settings, cell=True)),
             *(_with_spread(row.accuracy_mean, row.accuracy_std), beside(row), row.dev_accuracy_mean, row.best_epochs),
+        ),
+    )
+
+
+def pretraining() -> str:
+    """Return the table of what a text encoder gives classifiers, each row beside the same model from scratch."""
+    found = _read(ROOT / "results" / "pretraining.csv")
+    alike = ["dataset", "protocol", "model"]
+    scratch = found[found["start"] == "scratch"].set_index(alike)["accuracies"]
+
+    def beside(row: Any) -> str:
+        model = "dc_bilstm" if row.model == "lm_classifier" else row.model
+        theirs = scratch.get((row.dataset, row.protocol, model))
+        return "" if row.start == "scratch" or theirs is None else _beside(row.accuracies, theirs)
+
+    columns = ("corpus", "start", "model", "recipe", "test accuracy", "beside from scratch", "dev", "protocol")
+    return _table(
+        found,
+        ["dataset"],
+        (*columns, "best epoch"),
+        lambda row: (
+            *(row.dataset, row.start, _named(row.model, row.settings)),
+            *(row.recipe, _with_spread(row.accuracy_mean, row.accuracy_std), beside(row)),
+            *(_with_spread(row.dev_accuracy_mean, row.dev_accuracy_std), row.protocol, row.best_epochs),
         ),
     )
 
@@ -285,6 +310,8 @@ TABLES = {
     "language_model": language_model,
     "long_texts": long_texts,
     "onnx_export": onnx_export,
+    "pretraining": pretraining,
+    "pretraining_curves": functools.partial(transfer, "pretraining_curves"),
     "profile": profile,
     "rounded_vectors": rounded_vectors,
     "tagging": tagging,

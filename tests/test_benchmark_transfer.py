@@ -5,8 +5,9 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from benchmarks import transfer
+from benchmarks import pretraining_curves, transfer
 from dense_lstm_zoo.classification.corpus import Corpus, Split
+from tests import text_encoder_harness
 
 SPLIT = Split([f"text {i}" for i in range(200)], [0] * 150 + [1] * 48 + [2] * 2)
 
@@ -49,3 +50,35 @@ def test_the_picture_is_drawn(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
     transfer.draw(tmp_path / "rows.csv", tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monkeypatch):
+    trained = []
+
+    def run(model, corpus, folder, settings):
+        trained.append((model, len(corpus.train), settings.get("context"), settings.get("init_from"), settings["seed"]))
+        metrics = {"test_accuracy": 0.5, "dev_accuracy": 0.6, "train_texts": len(corpus.train), "best_epoch": 2}
+        config = {"model": model, "training": {"vectors": "zoo_600d"}, "versions": {}}
+        return {"config": config, "metrics": {**metrics, "seconds": 1.0}}
+
+    encoder = text_encoder_harness.encoder()
+    encoder.save(tmp_path / "encoder")
+    monkeypatch.setattr(transfer, "run", run)
+    monkeypatch.setattr(pretraining_curves, "RESULTS", tmp_path / "rows.csv")
+    monkeypatch.setattr(pretraining_curves, "PICTURE", tmp_path / "rows.png")
+    given = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", "--sizes", "20", "all", "--seeds", "2"]
+    monkeypatch.setattr("sys.argv", ["pretraining_curves", *given])
+    pretraining_curves.main()
+    folder = str(tmp_path / "encoder")
+    starts = [("dc_bilstm", None, None), ("dc_bilstm", folder, None), ("lm_classifier", None, folder)]
+    expected = [
+        (model, size, context, init, seed) for size in (20, 4000) for model, context, init in starts for seed in (1, 2)
+    ]
+    assert trained == expected
+    rows = pd.read_csv(tmp_path / "rows.csv", keep_default_na=False)
+    assert list(zip(rows["start"], rows["texts"].astype(str), strict=True)) == [
+        (start, size) for size in ("20", "all") for start in ("from scratch", "context", "fine-tuned")
+    ]
+    assert rows["encoder"].tolist() == ["", *[encoder.sha256[:12]] * 2] * 2
+    assert set(rows["command"]) == {"python -m benchmarks.pretraining_curves " + " ".join(given)}
+    assert (tmp_path / "rows.png").is_file()

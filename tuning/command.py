@@ -39,6 +39,7 @@ OTHERS = (
     "classification",
     "dynamic_interaction",
     "language_model",
+    "pretraining",
     "recipe_search",
     "tagging",
     "tagging_depth",

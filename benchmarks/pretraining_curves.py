@@ -1,0 +1,80 @@
+"""What a text encoder gives with few labels: from scratch, with its context, and fine-tuned, by labelled texts.
+
+Texts are drawn and split as in ``benchmarks.transfer``. Runs that are finished are kept; the rows are in
+results/pretraining_curves.csv, the picture in results/pretraining_curves.png. From the repository's root:
+
+    python -m benchmarks.pretraining_curves --datasets sst2 trec --sizes 100 500
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from benchmarks import protocols, tables, transfer
+from dense_lstm_zoo.language.encoder import TextEncoder
+
+NAME = "pretraining_curves"
+RESULTS = tables.ROOT / "results" / f"{NAME}.csv"
+PICTURE = RESULTS.with_suffix(".png")
+ALL = "all"
+
+
+def starts(model: str, encoder: str) -> dict[str, tuple[str, dict[str, Any], str]]:
+    """Return the model, the arguments of ``train`` and the settings in words of each start, by its name."""
+    fixed = {"recipe": "fixed_vectors", "batch_size": 50}
+    told = "recipe=fixed_vectors batch_size=50"
+    tuned = {"recipe": "fine_tuning", "init_from": encoder}
+    return {
+        "from scratch": (model, fixed, told),
+        "context": (model, {**fixed, "context": encoder}, told),
+        "fine-tuned": ("lm_classifier", tuned, "recipe=fine_tuning"),
+    }
+
+
+def row(encoder: TextEncoder, dataset: str, start: str, size: int | None, told: str, runs: Any) -> Mapping[str, Any]:
+    """Return a row of results/pretraining_curves.csv."""
+    found = transfer.row(dataset, start, size, told, runs)
+    command = found["command"].replace("benchmarks.transfer", f"benchmarks.{NAME}")
+    sha256 = "" if start == "from scratch" else encoder.sha256[:12]
+    return {**found, "encoder": sha256, "command": command}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    made = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    made.add_argument("--encoder", default="dense_lm_reviews", help="a text encoder (default: dense_lm_reviews)")
+    made.add_argument("--model", default="dc_bilstm", help="from scratch and with context (default: dc_bilstm)")
+    made.add_argument("--datasets", nargs="+", default=["sst2", "trec"], help="default: sst2 trec")
+    made.add_argument("--sizes", nargs="+", default=["100", "500", "2000", ALL], help="default: 100 500 2000 all")
+    made.add_argument("--seeds", type=int, default=3, help="default: 3")
+    made.add_argument("--run-dir", default=f"runs/{NAME}", help=f"default: runs/{NAME}")
+    return made
+
+
+def main() -> None:
+    """Run every corpus, size, start and seed, and write and draw the rows."""
+    options = parser().parse_args()
+    with protocols.plain_errors():
+        encoder = TextEncoder.load(options.encoder)
+        sizes = [None if size == ALL else int(size) for size in options.sizes]
+        corpora = {name: zoo.load_corpus(name, "classification") for name in options.datasets}
+        for size in sizes:
+            for name, corpus in corpora.items():
+                for start, (model, given, told) in starts(options.model, options.encoder).items():
+                    runs = []
+                    for seed in range(1, options.seeds + 1):
+                        folder = f"{name}_{size or ALL}_{start.replace(' ', '_')}_{encoder.sha256[:12]}_seed{seed}"
+                        part = transfer.corpus_of(corpus, size, seed)
+                        given = {**given, "seed": seed}
+                        runs.append(transfer.run(model, part, Path(options.run_dir) / folder, given))
+                    made = row(encoder, name, start, size, told, runs)
+                    tables.merge(RESULTS, [made], [*transfer.KEY, "encoder"])
+        transfer.draw(RESULTS, PICTURE)
+
+
+if __name__ == "__main__":
+    main()
