@@ -26,7 +26,7 @@ def test_tokens_are_those_of_a_classifiers_vocabulary():
 def test_a_single_string_and_a_missing_text_are_refused():
     with pytest.raises(TypeError, match="received one string"):
         zoo.tokenize("It is.")
-    with pytest.raises(TypeError, match="None .* as item 1"):
+    with pytest.raises(TypeError, match=r"None .* as item 1"):
         zoo.tokenize(["a", None])
 
 
