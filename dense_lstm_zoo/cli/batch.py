@@ -40,7 +40,7 @@ def predict_batch(beam_arguments: list[str], **asked: Any) -> None:
         done = job.run(job.Job(**asked), beam_arguments, list(made._option_string_actions))
     count = len(done.shards)
     told = f"{done.predicted:,} of {done.rows:,} rows predicted in {asked['output']}, {count} file{'s' * (count != 1)}"
-    print(told + (f"; {done.bad:,} bad ones in _bad-*.jsonl" if done.bad else ""))
+    print(told + (f"; {done.bad:,} bad, listed in _bad-*.jsonl" if done.bad else ""))
 
 
 @contextlib.contextmanager

@@ -18,6 +18,8 @@ class Command(argparse.ArgumentParser):
     # Returns the options that a model does not have, which no error suggests.
     others_of: Callable[[Any], set[str]] | None = None
     takes_any_order = True
+    # For a command that passes on the options that it does not know: the argument that takes them.
+    rest = ""
     _within = False
     _model: str | None = None
 
@@ -38,6 +40,9 @@ class Command(argparse.ArgumentParser):
             found, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._within = False
+        if self.rest:
+            setattr(found, self.rest, unknown)
+            return found, []
         if unknown:  # argparse would suggest no near match, and print the usage of the whole program
             self._refuse(unknown)
         return found, unknown

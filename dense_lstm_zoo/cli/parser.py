@@ -8,6 +8,7 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import (
+    batch,
     commands,
     encoders,
     listing,
@@ -121,6 +122,15 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         help="columns: the tokens' column, from 0 (default: as in training, else 0; CoNLL-U: 1)",
     )
+
+    sub = command(
+        "predict-batch",
+        batch.predict_batch,
+        "Predict files of any size with Apache Beam, on this machine or many.",
+        "predict-batch --input 'data/*.jsonl' --output out/labelled --model dc_bilstm_sst2",
+    )
+    sub.description, sub.rest = batch.DESCRIPTION, "beam_arguments"
+    batch.add_options(sub)
 
     sub = command(
         "embed",

@@ -1,0 +1,65 @@
+"""dense-lstm-zoo predict-batch: what it prints, and that its errors are those of every command."""
+
+import importlib.util
+import os
+
+import pytest
+
+from dense_lstm_zoo.batch import layout, sinks
+from dense_lstm_zoo.cli import batch
+from tests.batch_harness import left_in, lines_of
+from tests.cli_harness import output_of
+
+
+@pytest.fixture
+def asked(batch_exports, write, tmp_path):
+    source = write([{"text": "good"}, {"text": None}, {"text": "bad"}], "a.jsonl")
+    return ["predict-batch", "--input", source, "--output", tmp_path / "out", "--model", batch_exports["bilstm"][0]]
+
+
+def test_it_says_how_many_rows_are_predicted_and_takes_options_of_beam(asked, capsys, tmp_path):
+    status, out, err = output_of(capsys, *asked, "--direct_num_workers=1", "--job_name", "mine")
+    assert (status, err) == (0, "")
+    assert out == f"2 of 3 rows predicted in {tmp_path / 'out'}, 1 file; 1 bad, listed in _bad-*.jsonl\n"
+    assert len(lines_of(tmp_path / "out")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--text-colunm", "text"], "'--text-colunm'. Did you mean '--text-column'"),
+        (["--direct_num_worker=2"], "'--direct_num_worker'. Did you mean '--direct_num_workers'"),
+        (["--max-bad", "0"], "1 of 3 rows are bad; at most 0 are allowed (--max-bad), so nothing is published."),
+        (["--runner", "DirektRunner"], "The runner 'DirektRunner' is not available"),
+    ],
+)
+def test_an_error_is_one_line_and_nothing_is_left(asked, capsys, tmp_path, options, message):
+    status, out, err = output_of(capsys, *asked, *options)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert left_in(tmp_path) == ["a.jsonl"]
+
+
+def test_without_beam_it_names_the_extra(asked, capsys, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    status, _, err = output_of(capsys, *asked)
+    assert (status, err) == (2, "error: Batch predictions need Apache Beam: pip install dense-lstm-zoo[beam].\n")
+
+
+def test_standard_error_is_given_back_after_a_failure():
+    def fail():
+        with batch._silence():
+            os.write(2, b"chatter")
+            raise ValueError("x")
+
+    before = os.fstat(2)
+    with pytest.raises(ValueError, match="x"):
+        fail()
+    assert os.path.samestat(os.fstat(2), before)
+
+
+def test_the_formats_of_its_options_are_those_that_are_read_and_written():
+    assert batch.READABLE == layout.READABLE == tuple(sinks.WRITABLE)
+    assert set(batch.WRITABLE) == set(sinks.SUFFIXES)
