@@ -21,7 +21,7 @@ FLOORS = (
     ("layers", "data"),
     TASKS,
     ("training",),
-    ("search", "measuring"),
+    ("search", "measuring", "batch"),
     ("cli",),
 )
 # The names that users see.
