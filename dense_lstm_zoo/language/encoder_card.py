@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dense_lstm_zoo import registry, terms
 from dense_lstm_zoo.display import escape, fenced, table
-
-if TYPE_CHECKING:
-    from dense_lstm_zoo.language.encoder import TextEncoder
 
 _USE = """import dense_lstm_zoo as zoo
 
@@ -17,8 +14,8 @@ zoo.train("dc_bilstm", "trec", "runs/trec", context="this folder")
 zoo.train("lm_classifier", "trec", "runs/tuned", recipe="fine_tuning", init_from="this folder")"""
 
 
-def encoder_card(encoder: TextEncoder, folder: Path) -> str:
-    """Return the README of an encoder's folder."""
+def encoder_card(encoder: Any, folder: Path) -> str:
+    """Return the README of a ``TextEncoder``'s folder."""
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     rows = [
         (direction, *(_cell(model, name) for name in ("model", "dataset", "epochs", "dev_perplexity", "seed")))
@@ -54,14 +51,14 @@ def _terms(corpus: str) -> str:
     return f"- {escape(corpus, 80)}: {escape(terms.terms_of(corpus) or 'terms not recorded; ask who trained it')}"
 
 
-def _vector_terms(encoder: TextEncoder) -> str:
+def _vector_terms(encoder: Any) -> str:
     if encoder.table is None:
         return ""
     name = encoder.table[0]
     return f"\n- word vectors, {escape(name, 80)}: {escape(terms.terms_of_vectors(name) or 'terms not recorded')}"
 
 
-def _papers(encoder: TextEncoder) -> list[str]:
+def _papers(encoder: Any) -> list[str]:
     found = ["- states beside words: Peters et al. 2018", "- fine-tuning: Howard and Ruder 2018"]
     for model in encoder.models.values():
         name, known = str(model.get("model")), terms.about(model.get("dataset"))
