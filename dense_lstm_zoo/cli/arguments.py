@@ -55,14 +55,7 @@ def add_measuring(sub: argparse.ArgumentParser) -> None:
         help="texts like those you will serve, as their length decides the cost of a call: one per line, or a table, "
         "depending on the file's name; the first 2,000 are used (default: sentences of the demo corpus)",
     )
-    sub.add_argument(
-        "--input-format",
-        dest="input_form",
-        choices=records.FORMATS,
-        help="format of --texts (default: by the file's name, else text: one text per line)",
-    )
-    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: text)")
-    sub.add_argument("--encoding", help="encoding of --texts (default: utf-8)")
+    add_format(sub, "--texts")
     sub.add_argument(
         "--repeats",
         type=int,
@@ -74,6 +67,18 @@ def add_measuring(sub: argparse.ArgumentParser) -> None:
         "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"stop a run after S seconds (default: {TIMEOUT:g})"
     )
     add_output(sub, "also write the rows to this CSV file, with the date, the versions and the processor")
+
+
+def add_format(sub: argparse.ArgumentParser, texts: str) -> None:
+    """Add the options that say how a file of texts is read; ``texts`` names it in their help."""
+    sub.add_argument(
+        "--input-format",
+        dest="input_form",
+        choices=records.FORMATS,
+        help=f"format of {texts} (default: by the file's name, else text: one text per line)",
+    )
+    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: text)")
+    sub.add_argument("--encoding", help=f"encoding of {texts} (default: utf-8)")
 
 
 def add_output(sub: argparse.ArgumentParser, help: str) -> None:

@@ -20,7 +20,7 @@ from dense_lstm_zoo.cli import (
     vectors,
     writing,
 )
-from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_measuring, add_output, add_texts
+from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_format, add_measuring, add_output, add_texts
 from dense_lstm_zoo.cli.command import Command
 from dense_lstm_zoo.cli.train_arguments import add_sweep, add_training
 from dense_lstm_zoo.data import records, word_table
@@ -214,14 +214,7 @@ def parser() -> argparse.ArgumentParser:
         "tokenize reviews.csv --text-column review --output reviews.txt",
     )
     sub.add_argument("file", nargs="?", help="the texts (default: standard input)")
-    sub.add_argument(
-        "--input-format",
-        dest="input_form",
-        choices=records.FORMATS,
-        help="format of the texts (default: by the file's name, else text: one text per line)",
-    )
-    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: text)")
-    sub.add_argument("--encoding", help="encoding of the texts (default: utf-8)")
+    add_format(sub, "the texts")
     add_output(sub, "the file to write (default: standard output)")
 
     sub = command(
