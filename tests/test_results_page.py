@@ -270,6 +270,29 @@ def by_the_rows_of_onnx_exports():
     ]
 
 
+def by_the_rows_of_long_texts():
+    def found(column, measure, step, side, *times):
+        wanted = {"network": "dc_bilstm", "measure": measure, "step": step, "side": side}
+        return [Decimal(row("long_texts", time=time, **wanted)[column]) for time in times]
+
+    def peaks(*asked):
+        return [f"{value:,}" for value in found("value", "peak MB", *asked)]
+
+    every = ("50", "250", "1000")
+    ratios = found("ratio", "tokens/s", "train", "keras", "50", "1000")
+    ours, keras = peaks("train", "ours", *every), peaks("train", "keras", *every)
+    predicted, torch = peaks("predict", "ours", *every), peaks("train", "torch", "50", "250")
+    light = peaks("predict", "torch", "50", "250")
+    return [
+        f"W trains {one(ratios[0])} times as fast as stock Keras at 50 words and {one(ratios[1])} times at 1,000",
+        f"{ours[0]}, {ours[1]} and {ours[2]} MB in training",
+        f"where stock Keras needs {keras[0]} to {keras[2]} MB",
+        f"and {predicted[0]}, {predicted[1]} and {predicted[2]} MB in prediction",
+        f"PyTorch predicts in less, {light[0]} and {light[1]} MB at 50 and 250 words, and trains in {torch[0]} and "
+        f"{torch[1]} MB",
+    ]
+
+
 def by_the_rows_of_word_vectors():
     table = tables.ROOT / "presets" / "dense_lstm_zoo_presets" / "vectors" / "zoo_600d" / "config.json"
     cosine = Decimal(str(json.loads(table.read_text())["lowest_cosine"]))
@@ -303,6 +326,7 @@ def chunks(model):
         by_the_rows_of_depth_against_width,
         by_the_rows_of_dynamic_interaction,
         by_the_rows_of_language_models,
+        by_the_rows_of_long_texts,
         by_the_rows_of_tagging,
         by_the_rows_of_onnx_exports,
         by_the_rows_of_transfer,
