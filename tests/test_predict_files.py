@@ -188,7 +188,7 @@ def test_text_output_is_one_harmless_line_a_text(run_dir, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lstm"], "Say what to train on: --train-file, or --dataset with one of demo, trec"),
+        (["lstm"], "Say what to train on: --dataset with a corpus's name (demo, trec"),
         (["lstm", "--train-file", "a.txt"], "a.txt: its name does not show its format; give it with --dataset"),
         (["stacked_lstm_lm", "--train-file", "a.csv"], "a.csv is csv by its name. If it is not, give its format with"),
         (["bilstm_tagger", "--train-file", "a.jsonl"], "a.jsonl is jsonl by its name"),

@@ -40,7 +40,7 @@ def trained(request, tmp_path_factory):
 def test_a_run_leaves_a_whole_bundle_that_loads_the_same(trained):
     bundle, folder = trained
     expected = "README.md config.json evaluation.json history.csv labels.json learning_curve.png manifest.json"
-    expected += " metrics.json model.weights.h5 report.md train_texts.npy vocabulary.txt"
+    expected += " metrics.json model.weights.h5 report.md run.toml train_texts.npy vocabulary.txt"
     assert sorted(f.name for f in folder.iterdir()) == expected.split()
     again = zoo.load(folder)
     assert again.predict(SENTENCES) == bundle.predict(SENTENCES)

@@ -15,7 +15,7 @@ from tests.training_harness import TINY, small_demo, train
 def test_a_run_leaves_a_whole_bundle(run):
     bundle, folder = run
     expected = "README.md config.json evaluation.json history.csv labels.json learning_curve.png manifest.json"
-    expected += " metrics.json model.weights.h5 report.md report.png train_texts.npy vocabulary.txt"
+    expected += " metrics.json model.weights.h5 report.md report.png run.toml train_texts.npy vocabulary.txt"
     assert sorted(f.name for f in folder.iterdir()) == expected.split()
     assert not list(folder.parent.glob(".*"))
     config = json.loads((folder / "config.json").read_text())

@@ -20,7 +20,7 @@ from dense_lstm_zoo.registry import network
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import plan
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
-from dense_lstm_zoo.training import loop
+from dense_lstm_zoo.training import loop, request
 from dense_lstm_zoo.training.freezing import Freeze
 from tests import bundle_harness
 from tests.training_harness import interrupt, train
@@ -74,7 +74,7 @@ def prepared(task, source, folder, corpus=None, **given):
     """A run that is ready to start."""
     given = {"epochs": 2, **OPTIONS.get(task, {}), "init_from": source, **given}
     corpus = CORPORA[task]() if corpus is None else corpus
-    return loop._prepare(MODELS[task], corpus, folder / "run", None, 1, False, False, False, given)
+    return loop._prepare(request.check(MODELS[task], folder / "run", given), corpus, progress=False)
 
 
 def bundle_of(run):
@@ -221,7 +221,7 @@ def test_a_static_copy_of_the_word_vectors_goes_on_with_its_words(tmp_path):
     static = np.random.default_rng(1).normal(size=(source.vocabulary.size, 7)).astype("float32")
     source.model.get_layer("static_embedding").set_matrix(static)
     given = {"epochs": 2, "init_from": source.save(tmp_path / "source")}
-    run = loop._prepare("cnn_mc", classification(), tmp_path / "run", None, 1, False, False, False, given)
+    run = loop._prepare(request.check("cnn_mc", tmp_path / "run", given), classification(), progress=False)
     ours, words = run.model.get_layer("static_embedding").get_matrix(), words_of(run)
     for word in source.vocabulary.words:
         np.testing.assert_array_equal(ours[2 + words.index(word)], static[2 + source.vocabulary.words.index(word)])
@@ -272,8 +272,9 @@ def test_options_that_contradict_the_source_or_each_other_are_refused(task, opti
 
 def test_a_recipe_for_another_encoder_is_refused(sources, tmp_path):
     given = {"init_from": sources["classification"]}
+    asked = request.check("bilstm", tmp_path / "run", given, recipe="ding2018")
     with pytest.raises(ValueError, match=r"another width or kind: .*units=4.*received .*units=300"):
-        loop._prepare("bilstm", classification(), tmp_path / "run", "ding2018", 1, False, False, False, given)
+        loop._prepare(asked, classification(), progress=False)
 
 
 @pytest.mark.parametrize("option", [{"freeze": "encoder"}, {"force_overlap": True}])
