@@ -271,25 +271,26 @@ def by_the_rows_of_onnx_exports():
 
 
 def by_the_rows_of_long_texts():
-    def found(column, measure, step, side, *times):
-        wanted = {"network": "dc_bilstm", "measure": measure, "step": step, "side": side}
+    def found(column, measure, step, side, times=("50", "250", "1000"), network="dc_bilstm"):
+        wanted = {"network": network, "measure": measure, "step": step, "side": side}
         return [Decimal(row("long_texts", time=time, **wanted)[column]) for time in times]
 
-    def peaks(*asked):
-        return [f"{value:,}" for value in found("value", "peak MB", *asked)]
+    def peaks(step, side, **place):
+        return [f"{value:,}" for value in found("value", "peak MB", step, side, **place)]
 
-    every = ("50", "250", "1000")
-    ratios = found("ratio", "tokens/s", "train", "keras", "50", "1000")
-    ours, keras = peaks("train", "ours", *every), peaks("train", "keras", *every)
-    predicted, torch = peaks("predict", "ours", *every), peaks("train", "torch", "50", "250")
-    light = peaks("predict", "torch", "50", "250")
+    ratios = found("ratio", "tokens/s", "train", "keras")
+    ours, keras, torch = (peaks("train", side) for side in ("ours", "keras", "torch"))
+    predicted, light = peaks("predict", "ours"), peaks("predict", "torch")
+    plain = [peaks("predict", side, network="bilstm") for side in ("ours", "keras", "torch")]
     return [
-        f"W trains {one(ratios[0])} times as fast as stock Keras at 50 words and {one(ratios[1])} times at 1,000",
+        f"W trains {one(ratios[0])} times as fast as stock Keras at 50 words and {one(ratios[2])} times at 1,000",
         f"{ours[0]}, {ours[1]} and {ours[2]} MB in training",
         f"where stock Keras needs {keras[0]} to {keras[2]} MB",
         f"and {predicted[0]}, {predicted[1]} and {predicted[2]} MB in prediction",
-        f"PyTorch predicts in less, {light[0]} and {light[1]} MB at 50 and 250 words, and trains in {torch[0]} and "
-        f"{torch[1]} MB",
+        f"PyTorch predicts in less, {light[0]}, {light[1]} and {light[2]} MB",
+        f"and trains in {torch[2]} to {torch[0]} MB",
+        f"it predicts in {plain[0][0]} to {plain[0][2]} MB, where stock Keras needs {plain[1][0]} to {plain[1][2]} and "
+        f"PyTorch {plain[2][0]} to {plain[2][2]}",
     ]
 
 
