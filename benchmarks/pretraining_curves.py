@@ -37,10 +37,8 @@ def starts(model: str, encoder: str) -> dict[str, tuple[str, dict[str, Any], str
 
 def row(encoder: TextEncoder, dataset: str, start: str, size: int | None, told: str, runs: Any) -> Mapping[str, Any]:
     """Return a row of results/pretraining_curves.csv."""
-    found = transfer.row(dataset, start, size, told, runs)
-    command = found["command"].replace("benchmarks.transfer", f"benchmarks.{NAME}")
-    sha256 = "" if start == "from scratch" else encoder.sha256[:12]
-    return {**found, "encoder": sha256, "command": command}
+    found = transfer.row(dataset, start, size, told, runs, f"benchmarks.{NAME}")
+    return {**found, "encoder": "" if start == "from scratch" else encoder.sha256[:12]}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -78,8 +78,15 @@ def run(model: str, corpus: Corpus, folder: Path, settings: Mapping[str, Any]) -
     return {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "metrics")}
 
 
-def row(dataset: str, start: str, size: int | None, words: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a row of results/transfer.csv."""
+def row(
+    dataset: str,
+    start: str,
+    size: int | None,
+    words: str,
+    runs: Sequence[Mapping[str, Any]],
+    script: str = "benchmarks.transfer",
+) -> dict[str, Any]:
+    """Return a row of results/transfer.csv, or of another script's results."""
     config, accuracies = runs[0]["config"], [100 * found["metrics"]["test_accuracy"] for found in runs]
     return {
         "dataset": dataset,
@@ -98,7 +105,7 @@ def row(dataset: str, start: str, size: int | None, words: str, runs: Sequence[M
         "seconds_median": round(statistics.median(found["metrics"]["seconds"] for found in runs), 1),
         "versions": protocols.read_versions(config),
         "processor": platform.processor() or platform.machine(),
-        "command": " ".join(["python -m benchmarks.transfer", *sys.argv[1:]]),
+        "command": " ".join([f"python -m {script}", *sys.argv[1:]]),
     }
 
 

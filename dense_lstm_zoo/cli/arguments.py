@@ -17,14 +17,7 @@ def add_texts(sub: argparse.ArgumentParser, readable: Sequence[str], writable: S
     sub.add_argument("bundle", help=BUNDLE)
     sub.add_argument("texts", nargs="*", default=[], help="texts (default: --file, else standard input)")
     sub.add_argument("--file", help="a file of texts: one per line, or a table, depending on its name")
-    sub.add_argument(
-        "--input-format",
-        dest="input_form",
-        choices=readable,
-        help="format of --file or standard input (default: by the file's name, else text: one text per line)",
-    )
-    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: as in training, else text)")
-    sub.add_argument("--encoding", help="encoding of --file or standard input (default: utf-8)")
+    add_format(sub, "--file or standard input", readable, column="as in training, else text")
     add_output(sub, "write here instead of to standard output")
     columns = "; columns: for taggers, one token per line, as in CoNLL or CoNLL-U" if "columns" in writable else ""
     sub.add_argument(
@@ -69,15 +62,24 @@ def add_measuring(sub: argparse.ArgumentParser) -> None:
     add_output(sub, "also write the rows to this CSV file, with the date, the versions and the processor")
 
 
-def add_format(sub: argparse.ArgumentParser, texts: str) -> None:
-    """Add the options that say how a file of texts is read; ``texts`` names it in their help."""
+def add_format(
+    sub: argparse.ArgumentParser, texts: str, forms: Sequence[str] = records.FORMATS, column: str = "text"
+) -> None:
+    """Add the options that say how a file of texts is read.
+
+    Args:
+        sub: The parser.
+        texts: What the help calls the file.
+        forms: The formats accepted.
+        column: The default of the texts' column, in words.
+    """
     sub.add_argument(
         "--input-format",
         dest="input_form",
-        choices=records.FORMATS,
+        choices=forms,
         help=f"format of {texts} (default: by the file's name, else text: one text per line)",
     )
-    sub.add_argument("--text-column", help="csv, tsv, jsonl: the texts' column (default: text)")
+    sub.add_argument("--text-column", help=f"csv, tsv, jsonl: the texts' column (default: {column})")
     sub.add_argument("--encoding", help=f"encoding of {texts} (default: utf-8)")
 
 
