@@ -25,10 +25,10 @@ def batch(size: int, time: int = TIME, seed: int = 0) -> tuple[np.ndarray, np.nd
     return rng.normal(size=(size, time, FEATURES)).astype(np.float32), lengths
 
 
-def values_and_gradients(kernel, units, inputs, lengths, start, training):
+def values_and_gradients(kernel, units, inputs, lengths, start, training, return_state=True):
     """Outputs of a BiLSTM with this kernel, and the gradients of inputs, weights and initial state."""
     rng = np.random.default_rng(units)
-    layer = layers.BiLSTM(units, return_state=True, kernel="portable")
+    layer = layers.BiLSTM(units, return_state=return_state, kernel="portable")
     layer.kernel = kernel
     layer.build(inputs.shape)
     scale = 1 / np.sqrt(units)
@@ -37,6 +37,7 @@ def values_and_gradients(kernel, units, inputs, lengths, start, training):
     with tf.GradientTape() as tape:
         tape.watch(variables)
         outputs = layer(variables[0], lengths=lengths, initial_state=variables[1:] or None, training=training)
+        outputs = outputs if return_state else [outputs]
         targets = [rng.normal(size=o.shape).astype(np.float32) for o in outputs]
         loss = tf.add_n([tf.reduce_sum(o * t) for o, t in zip(outputs, targets, strict=True)])
     watched = [*variables, *(w.value for w in layer.trainable_weights)]
@@ -62,11 +63,27 @@ def test_every_kernel_gives_the_values_and_gradients_of_the_portable_one(units, 
     start = [rng.normal(size=(size, 2 * units)).astype(np.float32) for _ in range(2)] if with_start else None
     expected = values_and_gradients("portable", units, inputs, lengths, start, training=True)
     for kernel, training in (("native", True), ("compiled", True), ("auto", False), ("auto", True), ("cudnn", True)):
-        found = values_and_gradients(kernel, units, inputs, lengths, start, training)
-        for ours, theirs in zip(found[0], expected[0], strict=True):
-            np.testing.assert_allclose(ours, theirs, atol=1e-5, err_msg=kernel)
-        for ours, theirs in zip(found[1], expected[1], strict=True):
-            np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1e-6), err_msg=kernel)
+        check_close(values_and_gradients(kernel, units, inputs, lengths, start, training), expected, kernel)
+
+
+@pytest.mark.parametrize("units", [7, 40])
+@pytest.mark.parametrize("longest", [3, TIME])
+def test_a_layer_without_final_states_gives_the_values_and_gradients_of_the_portable_one(units, longest, monkeypatch):
+    monkeypatch.setattr(machine, "has_gpu", lambda: False)
+    inputs, lengths = batch(40)
+    lengths = np.minimum(lengths, longest)  # with 3, the last steps are padding in every row
+    expected = values_and_gradients("portable", units, inputs, lengths, None, training=True, return_state=False)
+    for kernel, training in (("native", True), ("auto", False)):
+        found = values_and_gradients(kernel, units, inputs, lengths, None, training, return_state=False)
+        check_close(found, expected, kernel)
+
+
+def check_close(found, expected, kernel):
+    """Values and gradients agree up to rounding."""
+    for ours, theirs in zip(found[0], expected[0], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5, err_msg=kernel)
+    for ours, theirs in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(np.abs(theirs).max(), 1e-6), err_msg=kernel)
 
 
 @pytest.mark.parametrize("kernel", ["portable", "native", "compiled", "auto"])

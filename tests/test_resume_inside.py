@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.training.callbacks import EpochSeconds
+from dense_lstm_zoo.training.callbacks import EpochProgress, EpochSeconds
 from tests.test_resume import small_disk
 from tests.training_harness import small_demo, train
 
@@ -105,6 +105,18 @@ def test_seconds_count_both_parts_of_an_epoch_but_not_the_time_between():
     second.resume({"elapsed": 7000.0})
     second.on_epoch_end(3, row)
     assert 7000 <= row["seconds"] < 7060
+
+
+def test_a_log_tells_once_a_minute_how_far_an_epoch_is(tmp_path, capsys, monkeypatch):
+    train(tmp_path / "short", "classification", progress=True, **RUNS["classification"])
+    assert "batches" not in capsys.readouterr().err  # its epochs take less than a minute
+    monkeypatch.setattr(EpochProgress, "SECONDS", 0.0)
+    interrupted(tmp_path / "run", "classification", (1, 5))
+    capsys.readouterr()
+    train(tmp_path / "run", "classification", progress=True, **RUNS["classification"])
+    told = [line for line in capsys.readouterr().err.splitlines() if "batches" in line]
+    assert told[0].startswith("epoch 2: 6 of "), told[:2]
+    assert "100 %" in told[-1]
 
 
 @pytest.mark.slow

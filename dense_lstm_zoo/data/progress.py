@@ -7,18 +7,19 @@ import time
 
 
 class Progress:
-    """One line on stderr: rewritten in place on a terminal, else printed every ten seconds and at the end.
+    """One line on stderr: rewritten in place on a terminal, else printed now and then, and at the end.
 
     Args:
         name: What is worked on.
         enabled: Whether to print anything.
         unit: What is counted; bytes are shown in MB/s.
+        seconds: The time between two lines if there is no terminal.
     """
 
-    def __init__(self, name: str, enabled: bool = True, unit: str = "bytes") -> None:
+    def __init__(self, name: str, enabled: bool = True, unit: str = "bytes", seconds: float = 10.0) -> None:
         self.name, self.enabled, self.unit = name, enabled, unit
         self.terminal = sys.stderr.isatty()
-        self.every = 0.2 if self.terminal else 10.0
+        self.every = 0.2 if self.terminal else seconds
 
     def start(self, done: int, total: int | None) -> None:
         """Begin at ``done`` of ``total``; None means that the total is unknown."""
@@ -39,7 +40,9 @@ class Progress:
             return
         self.printed = time.monotonic()
         rate = (done - self.first) / max(self.printed - self.began, 1e-3)
-        speed = f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{rate:,.0f} {self.unit}/s"
+        speed = (
+            f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{rate:,.{0 if rate >= 10 else 1}f} {self.unit}/s"
+        )
         total = f" of {self.total:,}" if self.total is not None else ""
         share = f", {100 * done // max(self.total, 1)} %" if self.total is not None else ""
         line = f"{self.name}: {done:,}{total} {self.unit}{share}, {speed}"

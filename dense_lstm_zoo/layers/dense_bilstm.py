@@ -102,7 +102,7 @@ class DenseBiLSTM(KernelLayer):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         if loop.kernel.groups_layers and not self.remat:
             states = recurrence.dense_bilstm(
                 loop, [layer.direction_weights() for layer in self.layers], self.couple_directions

@@ -127,7 +127,7 @@ class LSTM(KernelLayer):
     ) -> Any:
         """Run the loop; see the class for the arguments."""
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
+        loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         final_state = self.return_state or not self.return_sequences
         parts = self.run(loop, [loop.inputs], initial_state, final_state)
         states, *final = loop.close([ops.concatenate(directions, axis=-1) for directions in parts])

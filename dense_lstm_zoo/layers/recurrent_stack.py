@@ -188,7 +188,7 @@ class RecurrentStack(KernelLayer):
             start = checks.layer_states(initial_state, self.num_layers, self.states_per_layer, self.units)
         if self.cell == "lstm":
             dropping = training and self.recurrent_dropout
-            loop = recurrence.open_loop(inputs, lengths, "portable" if dropping else self.kernel, training)
+            loop = recurrence.open_loop(inputs, lengths, "portable" if dropping else self.kernel, training, "layer")
             weight_dropout = self.weight_dropout if training else 0.0
 
             def drop_weights(recurrent_kernel: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.recipe import learning_rate_factor
 from dense_lstm_zoo.resumable import Resumable
 
@@ -91,6 +92,24 @@ class EpochSeconds(Resumable):
     def resume(self, saved: Mapping[str, float]) -> None:
         """Count the seconds before the interruption too, but not those between the two runs."""
         self._started -= saved["elapsed"]
+
+
+class EpochProgress(keras.callbacks.Callback):
+    """Print once a minute how far an epoch is, where Keras writes only a line at its end."""
+
+    SECONDS = 60.0
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Begin with nothing printed."""
+        self._progress = Progress(f"epoch {epoch + 1}", unit="batches", seconds=self.SECONDS)
+        self._started = False
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
+        """Print a line if the last one is old enough; a resumed epoch begins where it was."""
+        if not self._started:
+            self._progress.start(batch, self.params["steps"])
+            self._started = True
+        self._progress.update(batch + 1)
 
 
 def schedule(rate: float, training: Mapping[str, Any]) -> keras.callbacks.Callback:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.training.checkpoint import Checkpoint
     from dense_lstm_zoo.training.freezing import Freeze
 
+_LINE_PER_EPOCH = 2  # ``verbose`` of ``fit``, for output that is not a terminal
+
 
 class Paused(Exception):  # noqa: N818 - not an error
     """A run that stopped after ``pause_after`` epochs; ``metrics`` are those of the best epoch so far."""
@@ -227,7 +229,7 @@ def _prepare(request: Request, dataset: Any, progress: bool) -> Run:
         "versions": versions(),
     }
     log_dir = files.beside(run_dir, ".tensorboard") if request.tensorboard else None
-    verbose = (1 if sys.stdout.isatty() else 2) if progress else 0
+    verbose = (1 if sys.stdout.isatty() else _LINE_PER_EPOCH) if progress else 0
     seen = source.trained.train_texts if source else None
     repeat = run_file.text_of(request, corpus)
     return Run(task, job, model, config, run_dir, request.overwrite, log_dir, verbose, seen, freeze, repeat)
@@ -238,7 +240,7 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     import keras
 
     from dense_lstm_zoo.training.averaging import EvaluateAverage
-    from dense_lstm_zoo.training.callbacks import EpochSeconds, FiniteLoss, schedule
+    from dense_lstm_zoo.training.callbacks import EpochProgress, EpochSeconds, FiniteLoss, schedule
     from dense_lstm_zoo.training.run_callbacks import RunCallbacks
 
     training = run.config["training"]
@@ -253,6 +255,8 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
     callbacks += [*run.callbacks, checkpoint]  # after the callbacks that add to the epoch's row
     if run.freeze:
         callbacks.append(run.freeze)
+    if run.verbose == _LINE_PER_EPOCH:
+        callbacks.append(EpochProgress())
     if run.log_dir is not None:
         callbacks.append(keras.callbacks.TensorBoard(run.log_dir, write_graph=False))
     checkpoint.follow(callbacks, data.carried)

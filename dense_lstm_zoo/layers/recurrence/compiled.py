@@ -21,10 +21,10 @@ SMALL_BATCH = 32  # up to this, which is Keras's own size of a batch, prediction
 _TIMES = [8, *(n for k in range(4, 24) for n in (2**k, 3 * 2 ** (k - 1)))]
 
 
-def pad_to_few_shapes(inputs: Any, lengths: Any) -> tuple[Any, Any]:
+def pad_to_few_shapes(inputs: Any, lengths: Any, largest_batch: int | None = None) -> tuple[Any, Any]:
     """Pad time-major inputs [T, B, n], and lengths, up to a shape that programs are compiled for.
 
-    A graph traced for a single shape gets a program for that shape.
+    A graph traced for a single shape gets a program for that shape. Batches above ``largest_batch`` stay as they are.
     """
     if not tf.executing_eagerly() and inputs.shape[:2].is_fully_defined():
         return inputs, lengths
@@ -33,6 +33,9 @@ def pad_to_few_shapes(inputs: Any, lengths: Any) -> tuple[Any, Any]:
     time_padding = times[tf.searchsorted(times, num_steps[None])[0]] - num_steps
     unit = tf.where(batch <= 4, 1, tf.where(batch <= 32, 4, 8))
     batch_padding = (unit - batch % unit) % unit
+    if largest_batch is not None:
+        pads = tf.cast(batch <= largest_batch, tf.int32)
+        time_padding, batch_padding = time_padding * pads, batch_padding * pads
     # tf.pad copies even if there is nothing to pad.
     padded = tf.cond(
         time_padding + batch_padding > 0,
@@ -144,14 +147,19 @@ def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *
     results = tf.cond(
         tf.shape(z)[1] <= SMALL_BATCH,
         compiled,
-        lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state),
+        lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state, differentiable=False),
     )
 
     def gradient(d_states: Any, *d_final: Any) -> Any:
         watched = (z, r, *start)
         with tf.GradientTape() as tape:
             tape.watch(watched)
-            again = compiled_lstm(z, lengths, r, h0, c0, reverse, final_state)
+            padded, its_lengths = pad_to_few_shapes(z, lengths)
+            time, batch = tf.unstack(tf.shape(z)[:2])
+            rows = [[0, tf.shape(padded)[1] - batch], [0, 0]]
+            begun = [tf.pad(x, rows) for x in start] or [None, None]
+            again = compiled_lstm(padded, its_lengths, r, begun[0], begun[1], reverse, final_state)
+            again = [x[:time, :batch] if x.shape.rank == 3 else x[:batch] for x in again]
         dz, d_r, *d_start = tape.gradient(again, watched, output_gradients=[d_states, *d_final])
         return dz, None, d_r, *d_start
 

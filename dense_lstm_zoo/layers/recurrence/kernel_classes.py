@@ -145,6 +145,12 @@ class CompiledIfSmall(Compiled):
     instead: ClassVar[Mapping[str, Kernel]] = {"steps": COMPILED}
     in_predictions = "for small batches, native for larger predictions"
 
+    def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+        """Return inputs and lengths, padded if the batch is small."""
+        from dense_lstm_zoo.layers.recurrence.compiled import SMALL_BATCH, pad_to_few_shapes
+
+        return pad_to_few_shapes(inputs, lengths, SMALL_BATCH)
+
     def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
         """Run one direction of an LSTM."""
         from dense_lstm_zoo.layers.recurrence.compiled import compiled_if_small_lstm

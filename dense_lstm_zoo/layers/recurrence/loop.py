@@ -67,7 +67,7 @@ class Loop:
         ]
 
 
-def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> Loop:
+def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None, kind: str = "steps") -> Loop:
     """Pick a kernel, and transpose and pad a batch for it; this is done only here.
 
     A layer opens a loop, runs its cells on ``loop.inputs`` and closes the loop on their results::
@@ -81,10 +81,11 @@ def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None) -> 
         lengths: Real steps of each row [batch], int32.
         kernel: A name of ``kernels.KERNELS``.
         training: Whether gradients are needed.
+        kind: The kind of loop, ``layer`` or ``steps``; see ``Kernel``. It decides which kernel it is padded for.
     """
     picked = kernels.pick(kernel, training)
     turned = ops.transpose(inputs, (1, 0, 2))
-    padded, lengths = picked.pad(turned, lengths)
+    padded, lengths = picked.for_loop(kind).pad(turned, lengths)
     return Loop(padded, lengths, picked, inputs, padded is not turned)
 
 

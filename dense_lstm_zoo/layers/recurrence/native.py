@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -13,9 +14,22 @@ _NARROW = 32
 
 
 def native_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
+    projected: Any,
+    lengths: Any,
+    recurrent: Any,
+    hidden: Any,
+    cell: Any,
+    reverse: bool,
+    final_state: bool,
+    differentiable: bool = True,
 ) -> list[Any]:
-    """Run one direction; arguments and results are those of ``portable_lstm``."""
+    """Run one direction; arguments and results are those of ``portable_lstm``.
+
+    With ``differentiable=False``, projections are not copied before the loop; their gradient would take very long.
+    """
+    if recurrent.shape[0] > _NARROW or projected.dtype != tf.float32:
+        read = _array(projected).read if differentiable else lambda t: projected[t]
+        return _loop(read, projected, lengths, recurrent, hidden, cell, reverse, final_state)
     if hidden is None and reverse and not final_state:
         return [_backward_from_zeros(projected, lengths, recurrent)]
     hidden, cell = start_or_zeros(projected, hidden, cell)
@@ -23,7 +37,7 @@ def native_lstm(
         projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
     # Skip padding past the longest row. The longest of no rows is the lowest integer, which aborts BlockLSTM.
     steps = tf.maximum(tf.reduce_max(lengths), 0)
-    states, cells = _run(projected, steps, recurrent, hidden, cell)
+    states, cells = _one_op(projected, steps, recurrent, hidden, cell)
     results = [states]
     if final_state:
         results += final_states(lengths, (hidden, states), (cell, cells))
@@ -48,13 +62,8 @@ def _backward_from_zeros(projected: Any, lengths: Any, recurrent: Any) -> Any:
     """
     real = tf.range(tf.shape(projected)[0])[:, None, None] < lengths[None, :, None]
     projected = tf.reverse(tf.where(real, projected, tf.zeros((), projected.dtype)), [0])
-    states, _ = _run(projected, tf.shape(projected)[0], recurrent, *start_or_zeros(projected))
+    states, _ = _one_op(projected, tf.shape(projected)[0], recurrent, *start_or_zeros(projected))
     return tf.reverse(states, [0])
-
-
-def _run(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
-    one_op = recurrent.shape[0] <= _NARROW and projected.dtype == tf.float32
-    return (_one_op if one_op else _loop)(projected, steps, recurrent, hidden, cell)
 
 
 def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
@@ -89,17 +98,47 @@ def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) 
     return (block.h[..., :units], block.cs[..., :units]) if odd else (block.h, block.cs)
 
 
-def _loop(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
-    num_steps, steps = tf.shape(projected)[0], tf.maximum(steps, 1)  # an empty array cannot be stacked
-    inputs = tf.TensorArray(projected.dtype, num_steps, element_shape=projected.shape[1:]).unstack(projected)
-    written = [tf.TensorArray(projected.dtype, steps, element_shape=hidden.shape) for _ in range(2)]
+def _array(projected: Any) -> Any:
+    empty = tf.TensorArray(projected.dtype, tf.shape(projected)[0], element_shape=projected.shape[1:])
+    return empty.unstack(projected)
 
-    def step(t: Any, h: Any, c: Any, states: Any, cells: Any) -> Any:
-        i, f, g, o = tf.split(inputs.read(t) + tf.matmul(h, recurrent), 4, axis=1)
-        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-        h = tf.sigmoid(o) * tf.tanh(c)
-        return t + 1, h, c, states.write(t, h), cells.write(t, c)
 
-    _, _, _, *written = tf.while_loop(lambda t, *_: t < steps, step, (0, hidden, cell, *written))
+def _loop(
+    read: Callable[[Any], Any],
+    projected: Any,
+    lengths: Any,
+    recurrent: Any,
+    hidden: Any,
+    cell: Any,
+    reverse: bool,
+    final_state: bool,
+) -> list[Any]:
+    """Run step by step; ``read`` returns the projections of a step.
+
+    Padding is masked in the steps, as copies of all steps cost time and memory.
+    """
+    num_steps = tf.shape(projected)[0]
+    steps = tf.maximum(tf.reduce_max(lengths), 1)  # skips padding past the longest row; no array may be empty
+    from_zeros = hidden is None and not final_state
+    zeros = tf.zeros((), projected.dtype)
+    start = start_or_zeros(projected, hidden, cell)
+    written = tf.TensorArray(projected.dtype, steps, element_shape=start[0].shape)
+
+    def step(n: Any, h: Any, c: Any, states: Any) -> Any:
+        t = steps - 1 - n if reverse else n
+        real = (t < lengths)[:, None]
+        i, f, g, o = tf.split(read(t) + tf.matmul(h, recurrent), 4, axis=1)
+        new_c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+        if from_zeros:  # nothing is carried over padding, and h = o tanh(0) = 0 follows
+            c = tf.where(real, new_c, zeros)
+            h = tf.sigmoid(o) * tf.tanh(c)
+            return n + 1, h, c, states.write(t, h)
+        new_h = tf.sigmoid(o) * tf.tanh(new_c)
+        states = states.write(t, tf.where(real, new_h, zeros))
+        return n + 1, tf.where(real, new_h, h), tf.where(real, new_c, c), states
+
+    _, h, c, written = tf.while_loop(lambda n, *_: n < steps, step, (0, *start, written))
+    states = written.stack()
     padding = [[0, num_steps - steps], [0, 0], [0, 0]]
-    return tf.pad(written[0].stack(), padding), tf.pad(written[1].stack(), padding)
+    states = tf.cond(steps < num_steps, lambda: tf.pad(states, padding), lambda: states)
+    return [states, h, c] if final_state else [states]
