@@ -49,4 +49,4 @@ notebooks: install
 	$(BIN)/python notebooks/execute.py
 
 clean:
-	rm -rf .venv build docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build docs/_build docs/generated *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -5,7 +5,15 @@ import os
 # TensorFlow's start-up messages would stand among Sphinx' own.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import sys
+from pathlib import Path
+
 import dense_lstm_zoo
+
+sys.path.insert(0, str(Path(__file__).parent))
+import generate
+
+generate.write(Path(__file__).parent / "generated")
 
 project = "dense_lstm_zoo"
 version = release = dense_lstm_zoo.__version__

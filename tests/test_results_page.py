@@ -285,10 +285,10 @@ def by_the_rows_of_long_texts():
     return [
         f"W trains {one(ratios[0])} times as fast as stock Keras at 50 words and {one(ratios[2])} times at 1,000",
         f"{ours[0]}, {ours[1]} and {ours[2]} MB in training",
-        f"where stock Keras needs {keras[0]} to {keras[2]} MB",
+        f"where stock Keras needs {min(keras)} to {max(keras)} MB",
         f"and {predicted[0]}, {predicted[1]} and {predicted[2]} MB in prediction",
         f"PyTorch predicts in less, {light[0]}, {light[1]} and {light[2]} MB",
-        f"and trains in {torch[2]} to {torch[0]} MB",
+        f"and trains in {min(torch)} to {max(torch)} MB",
         f"it predicts in {plain[0][0]} to {plain[0][2]} MB, where stock Keras needs {plain[1][0]} to {plain[1][2]} and "
         f"PyTorch {plain[2][0]} to {plain[2][2]}",
     ]
@@ -320,6 +320,19 @@ def chunks(model):
     return " to ".join(sorted(one(abs(gain)) for gain in gains))
 
 
+def by_the_rows_of_pretraining():
+    starts = ("scratch", "context", "fine-tuned")
+    rows = {start: row("pretraining", dataset="trec", start=start) for start in starts}
+    dev, test = ({k: Decimal(v[f"{c}accuracy_mean"]) for k, v in rows.items()} for c in ("dev_", ""))
+    spreads = [Decimal(found[f"{part}accuracy_std"]) for found in rows.values() for part in ("dev_", "")]
+    return [
+        f"has {dev['context']} % on dev, {dev['context'] - dev['scratch']} points more than from scratch",
+        f"{test['context']} % on test, {test['context'] - test['scratch']} more",
+        f"fine-tuned, has {dev['fine-tuned']} % and {test['fine-tuned']} %",
+        f"standard deviations of {one(min(spreads))} to {one(max(spreads))}",
+    ]
+
+
 @pytest.mark.parametrize(
     "claims",
     [
@@ -330,6 +343,7 @@ def chunks(model):
         by_the_rows_of_long_texts,
         by_the_rows_of_tagging,
         by_the_rows_of_onnx_exports,
+        by_the_rows_of_pretraining,
         by_the_rows_of_transfer,
         by_the_rows_of_word_vectors,
     ],
@@ -358,17 +372,30 @@ def test_the_ratios_of_speed_are_at_least_what_the_page_says():
     assert speed("train", "keras") >= 2
     assert speed("predict", "keras") >= float(claim[2])
     assert speed("train", "torch") > 1
-    level = Decimal(row("speed_cpu", name="predict", batch="32", peer="torch", kernel="")["ratio"])
-    assert f"in prediction it is level at batch 32 ({level:.2f}x) and slower at 200 and at 1" in SENTENCES
-    for batch in ("200", "1"):
-        assert float(row("speed_cpu", name="predict", batch=batch, peer="torch", kernel="")["ratio"]) > 1
+    assert speed("predict", "torch") > 1
+
+
+def test_the_aims_of_speed_that_are_named_are_those_that_are_not_reached():
+    found = {(name, batch): ratio(name, batch, "torch") for name in ("train", "predict") for batch in ("200", "32", "1")}
+    below = {key: value for key, value in found.items() if value < Decimal("1.5")}
+    assert set(below) == {("train", "1"), ("predict", "200"), ("predict", "32")}
+    first, second, third = below["train", "1"], below["predict", "200"], below["predict", "32"]
+    assert f"({first:.2f}x, aimed at 1.5x) and with 200 and 32 in prediction ({second:.2f}x and {third:.2f}x)" in SENTENCES
+    single, half = ratio("language_model", "20", "keras"), ratio("language_model_bfloat16", "20", "keras")
+    assert f"({single:.2f}x and, in bfloat16, {half:.2f}x; aimed at 1.6x and 2x)" in SENTENCES
+    for batch, aim in (("200", "2.5"), ("32", "4"), ("1", "12")):
+        assert ratio("train", batch, "keras") >= Decimal(aim)
+
+
+def ratio(name, batch, peer):
+    return Decimal(row("speed_cpu", name=name, batch=batch, peer=peer, kernel="")["ratio"])
 
 
 def test_what_is_at_its_limit_and_what_is_not_is_so_in_the_rows():
     profile = pd.read_csv(tables.ROOT / "results" / "profile.csv").set_index(["network", "batch", "work"])
     shares = profile.xs("whole step", level="work")["share_of_peak"]
-    assert "W at batch 200 is close" in SENTENCES
-    assert shares["classifier", 200] > 0.7 > shares["classifier", 32] > shares["classifier", 1]
+    assert "W at batch 200 is near it, with two thirds of the peak" in SENTENCES
+    assert 0.7 > shares["classifier", 200] > 0.63 > shares["classifier", 32] > shares["classifier", 1]
     assert "the products of the softmax" in SENTENCES or "the three products of the softmax" in SENTENCES
     assert profile.loc[("language_model", 20, "products"), "share_of_threads"] > 0.7
     assert speed("language_model", "keras") < 1.6

@@ -1,0 +1,74 @@
+"""Pages that are made from the code when the site is built: the help of every command, and the cards of the presets."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+WIDTH = 100  # columns of the commands' help
+
+
+def write(folder: Path) -> None:
+    """Write the pages into ``folder``, and remove those of an earlier build."""
+    (folder / "presets").mkdir(parents=True, exist_ok=True)
+    for old in folder.rglob("*.md"):
+        old.unlink()
+    (folder / "commands.md").write_text(commands(), encoding="utf-8")
+    cards = dict(preset_cards())
+    for name, card in cards.items():
+        (folder / "presets" / f"{name}.md").write_text(card, encoding="utf-8")
+    (folder / "presets.md").write_text(list_of_presets(list(cards)), encoding="utf-8")
+
+
+def commands() -> str:
+    """Return a page with the help of every command, as the parser prints it."""
+    from dense_lstm_zoo.cli.parser import parser
+
+    (found,) = (action for action in parser()._actions if isinstance(action.choices, dict))
+    parts = [
+        "# Every command's help",
+        "`train MODEL --help` and `tune MODEL --help` also list the model's own options.",
+    ]
+    for name, command in found.choices.items():
+        command.formatter_class = _fixed_width(command.formatter_class)
+        parts.append(f"## {name}\n\n```text\n{command.format_help().rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _fixed_width(formatter: type[argparse.HelpFormatter]) -> type[argparse.HelpFormatter]:
+    class Fixed(formatter):  # type: ignore[misc, valid-type]
+        def __init__(self, prog: str) -> None:
+            super().__init__(prog, width=WIDTH)
+
+    return Fixed
+
+
+def preset_cards() -> Iterator[tuple[str, str]]:
+    """Yield the name and the card of each installed preset of the zoo."""
+    import dense_lstm_zoo_presets
+
+    for card in sorted((Path(dense_lstm_zoo_presets.__file__).parent / "models").glob("*/README.md")):
+        yield card.parent.name, card.read_text(encoding="utf-8")
+
+
+def list_of_presets(names: list[str]) -> str:
+    """Return a page with a row for each of the presets and links to their cards."""
+    import dense_lstm_zoo as zoo
+
+    rows = []
+    for preset in zoo.list_presets():
+        name = f"[`{preset.name}`](presets/{preset.name}.md)" if preset.name in names else f"`{preset.name}`"
+        score = "-" if preset.score is None else f"{preset.measure} {preset.score:.4f}, {preset.protocol}"
+        cells = (name, preset.task, preset.model, preset.corpus, score, f"{preset.size / 2**20:.1f} MB", preset.terms)
+        rows.append(f"| {' | '.join(cells)} |")
+    head = "| preset | task | model | corpus | score | size | terms |"
+    parts = [
+        "# Every preset",
+        "[Presets](../presets.md) says how to use them. A preset's name leads to its card.",
+        "\n".join(
+            ["| preset | task | model | corpus | score | size | terms |", "|---|---|---|---|---|---|---|", *rows]
+        ),
+        "\n".join(["```{toctree}", ":hidden:", "", *(f"presets/{name}" for name in names), "```"]),
+    ]
+    return "\n\n".join(parts) + "\n"
