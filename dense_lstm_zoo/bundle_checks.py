@@ -79,6 +79,15 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
+def refuse_encoder(path: Any, config: dict[str, Any]) -> None:
+    """Raise ``BundleError`` for the config of a text encoder."""
+    if "encoder" in config:
+        raise BundleError(
+            f"{path} is a text encoder, which predicts nothing by itself: train --context or --init-from reads with "
+            "it, and in Python train(context=...), train(init_from=...) and TextEncoder.load."
+        )
+
+
 def read_labels(path: Path) -> list[str]:
     """Return the names of the classes, which must be distinct strings."""
     labels: list[str] = read_json(path, list)

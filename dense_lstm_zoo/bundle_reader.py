@@ -35,11 +35,7 @@ def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
     from dense_lstm_zoo.data import text_hashes
 
     config = bundle_checks.read_config(path / "config.json")
-    if "encoder" in config:
-        raise bundle_checks.BundleError(
-            f"{path} is a text encoder, which predicts nothing by itself: train(context=...) and TextEncoder.load "
-            "take it."
-        )
+    bundle_checks.refuse_encoder(path, config)
     labels = bundle_checks.read_labels(path / "labels.json")
     metrics = bundle_checks.read_metrics(path / "metrics.json")
     evaluation = bundle_checks.read_json(path / "evaluation.json", dict) if "evaluation.json" in names else {}

@@ -114,8 +114,9 @@ class BundleDescription(_Page):
         size = sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
         given = {name: training[name] for name in helps if training.get(name) is not None}
         lines = [
-            f"{self.folder} ({task.name})",
+            f"{self.folder} ({'text encoder' if self.encoder else task.name})",
             f"  {model}: {entry.summary}",
+            *self._of_encoder(),
             f"  Trained on {training['dataset']}, seed {training.get('seed', 'unknown')}, "
             f"recipe {training.get('recipe') or 'none'}",
             f"  Scores: {', '.join(scores) or 'none'}",
@@ -126,6 +127,22 @@ class BundleDescription(_Page):
             *_lines(dict(_marked(self.config["arguments"], entry.arguments)), entry.texts),
         ]
         return "\n".join(lines)
+
+    @property
+    def encoder(self) -> dict[str, Any]:
+        """What a text encoder was joined from; empty for a trained model."""
+        return dict(self.config.get("encoder", {}))
+
+    def _of_encoder(self) -> list[str]:
+        """Return the lines that only a text encoder has."""
+        if not self.encoder:
+            return []
+        lines = ["  Predicts nothing by itself: train --context or --init-from reads with it"]
+        for direction, made in self.encoder["models"].items():
+            perplexity = made.get("dev_perplexity")
+            told = f", dev perplexity {perplexity:.2f}" if isinstance(perplexity, int | float) else ""
+            lines.append(f"  Reads {direction}: {made['model']}, epochs {made.get('epochs', 'unknown')}{told}")
+        return lines
 
 
 def _count(metrics: Mapping[str, Any]) -> str:

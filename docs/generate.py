@@ -66,9 +66,7 @@ def list_of_presets(names: list[str]) -> str:
     parts = [
         "# Every preset",
         "[Presets](../presets.md) says how to use them. A preset's name leads to its card.",
-        "\n".join(
-            ["| preset | task | model | corpus | score | size | terms |", "|---|---|---|---|---|---|---|", *rows]
-        ),
+        "\n".join([head, "|---|---|---|---|---|---|---|", *rows]),
         "\n".join(["```{toctree}", ":hidden:", "", *(f"presets/{name}" for name in names), "```"]),
     ]
     return "\n\n".join(parts) + "\n"

@@ -376,11 +376,15 @@ def test_the_ratios_of_speed_are_at_least_what_the_page_says():
 
 
 def test_the_aims_of_speed_that_are_named_are_those_that_are_not_reached():
-    found = {(name, batch): ratio(name, batch, "torch") for name in ("train", "predict") for batch in ("200", "32", "1")}
+    found = {
+        (name, batch): ratio(name, batch, "torch") for name in ("train", "predict") for batch in ("200", "32", "1")
+    }
     below = {key: value for key, value in found.items() if value < Decimal("1.5")}
     assert set(below) == {("train", "1"), ("predict", "200"), ("predict", "32")}
     first, second, third = below["train", "1"], below["predict", "200"], below["predict", "32"]
-    assert f"({first:.2f}x, aimed at 1.5x) and with 200 and 32 in prediction ({second:.2f}x and {third:.2f}x)" in SENTENCES
+    assert (
+        f"({first:.2f}x, aimed at 1.5x) and with 200 and 32 in prediction ({second:.2f}x and {third:.2f}x)" in SENTENCES
+    )
     single, half = ratio("language_model", "20", "keras"), ratio("language_model_bfloat16", "20", "keras")
     assert f"({single:.2f}x and, in bfloat16, {half:.2f}x; aimed at 1.6x and 2x)" in SENTENCES
     for batch, aim in (("200", "2.5"), ("32", "4"), ("1", "12")):

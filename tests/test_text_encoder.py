@@ -9,7 +9,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import manifest, presets
-from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.cli import commands, main
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.language.encoder_files import stack_shapes
 from dense_lstm_zoo.layers import RecurrentStack
@@ -223,6 +223,12 @@ def test_presets_and_manifests_know_an_encoder_and_no_model_is_loaded_from_it(fo
     )
     with pytest.raises(zoo.BundleError, match="is a text encoder, which predicts nothing by itself"):
         zoo.load(folder)
+    with pytest.raises(zoo.BundleError, match="is a text encoder, which predicts nothing by itself"):
+        commands.load(str(folder), "classification")  # before it is said to be for another task
+    told = str(zoo.describe(folder))
+    assert "(text encoder)" in told.splitlines()[0]
+    assert "Reads forward: dense_lstm_lm, epochs " in told
+    assert "dev perplexity 11.00" in told
 
 
 def test_a_damaged_or_incomplete_folder_is_refused(folder):

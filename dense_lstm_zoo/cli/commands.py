@@ -13,6 +13,7 @@ from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
+from dense_lstm_zoo.bundle_checks import refuse_encoder
 from dense_lstm_zoo.cli import dataset as datasets
 from dense_lstm_zoo.cli import few_texts, training
 from dense_lstm_zoo.data.cells import escape_json
@@ -175,7 +176,8 @@ def load(bundle: str, task: str | None = None, *, once: bool = False) -> Bundle:
 
 
 def check_task(bundle: str, config: dict[str, Any], task: str | None) -> None:
-    """Raise ``ValueError`` for a bundle for another task; None accepts all tasks."""
+    """Raise ``ValueError`` for a text encoder, and for a bundle for another task; None accepts all tasks."""
+    refuse_encoder(bundle, config)
     found = config["task"]
     if task not in (None, found):
         raise ValueError(f"{bundle} is for {found}, not for {task}: use {tasks.find(found).commands}.")
