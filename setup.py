@@ -26,7 +26,7 @@ SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
 RUNTIME_SERVER = ["fastapi>=0.160", "uvicorn>=0.50", "prometheus-client>=0.22"]  # deploy/runtime, which tests run
 BEAM = ["apache-beam>=2.77,<3"]
 COMPLETION = ["argcomplete>=3.5"]
-DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7"]
+DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7", "latex2mathml>=3.78"]
 
 setup(
     name="dense-lstm-zoo",

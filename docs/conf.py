@@ -8,6 +8,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 import dense_lstm_zoo
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -22,6 +25,7 @@ language = "en"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"{project} {release}"
 
 myst_enable_extensions = ["amsmath", "dollarmath"]
@@ -32,3 +36,21 @@ autodoc_typehints = "none"  # Args says what each argument is
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Call arguments", "params_style")]
+
+html_math_renderer = "mathml"  # which browsers draw themselves: the site needs no network
+
+
+def _inline(translator, node):
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _displayed(translator, node):
+    latex = node.astext().replace("{aligned}", "{split}")  # of the two, the converter knows only the second
+    translator.body.append(f'<div class="math">{convert(latex, display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Show formulas as MathML."""
+    app.add_html_math_renderer(html_math_renderer, (_inline, None), (_displayed, None))

@@ -60,13 +60,13 @@ def list_of_presets(names: list[str]) -> str:
     for preset in zoo.list_presets():
         name = f"[`{preset.name}`](presets/{preset.name}.md)" if preset.name in names else f"`{preset.name}`"
         score = "-" if preset.score is None else f"{preset.measure} {preset.score:.4f}, {preset.protocol}"
-        cells = (name, preset.task, preset.model, preset.corpus, score, f"{preset.size / 2**20:.1f} MB", preset.terms)
+        cells = (name, preset.task, preset.corpus, score, f"{preset.size / 2**20:.1f} MB")
         rows.append(f"| {' | '.join(cells)} |")
-    head = "| preset | task | model | corpus | score | size | terms |"
+    head = "| preset | task | corpus | score | size |"
     parts = [
         "# Every preset",
-        "[Presets](../presets.md) says how to use them. A preset's name leads to its card.",
-        "\n".join([head, "|---|---|---|---|---|---|---|", *rows]),
+        "[Presets](../presets.md) says how to use them. Each name leads to a card, which has the terms of the data.",
+        "\n".join([head, "|---|---|---|---|---|", *rows]),
         "\n".join(["```{toctree}", ":hidden:", "", *(f"presets/{name}" for name in names), "```"]),
     ]
     return "\n\n".join(parts) + "\n"
