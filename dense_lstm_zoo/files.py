@@ -91,7 +91,9 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
         leftovers.sweep(real)
     if real.is_dir() and any(in_place.content(real) if is_in_place else real.iterdir()):
         if not overwrite:
-            raise FileExistsError(f"{path} already exists; choose another folder, or ask to overwrite it.")
+            raise FileExistsError(
+                f"{path} already exists; choose another folder, or ask to overwrite it (overwrite=True, --overwrite)."
+            )
         if in_place.holds_current(real):
             raise FileExistsError(
                 f"{path} is or contains the current folder and is not empty, so it is not overwritten; choose another."
