@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-WIDTH = 100  # columns of the commands' help
+WIDTH = 80  # columns of the commands' help
 
 
 def write(folder: Path) -> None:
