@@ -61,7 +61,10 @@ def main() -> None:
 
     exported = dense.export(run_dir / "export" / "1", overwrite=True)
     print(f"\n== {exported}, in a fresh process without this package ==", flush=True)
-    subprocess.run([sys.executable, "-c", SERVE, str(exported), *SENTENCES], check=True)
+    # No setting hides the messages that TensorFlow writes while it starts.
+    served = subprocess.run([sys.executable, "-c", SERVE, str(exported), *SENTENCES], stderr=subprocess.PIPE, text=True)
+    if served.returncode:
+        sys.exit(served.stderr)
 
 
 def bilstm_units(parameters: int) -> int:
