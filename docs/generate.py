@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,17 +31,9 @@ def commands() -> str:
         "`train MODEL --help` and `tune MODEL --help` also list the model's own options.",
     ]
     for name, command in found.choices.items():
-        command.formatter_class = _fixed_width(command.formatter_class)
+        command.formatter_class = functools.partial(command.formatter_class, width=WIDTH)
         parts.append(f"## {name}\n\n```text\n{command.format_help().rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
-
-
-def _fixed_width(formatter: type[argparse.HelpFormatter]) -> type[argparse.HelpFormatter]:
-    class Fixed(formatter):  # type: ignore[misc, valid-type]
-        def __init__(self, prog: str) -> None:
-            super().__init__(prog, width=WIDTH)
-
-    return Fixed
 
 
 def preset_cards() -> Iterator[tuple[str, str]]:

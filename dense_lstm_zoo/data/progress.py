@@ -40,9 +40,8 @@ class Progress:
             return
         self.printed = time.monotonic()
         rate = (done - self.first) / max(self.printed - self.began, 1e-3)
-        speed = (
-            f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{rate:,.{0 if rate >= 10 else 1}f} {self.unit}/s"
-        )
+        count = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+        speed = f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{count} {self.unit}/s"
         total = f" of {self.total:,}" if self.total is not None else ""
         share = f", {100 * done // max(self.total, 1)} %" if self.total is not None else ""
         line = f"{self.name}: {done:,}{total} {self.unit}{share}, {speed}"
