@@ -5,7 +5,7 @@ BIN := .venv/bin
 # TensorFlow's C++ start-up messages would bury what the commands print.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: install demo test test-slow lint types docs bench tables notebooks presets-wheel clean
+.PHONY: install demo test test-slow lint types docs bench tables check-tables notebooks presets-wheel clean
 
 install: .venv/.installed
 
@@ -41,6 +41,10 @@ bench: install
 
 tables: install
 	$(BIN)/python -m benchmarks.tables
+
+# Fails where a table or a sentence of results/README.md is not what the rows say.
+check-tables: install
+	$(BIN)/python -m benchmarks.tables --check
 
 presets-wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist ./presets

@@ -1,6 +1,6 @@
 """Tables of results/README.md, made from results/*.csv: ``python -m benchmarks.tables`` rewrites them.
 
-``--check`` only compares.
+``--check`` only compares them, and the page's sentences with their rows (``benchmarks/claims``).
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from benchmarks import claims
 from benchmarks.result_files import ROOT, folded
 from benchmarks.result_files import merge as merge  # what scripts call
 from benchmarks.result_files import read as _read
@@ -339,9 +340,14 @@ def update_readme() -> None:
         file.write(render(text))
 
 
+def main(argv: Sequence[str] | None = None) -> None:
+    """Rewrite the tables, or with ``--check`` end with a message where the page is not what the rows say."""
+    if "--check" not in (sys.argv[1:] if argv is None else argv):
+        return update_readme()
+    current = README.read_text(encoding="utf-8")
+    older = [] if render(current) == current else ["its tables are older than their rows: make tables"]
+    sys.exit("\n".join(f"results/README.md: {problem}" for problem in [*older, *claims.problems(current)]) or 0)
+
+
 if __name__ == "__main__":
-    if "--check" in sys.argv[1:]:
-        current = README.read_text(encoding="utf-8")
-        older = "results/README.md is older than its rows: python -m benchmarks.tables"
-        sys.exit(0 if render(current) == current else older)
-    update_readme()
+    main()

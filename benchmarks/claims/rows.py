@@ -1,0 +1,118 @@
+"""What claims are made of: rows of ``results/`` by their cells, differences, and numbers as people round them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+from benchmarks.result_files import ROOT, read
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a page, or a part of one, and whether the rows say so.
+
+    Args:
+        text: As it stands on the page, without line breaks.
+        holds: What the rows say. A claim whose figures are made from the rows needs none.
+    """
+
+    text: str
+    holds: bool = True
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """Figures of a page that no row holds.
+
+    Args:
+        text: As it stands on the page, without line breaks.
+        source: Where they are from: a paper's table, a setting, a corpus.
+    """
+
+    text: str
+    source: str
+
+
+def rows(file: str, **wanted: str) -> list[dict[str, Any]]:
+    """Return the rows of a file whose cells are these, as they are written."""
+    path = ROOT / "results" / f"{file}.csv"
+    return [row for row in _records(path, path.stat().st_mtime_ns) if wanted.items() <= row.items()]
+
+
+@functools.cache
+def _records(path: Path, changed: int) -> list[dict[str, Any]]:
+    """Return the rows of a file as it was last changed; claims read the same few files hundreds of times."""
+    return read(path).to_dict("records")
+
+
+def row(file: str, **wanted: str) -> dict[str, Any]:
+    """Return the one row of a file whose cells are these.
+
+    Raises:
+        ValueError: None has them, or several have.
+    """
+    found = rows(file, **wanted)
+    if len(found) != 1:
+        raise ValueError(f"results/{file}.csv has {len(found)} rows of {wanted}; a claim names one.")
+    return found[0]
+
+
+def number(file: str, column: str, **wanted: str) -> Decimal:
+    """Return a number of the one row of a file whose cells are these."""
+    return Decimal(row(file, **wanted)[column])
+
+
+def interval(file: str, column: str, ours: dict[str, str], theirs: dict[str, str]) -> tuple[float, float, float]:
+    """Return the mean difference of two rows' runs, seed by seed, and its 95 % interval."""
+    first, second = ([float(score) for score in row(file, **wanted)[column].split()] for wanted in (ours, theirs))
+    return paired(first, second)
+
+
+def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
+    """Return the mean difference of paired scores and its 95 % interval, by SciPy's test of pairs."""
+    from scipy import stats
+
+    found = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+    return sum(ours) / len(ours) - sum(theirs) / len(theirs), found.low, found.high
+
+
+def one(value: Any) -> str:
+    """Return a number to one decimal, as people round.
+
+    Example:
+        >>> one("0.25"), one(-1.04)
+        ('0.3', '-1.0')
+    """
+    return str(Decimal(str(value)).quantize(Decimal("0.1"), ROUND_HALF_UP))
+
+
+def span(values: Iterable[Any]) -> str:
+    """Return the least and the greatest of values, to one decimal.
+
+    Example:
+        >>> span([2.04, 1.75])
+        '1.8 to 2.0'
+    """
+    ordered = sorted(Decimal(str(value)) for value in values)
+    return f"{one(ordered[0])} to {one(ordered[-1])}"
+
+
+ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
+    *("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth"),
+)
+
+
+def best_epochs(epochs: str, patience: str) -> list[int]:
+    """Return the best epochs of runs that ended ``patience`` epochs later.
+
+    Example:
+        >>> best_epochs("9 13 8", "5")
+        [4, 8, 3]
+    """
+    return [int(epoch) - int(patience) for epoch in epochs.split()]
