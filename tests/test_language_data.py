@@ -178,11 +178,11 @@ def test_text_that_is_not_lines_of_str_is_refused():
     [
         ({}, ["b", "<eos>", "a", "d", "c", "<unk>"]),
         ({"max_size": 5}, ["b", "<eos>", "a", "d", "<unk>"]),
-        ({"max_size": 2}, ["<eos>", "<unk>"]),
+        ({"max_size": 2}, ["<unk>", "<eos>"]),
         ({"max_size": 100}, ["b", "<eos>", "a", "d", "c", "<unk>"]),
         ({"min_count": 2}, ["b", "<eos>", "a", "d", "<unk>"]),
-        ({"min_count": 4}, ["b", "<eos>", "<unk>"]),
-        ({"min_count": 99}, ["<eos>", "<unk>"]),
+        ({"min_count": 4}, ["<unk>", "b", "<eos>"]),
+        ({"min_count": 99}, ["<unk>", "<eos>"]),
     ],
 )
 def test_words_are_ranked_by_count_then_by_first_occurrence_and_cut_to_size(options, expected):
@@ -191,7 +191,7 @@ def test_words_are_ranked_by_count_then_by_first_occurrence_and_cut_to_size(opti
     assert LanguageVocabulary.from_text((line for line in lines), **options).words == tuple(expected)
 
 
-def test_the_unknown_word_of_a_text_has_the_place_of_its_count_and_no_cut_removes_it():
+def test_the_unknown_word_has_the_place_of_its_count_and_of_what_is_cut_and_no_cut_removes_it():
     lines = ["<unk> a <unk> b <unk>", "a"]
     assert LanguageVocabulary.from_text(lines).words == ("<unk>", "a", "<eos>", "b")
     assert LanguageVocabulary.from_text(lines, max_size=3).words == ("<unk>", "a", "<eos>")

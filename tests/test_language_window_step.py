@@ -161,6 +161,17 @@ def test_a_word_is_drawn_as_often_as_is_expected():
     np.testing.assert_allclose(found / turns, sampler.expected_counts, atol=2 / turns)
 
 
+def test_words_of_another_order_are_drawn_by_their_ranks():
+    order = np.random.default_rng(1).permutation(200)
+    plain, ranked = WordSampler(200, 30), WordSampler(200, 30, order)
+    np.testing.assert_array_equal(ranked.expected_counts[order], plain.expected_counts)
+    uniform = np.random.default_rng(2).random(30)
+    np.testing.assert_array_equal(ranked.draw(uniform), order[plain.draw(uniform)])
+    ids = ranked.draw(uniform)
+    expected = np.log(ranked.expected_counts[ids.numpy()])
+    np.testing.assert_allclose(ranked.log_counts(ids, tf.float32), expected, rtol=1e-6)
+
+
 def test_with_all_words_sampled_losses_and_gradients_are_those_of_all_words():
     features, table, bias, targets = made()
     given = tensors(features, table, bias, targets)
@@ -249,6 +260,45 @@ def test_a_model_trained_on_samples_is_scored_on_all_words_and_saved_as_it_is(op
     np.testing.assert_allclose(again(ids), model(ids), atol=1e-6)
     later = again.fit(windows(ids, 10), **fitted).history["val_perplexity"][-1]
     assert later < 1.25 * history["val_perplexity"][-1]
+
+
+def frequent_words_text(last, batch=20, steps=150):
+    """A text in which a fifth of the words is one word, whose id is 0 or the last."""
+    ids = np.minimum(np.random.default_rng(0).geometric(0.2, (batch, steps + 1)) - 1, WORDS - 1)
+    return (WORDS - 1 - ids if last else ids).astype(np.int32)
+
+
+def test_words_whose_ids_are_not_ranks_are_learnt_from_samples_once_they_are_ranked():
+    ids = frequent_words_text(last=True)
+    entropy = -np.bincount(ids.ravel()) / ids.size @ np.log(np.bincount(ids.ravel()) / ids.size)
+
+    def trained(ranked):
+        keras.utils.set_random_seed(1)
+        model = tiny("dense_lstm_lm", sampled_softmax=6, optimizer="adam", learning_rate=0.02)
+        if ranked:
+            model.rank_words(np.bincount(ids.ravel(), minlength=WORDS))
+        fitted = {"epochs": 8, "validation_data": windows(ids, 10), "verbose": 0, "shuffle": False}
+        return model.fit(windows(ids, 10), **fitted).history["val_perplexity"][-1]
+
+    assert trained(ranked=True) < 1.3 * np.exp(entropy)
+    assert trained(ranked=False) > 2 * np.exp(entropy)  # why the ranks count
+
+
+def test_words_that_are_ranked_after_a_training_change_the_next_one():
+    ids = frequent_words_text(last=True, steps=20)
+    model = tiny("dense_lstm_lm", sampled_softmax=6)
+    model.fit(windows(ids, 10), verbose=0, shuffle=False)
+    traced = model.train_function
+    model.rank_words(np.arange(WORDS))
+    model.fit(windows(ids, 10), verbose=0, shuffle=False)
+    assert model.train_function is not traced
+    np.testing.assert_array_equal(model._window_step().sampler._order, np.arange(WORDS)[::-1])
+
+
+@pytest.mark.parametrize("counts", [np.ones(WORDS - 1), np.ones((1, WORDS)), 3])
+def test_counts_of_other_words_are_refused(counts):
+    with pytest.raises(ValueError, match=rf"counts must have the shape \({WORDS},\), one for each word; received"):
+        tiny("dense_lstm_lm", sampled_softmax=6).rank_words(counts)
 
 
 def test_two_trainings_from_one_seed_are_the_same():

@@ -248,6 +248,19 @@ def test_a_crf_that_the_source_has_not_makes_the_last_layer_new(sources, tmp_pat
     assert origin_of(run)["head"] == "new"
 
 
+def test_a_language_models_softmax_samples_by_the_ranks_of_the_new_text(tmp_path):
+    bundle = bundle_harness.bundle("dense_lstm_lm", sampled_softmax=4)
+    bundle.train_texts = text_hashes.hash_texts([["a", "text", "seen", "before"]])
+    source = bundle.save(tmp_path / "source")
+    texts = [*TEXTS, " ".join(["splendid"] * 50)]
+    run = prepared("language_model", source, tmp_path, language_model(texts))
+    run.job.fit_data(run.model, run.config, tmp_path)
+    words, order = words_of(run), run.model._window_step().sampler._order
+    assert words[order[0]] == "splendid"
+    assert words.index("splendid") > 10
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(words)))
+
+
 # What is refused.
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from dense_lstm_zoo.backend import tf
@@ -74,7 +75,8 @@ class LanguageModel(keras.Model):
     Args:
         core: A model from [token_ids, state, state, ...] to [logits, state, state, ...].
         sampled_softmax: Number of words that a training step samples for its softmax; None means all words. Whatever
-            it is, predictions and scores are those of all words.
+            it is, predictions and scores are those of all words. Ids must be ranks by frequency in the training text,
+            or ``rank_words`` be told their counts: a frequent word with a late rank would spoil the training.
         **kwargs: Arguments of ``keras.Model``.
 
     Call arguments:
@@ -153,10 +155,25 @@ class LanguageModel(keras.Model):
             return None
         if self._carried.step is None:
             try:
-                self._carried.step = WindowStep(self.core, self.sampled_softmax)
+                self._carried.step = WindowStep(self.core, self.sampled_softmax, self._carried.order)
             except KeyError:  # another network than the factories'
                 return None
         return self._carried.step
+
+    def rank_words(self, counts: Any) -> None:
+        """Let a sampled softmax draw words by their frequency in the training text; call it before ``fit``.
+
+        Args:
+            counts: How often each word occurs there, by its id (words,).
+
+        Raises:
+            ValueError: Counts of another number of words.
+        """
+        words, counts = self.core.outputs[0].shape[-1], np.asarray(counts)
+        if counts.shape != (words,):
+            raise ValueError(f"counts must have the shape ({words},), one for each word; received {counts.shape}.")
+        self._carried.order, self._carried.step = np.argsort(-counts, kind="stable"), None
+        self.train_function = None  # a traced one has the old order
 
     def carried_states(self, training: bool, batch_size: int) -> list[tf.Variable]:
         """Return the variables that carry the state of training or of evaluation: (batch, units) each."""
@@ -187,3 +204,4 @@ class _Untracked:
     def __init__(self) -> None:
         self.states: dict[tuple[bool, int], list[tf.Variable]] = {}
         self.step: WindowStep | None = None
+        self.order: np.ndarray | None = None

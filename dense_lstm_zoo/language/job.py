@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.bundle import Bundle
 
+_BLOCK = 1 << 20  # ids
+
 
 class LanguageModelJob(Job):
     """Trains a language model and keeps the epoch with the lowest dev perplexity.
@@ -102,9 +104,10 @@ class LanguageModelJob(Job):
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return the windows of the training and the dev text."""
         batch_size, num_steps = self.options.batch_size, self.options.num_steps
-        train = TrainingWindows(
-            self._encode(self.corpus.train, folder / "train.npy"), batch_size=batch_size, num_steps=num_steps
-        )
+        text = self._encode(self.corpus.train, folder / "train.npy")
+        train = TrainingWindows(text, batch_size=batch_size, num_steps=num_steps)
+        if model.sampled_softmax is not None:  # ids of a model that goes on with another text are not its ranks
+            model.rank_words(_counts(text, len(self.vocabulary)))
         dev = self._encode(self.dev, folder / "dev.npy")
         dev_windows = evaluation_windows(dev, min(10, len(dev) - 1), num_steps)
         carried = model.carried_states(True, batch_size)
@@ -132,3 +135,9 @@ class LanguageModelJob(Job):
                 source_sum = repr(source)
             digest.update(hashlib.sha256(source_sum.encode("utf-8", "replace")).digest())
         return digest.hexdigest()
+
+
+def _counts(ids: np.ndarray, words: int) -> np.ndarray:
+    """Return how often each word occurs in a text, which may be larger than memory."""
+    blocks = (ids[start : start + _BLOCK] for start in range(0, len(ids), _BLOCK))
+    return sum((np.bincount(block, minlength=words) for block in blocks), np.zeros(words, np.int64))

@@ -5,8 +5,10 @@ and sum exp(s_w) / k_w over the sampled words except the target, where k_w is th
 sampled. The estimate's expectation is Z, whatever the scores; the loss log Z - s_target tends to that of all words as
 the sample grows, and is equal to it when all words are in the sample (Bengio & Senecal 2003; Jean et al. 2015).
 
-Ids are ranks by frequency, so words are drawn log-uniformly, as by Zipf's law. A sample takes each of its numbers from
-a stratum of its own: frequent words, whose k is 1, are always in it, and rare ones seldom, hardly ever twice.
+Words are drawn log-uniformly by their ranks, as by Zipf's law. A sample takes each of its numbers from a stratum of its
+own: frequent words, whose k is 1, are always in it, and rare ones seldom, hardly ever twice. The ranks must be those of
+the text: the logarithm of the estimate hardly notices how large the score of a word with a small k is. If such a word
+is often the target, its score grows until it takes most of the true Z.
 """
 
 from __future__ import annotations
@@ -23,8 +25,12 @@ class WordSampler:
     """Draws samples of words.
 
     Args:
-        num_words: Number of words V, in order of frequency.
+        num_words: Number of words V.
         num_samples: Number of words in a sample S, at most V.
+        order: The ids of all words, the most frequent first; by default, ids are ranks.
+
+    Attributes:
+        expected_counts: How often each word is expected in a sample, by its id.
 
     Example:
         >>> sampler = WordSampler(1000, 100)
@@ -32,21 +38,25 @@ class WordSampler:
         array([1.   , 0.963, 0.041])
     """
 
-    def __init__(self, num_words: int, num_samples: int) -> None:
+    def __init__(self, num_words: int, num_samples: int, order: np.ndarray | None = None) -> None:
         self.num_words, self.num_samples = num_words, num_samples
-        self.expected_counts = _expected_counts(num_words, num_samples)
-        self._ends = np.cumsum(self.expected_counts)
+        by_rank = _expected_counts(num_words, num_samples)
+        self._ends = np.cumsum(by_rank)
+        ranked = np.arange(num_words)
+        self._order = None if order is None or np.array_equal(order, ranked) else np.asarray(order, np.int32)
+        self.expected_counts = by_rank if self._order is None else by_rank[np.argsort(self._order)]
 
     def draw(self, uniform: Any) -> tf.Tensor:
-        """Return the sample's ids (num_samples,), int32, in order.
+        """Return the sample's ids (num_samples,), int32, the most frequent first.
 
         Args:
             uniform: Random numbers from 0 to 1 (num_samples,).
         """
         # In float64: the last words' shares of the sum would vanish beside the sum itself.
         places = tf.range(self.num_samples, dtype=tf.float64) + tf.cast(uniform, tf.float64)
-        ids = tf.searchsorted(tf.constant(self._ends), places, side="right", out_type=tf.int32)
-        return tf.minimum(ids, self.num_words - 1)  # the ends are rounded
+        ranks = tf.searchsorted(tf.constant(self._ends), places, side="right", out_type=tf.int32)
+        ranks = tf.minimum(ranks, self.num_words - 1)  # the ends are rounded
+        return ranks if self._order is None else tf.gather(tf.constant(self._order), ranks)
 
     def log_counts(self, ids: tf.Tensor, dtype: Any) -> tf.Tensor:
         """Return the logarithm of the number of times that each word is expected in a sample."""

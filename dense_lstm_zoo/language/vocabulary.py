@@ -62,8 +62,8 @@ class LanguageVocabulary:
     def from_text(cls, source: Iterable[str], max_size: int | None = None, min_count: int = 1) -> LanguageVocabulary:
         """Take the words of a training text, most frequent first; ties go to the word that occurs first.
 
-        ``<eos>`` and ``<unk>`` are ranked by their counts; ``<unk>`` comes last if the text does not contain it. A word
-        that cannot be written to a file, because of a lone surrogate, is unknown.
+        ``<eos>`` and ``<unk>`` are ranked by their counts, that of ``<unk>`` with all words that are left out. A word
+        that cannot be written to a file, because of a lone surrogate, is left out.
 
         Args:
             source: Lines of the training text, nothing else; read once.
@@ -75,7 +75,7 @@ class LanguageVocabulary:
 
         Example:
             >>> LanguageVocabulary.from_text(["to be or not to be", "to do"], max_size=4).words
-            ('to', 'be', '<eos>', '<unk>')
+            ('to', '<unk>', 'be', '<eos>')
         """
         if max_size is not None:
             checks.integer("max_size", max_size, minimum=2)
@@ -94,6 +94,8 @@ class LanguageVocabulary:
             if counts[word] >= min_count and word not in (EOS, UNKNOWN) and checks.is_writable(word)
         ]
         kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
+        counts[UNKNOWN] += sum(count for word, count in counts.items() if word not in kept)
+        ranked = sorted(counts, key=counts.__getitem__, reverse=True)
         return cls(tuple(word for word in ranked if word in kept))
 
     def with_more(self, words: Sequence[str], max_size: int | None = None) -> LanguageVocabulary:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo.language import full_softmax, sampled_softmax
@@ -21,12 +22,13 @@ class WindowStep:
         core: A language model's network, as ``language_model`` makes it: its last layers are ``softmax``, or the word
             vectors with or without a ``projection``, and a bias, ``logits``.
         num_samples: Number of words that a window's softmax samples; None, or at least all words, means all.
+        order: The ids of all words, the most frequent first; by default, ids are ranks.
 
     Raises:
         KeyError: The network has no such layers.
     """
 
-    def __init__(self, core: keras.Model, num_samples: int | None = None) -> None:
+    def __init__(self, core: keras.Model, num_samples: int | None = None, order: np.ndarray | None = None) -> None:
         by_name = {layer.name: layer for layer in core.layers}
         self.bias: keras.Variable = by_name["logits"].bias
         if "softmax" in by_name:
@@ -39,7 +41,7 @@ class WindowStep:
         self.below = keras.Model(core.inputs, [features, *core.outputs[1:]])
         words = self.bias.shape[0]
         sampled = num_samples is not None and num_samples < words and self.by_word
-        self.sampler = WordSampler(words, num_samples) if sampled and num_samples is not None else None
+        self.sampler = WordSampler(words, num_samples, order) if sampled and num_samples is not None else None
 
     def differentiate(
         self,
