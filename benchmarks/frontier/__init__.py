@@ -1,0 +1,1 @@
+"""Accuracy against time and size: the zoo's presets beside what one would take instead."""

@@ -1,0 +1,146 @@
+"""Accuracy against milliseconds and megabytes: the zoo's presets beside what one would take instead.
+
+Peers run in an environment of their own, which benchmarks/frontier/requirements.txt describes. A peer is trained on the
+training texts, what it leaves open is chosen on dev, and it is scored once on test. Then it is loaded in a fresh
+process, as our presets are (SavedModel and ONNX), and timed on the test texts. Rows go to results/frontier.csv, the
+picture to results/frontier.png. From the repository's root, with nothing else running:
+
+    python3.11 -m venv peers && peers/bin/pip install -r benchmarks/frontier/requirements.txt
+    python -m benchmarks.frontier --peers-python peers/bin/python
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from benchmarks import protocols, tables
+from benchmarks.frontier import data, figure
+from benchmarks.frontier.peers import CLASSIFIERS, PEERS, TAGGERS, accuracy
+from dense_lstm_zoo import checks, machine
+from dense_lstm_zoo.measuring import folders
+from dense_lstm_zoo_runtime import Predictor
+
+RESULTS = tables.ROOT / "results" / "frontier.csv"
+KEY = ["dataset", "model", "kind"]
+DATASETS = ("sst2", "trec", "cr", "ewt_upos")
+OURS = ("SavedModel", "ONNX")
+_TIMES = ("start_s", "p50_ms_1", "p99_ms_1", "p50_ms_32", "p99_ms_32", "peak_mb")
+
+
+def run_peer(python: str, work: Path, **request: Any) -> dict[str, Any]:
+    """Give a request to a peer's process and return its answer.
+
+    Raises:
+        RuntimeError: The process failed; the message has its last line.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    path = work / "REQUEST.json"
+    path.write_text(json.dumps(request), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tables.ROOT), "TOKENIZERS_PARALLELISM": "false"}
+    command = [python, "-P", "-m", "benchmarks.frontier.worker", str(path)]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if ended.returncode:
+        last = (ended.stderr.strip() or "no output").split("\n")[-1]
+        raise RuntimeError(f"{request['peer']}: its process ended with status {ended.returncode}: {last}")
+    return json.loads((work / "ANSWER.json").read_text(encoding="utf-8"))
+
+
+def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats: int) -> dict[str, Any]:
+    """Train a peer, load it again in a fresh process, and return its row."""
+    folder = work / "model"
+    folder.mkdir(parents=True)
+    trained = run_peer(python, work / "train", do="train", peer=peer, folder=str(folder), parts=parts)
+    served = run_peer(
+        python, work / "serve", do="serve", peer=peer, folder=str(folder), texts=parts["test"][0], repeats=repeats
+    )
+    return {"model": peer, "kind": "", **trained, **served, "disk_mb": round(folders.size_mb(folder), 1)}
+
+
+def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:
+    """Export a preset in both ways, and yield their rows; an export holds its word vectors itself."""
+    bundle: Any = zoo.from_preset(preset)
+    exports = {"SavedModel": bundle.export(work / "saved_model" / "1")}
+    exports["ONNX"] = bundle.export(work / "onnx", format="onnx", weights="float16")
+    (texts, right), (dev, right_on_dev) = parts["test"], parts["dev"]
+    strings = [text if isinstance(text, str) else " ".join(text) for text in texts]
+    costs = zoo.measure(list(exports.values()), strings, repeats=repeats).to_dict("records")
+    predictors = {"SavedModel": bundle, "ONNX": Predictor(exports["ONNX"])}
+    for (kind, predictor), cost in zip(predictors.items(), costs, strict=True):
+        if cost["error"]:
+            raise RuntimeError(f"{preset}, {kind}: {cost['error']}")
+        yield {
+            **{"model": preset, "kind": kind, "settings": "", "versions": cost["versions"]},
+            "dev_accuracy": accuracy(_answers(predictor.predict(dev)), right_on_dev),
+            "test_accuracy": accuracy(_answers(predictor.predict(texts)), right),
+            **{name: round(cost[name], 3) for name in _TIMES if name in cost},
+            "train_s": "",
+            "disk_mb": round(cost["disk_mb"], 1),
+        }
+
+
+def _answers(predictions: Sequence[Any]) -> list[Any]:
+    return [list(one.tags) if hasattr(one, "tags") else one.label for one in predictions]
+
+
+def presets_of(dataset: str) -> list[str]:
+    """Return the presets that were trained on a corpus."""
+    return [preset.name for preset in zoo.list_presets() if preset.corpus == dataset]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks.frontier",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--peers-python", required=True, help="the Python of the peers' environment")
+    made.add_argument("--datasets", nargs="+", default=DATASETS, help=f"default: {' '.join(DATASETS)}")
+    made.add_argument("--peers", nargs="*", default=[*PEERS], metavar="PEER", help="default: all; none: ours alone")
+    made.add_argument("--repeats", type=int, default=200, help="timed calls at each size (default: 200)")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure every corpus, and write and draw the rows."""
+    given = parser().parse_args(argv)
+    with protocols.plain_errors():
+        peers = [checks.one_of("peer", peer, PEERS) for peer in given.peers]
+        if peers and not Path(given.peers_python).is_file():
+            raise FileNotFoundError(f"--peers-python: {given.peers_python} does not exist.")
+        corpora = {name: data.parts_of(name) for name in given.datasets}
+        shared = {"processor": machine.processor(), "cores": machine.cores(), "repeats": given.repeats}
+        shared["command"] = " ".join(["python -m benchmarks.frontier --datasets", *given.datasets])
+        for dataset, parts in corpora.items():
+            fitting = TAGGERS if data.task_of(dataset) == "tagging" else CLASSIFIERS
+            with tempfile.TemporaryDirectory() as work:
+                for number, peer in enumerate(name for name in fitting if name in peers):
+                    made = peer_row(peer, given.peers_python, parts, Path(work) / str(number), given.repeats)
+                    _add(dataset, {**made, **shared})
+                for preset in presets_of(dataset):
+                    for made in our_rows(preset, parts, Path(work) / preset, given.repeats):
+                        _add(dataset, {**made, **shared})
+        figure.draw(RESULTS)
+        tables.update_readme()
+
+
+def _add(dataset: str, row: dict[str, Any]) -> None:
+    """Add a row to the results, and print it."""
+    told = {"dataset": dataset, **row, "load_average": machine.load_average()}
+    tables.merge(RESULTS, [told], KEY)
+    score, milliseconds, size = (told[name] for name in ("test_accuracy", "p50_ms_1", "disk_mb"))
+    name = f"{told['model']} {told['kind']}".strip()
+    print(f"{dataset} {name}: {score} %, {milliseconds} ms, {size} MB", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

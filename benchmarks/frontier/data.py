@@ -1,0 +1,38 @@
+"""The parts of a corpus as plain lists, which a process without the zoo can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.classification.corpus import cross_validation_fold, split_dev
+
+FOLDS = 10
+
+
+def task_of(dataset: str) -> str:
+    """Return whether a corpus is for classification or, where it is not, for tagging."""
+    known = zoo.list_corpora("tagging")
+    return "tagging" if dataset in known and dataset not in zoo.list_corpora("classification") else "classification"
+
+
+def parts_of(dataset: str, task: str | None = None, seed: int = 1) -> dict[str, Any]:
+    """Return the texts and labels, or token lists and tags, of training, dev and test, by part.
+
+    A corpus without test texts is split as its first fold of ten; dev is a tenth of the training texts where there is
+    none, drawn by ``seed``, as in ``train``.
+    """
+    task = task or task_of(dataset)
+    corpus: Any = zoo.load_corpus(dataset, task)
+    if task == "classification":
+        if corpus.test is None:
+            corpus = cross_validation_fold(corpus, 1, FOLDS)
+        corpus = corpus if corpus.dev is not None else split_dev(corpus, seed=seed)
+    found = {}
+    for name in ("train", "dev", "test"):
+        part = getattr(corpus, name)
+        if task == "tagging":
+            found[name] = ([list(tokens) for tokens in part.tokens], [list(tags) for tags in part.tags])
+        else:
+            found[name] = (list(part.texts), [corpus.label_names[label] for label in part.labels])
+    return found

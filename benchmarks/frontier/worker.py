@@ -1,0 +1,58 @@
+"""A peer in a process of its own: ``python -m benchmarks.frontier.worker REQUEST.json`` writes ``ANSWER.json``.
+
+``train`` fits and saves a peer, and scores it; ``serve`` loads it and measures what predictions cost.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.frontier.peers import PEERS, accuracy
+from dense_lstm_zoo import machine
+from dense_lstm_zoo.measuring.latency import time_calls
+
+SIZES = (1, 32)
+
+
+def train(peer: str, folder: str, parts: dict[str, Any]) -> dict[str, Any]:
+    """Fit a peer, save it to ``folder``, and return its scores and what it took."""
+    model = PEERS[peer]()
+    started = time.perf_counter()
+    model.fit(parts["train"], parts["dev"])
+    seconds = time.perf_counter() - started
+    dev, test = (accuracy(model.predict(parts[name][0]), parts[name][1]) for name in ("dev", "test"))
+    model.save(Path(folder))
+    packages = {name: importlib.metadata.version(name) for name in (*model.packages, "numpy")}
+    told = " ".join(f"{name}={version}" for name, version in {"python": platform.python_version(), **packages}.items())
+    scores = {"dev_accuracy": dev, "test_accuracy": test}
+    return {**scores, "train_s": round(seconds, 1), "settings": model.settings, "versions": told}
+
+
+def serve(peer: str, folder: str, texts: list[Any], repeats: int) -> dict[str, Any]:
+    """Load a peer and return what its predictions cost."""
+    model = PEERS[peer]()
+    model.load(Path(folder))
+    model.predict(texts[:1])
+    found: dict[str, Any] = {"start_s": machine.process_age()}
+    for size in SIZES:
+        times = time_calls(model.predict, texts, size, repeats)
+        found |= {f"{name}_{size}": round(times[name], 3) for name in ("p50_ms", "p99_ms")}
+    return {**found, "peak_mb": round(machine.peak_mb(), 1)}
+
+
+def main() -> None:
+    """Answer the request of a file."""
+    path = Path(sys.argv[1])
+    request = json.loads(path.read_text(encoding="utf-8"))
+    answer = {"train": train, "serve": serve}[request.pop("do")](**request)
+    path.with_name("ANSWER.json").write_text(json.dumps(answer), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""The frontier: peers that are trained, saved and served in processes of their own, beside our presets."""
+
+import sys
+
+import pandas as pd
+import pytest
+
+from benchmarks.frontier import __main__ as frontier
+from benchmarks.frontier import data, figure, peers, table
+
+EASY = ([f"it is good {i}" for i in range(20)] + [f"it is bad {i}" for i in range(20)], ["good"] * 20 + ["bad"] * 20)
+
+
+def rows_of(tmp_path, monkeypatch, *arguments):
+    path = tmp_path / "results" / "frontier.csv"
+    monkeypatch.setattr(frontier, "RESULTS", path)
+    monkeypatch.setattr(frontier.tables, "update_readme", lambda: None)
+    frontier.main(["--peers-python", sys.executable, "--repeats", "3", *arguments])
+    return pd.read_csv(path, keep_default_na=False)
+
+
+def test_peers_are_trained_saved_and_served_in_fresh_processes(tmp_path, monkeypatch, capsys):
+    chosen = ("tf-idf + logistic regression", "NB-SVM")
+    found = rows_of(tmp_path, monkeypatch, "--datasets", "demo", "--peers", *chosen)
+    assert list(found["model"]) == list(chosen)
+    assert found["test_accuracy"].min() > 60
+    assert all(found["settings"].str.match(r"C=[\d.]+$"))
+    assert (found[["p50_ms_1", "p50_ms_32", "start_s", "peak_mb", "disk_mb"]] > 0).all(axis=None)
+    assert all("scikit-learn=" in told for told in found["versions"])
+    assert (tmp_path / "results" / "frontier.png").stat().st_size > 5000
+    assert "demo NB-SVM: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["tf-idf + logistic regression", "NB-SVM"])
+def test_a_peer_predicts_the_same_after_loading(name, tmp_path):
+    model = peers.PEERS[name]()
+    model.fit(EASY, EASY)
+    model.save(tmp_path)
+    again = peers.PEERS[name]()
+    again.load(tmp_path)
+    assert model.predict(["good it", "bad it"]) == again.predict(["good it", "bad it"]) == ["good", "bad"]
+
+
+def test_a_peer_that_fails_is_named_with_its_last_line(tmp_path, monkeypatch):
+    with pytest.raises(RuntimeError, match=r"nobody: its process ended with status 1: KeyError: 'nobody'"):
+        frontier.run_peer(sys.executable, tmp_path, do="serve", peer="nobody", folder="", texts=[], repeats=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--peers", "fasttext"], "Did you mean 'fastText'"),
+        (["--peers-python", "missing/python"], "--peers-python: missing/python does not exist."),
+        (["--datasets", "demmo"], "Did you mean 'demo'"),
+    ],
+)
+def test_a_wrong_request_fails_before_any_work(arguments, said, monkeypatch):
+    monkeypatch.setattr(frontier, "run_peer", lambda *given, **request: pytest.fail("work was done"))
+    with pytest.raises(SystemExit, match=said):
+        frontier.main(["--peers-python", sys.executable, "--datasets", "demo", *arguments])
+
+
+def test_parts_are_lists_of_texts_or_tokens_with_names_of_labels_or_tags():
+    texts, labels = data.parts_of("demo")["train"]
+    assert isinstance(texts[0], str)
+    assert isinstance(labels[0], str)
+    tokens, tags = data.parts_of("demo", "tagging")["test"]
+    assert [len(each) for each in tokens[:20]] == [len(each) for each in tags[:20]]
+    assert peers.accuracy(tags, tags) == 100
+
+
+def test_presets_are_found_by_their_corpus():
+    assert frontier.presets_of("trec") == ["dc_bilstm_trec"]
+    assert frontier.presets_of("demo") == []
+
+
+def test_the_table_names_what_no_other_beats(tmp_path, monkeypatch):
+    shared = {"dataset": "trec", "dev_accuracy": 1, "p99_ms_1": 9, "p50_ms_32": 1, "start_s": 1, "peak_mb": 2000}
+    shared |= {"train_s": "", "versions": "a=1", "command": "c", "processor": "P", "cores": 2, "settings": ""}
+    costs = [("slow", "", 90, 5, 50), ("dc_bilstm_trec", "ONNX", 92, 2, 40), ("quick", "", 80, 1, 1)]
+    names = ("model", "kind", "test_accuracy", "p50_ms_1", "disk_mb")
+    (tmp_path / "results").mkdir()
+    rows = [{**shared, **dict(zip(names, cost, strict=True))} for cost in costs]
+    pd.DataFrame(rows).to_csv(tmp_path / "results" / "frontier.csv", index=False)
+    monkeypatch.setattr(table, "ROOT", tmp_path)
+    lines = table.frontier().splitlines()
+    assert [line.split(" | ")[1] for line in lines[2:5]] == ["`dc_bilstm_trec`, ONNX", "slow", "quick"]
+    assert [line.rstrip(" |").split(" | ")[-1] for line in lines[2:5]] == ["time and size", "-", "time and size"]
+    assert "2,000" in lines[2]
+
+
+def test_the_front_holds_equal_scores_once():
+    assert figure.front([(1, 80), (2, 80), (2, 90), (3, 85)]) == [(1, 80), (2, 90)]
