@@ -39,11 +39,9 @@ PLANS = {
         {"recipe": "batched_fixed_vectors", "vectors": "zoo_600d", "num_layers": 5},
     ),
 }
-# Each is a forward and a backward language model. The recipe has three epochs; so far this one has had the first alone.
+# Each is a forward and a backward language model.
 ENCODERS = {
-    "dense_lm_reviews": Plan(
-        "dense_lstm_lm", "imdb_raw", {"recipe": "reviews_lm", "dtype": "mixed_bfloat16", "epochs": 1}
-    ),
+    "dense_lm_reviews": Plan("dense_lstm_lm", "imdb_raw", {"recipe": "reviews_lm", "dtype": "mixed_bfloat16"}),
 }
 
 

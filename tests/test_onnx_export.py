@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import warnings
@@ -209,6 +210,25 @@ class TestOnTheCommandLine:
         without = output_of(capsys, verb, path, text)[1]
         assert output_of(capsys, "export", path, path / "onnx", "--format", "onnx")[0] == 0
         assert output_of(capsys, verb, path, text)[1] == without
+        assert output_of(capsys, verb, path / "onnx", text) == (0, without, "")
+
+    def test_an_export_answers_by_itself_and_in_columns_of_a_file(self, run, capsys, tmp_path):
+        expected = output_of(capsys, "predict", run, TEXTS[0])[1]
+        assert output_of(capsys, "predict", run / "onnx", TEXTS[0]) == (0, expected, "")
+        file = tmp_path / "in.csv"
+        file.write_text("text,id\nthe film,1\n", encoding="utf-8")
+        status, out, _ = output_of(capsys, "predict", run / "onnx", "--file", file)
+        assert (status, out.splitlines()[0].split(",")[:3]) == (0, ["text", "id", "label"])
+
+    def test_an_export_for_another_task_or_a_damaged_one_is_refused(self, run, capsys, tmp_path):
+        status, _, err = output_of(capsys, "score", run / "onnx", "the film")
+        assert (status, err.count("\n")) == (2, 1)
+        assert "is for classification, not for language_model: use predict" in err
+        shutil.copytree(run / "onnx", tmp_path / "export")
+        (tmp_path / "export" / "model.onnx").write_bytes(b"changed")
+        status, _, err = output_of(capsys, "predict", tmp_path / "export", "the film")
+        assert (status, err.count("\n")) == (2, 1)
+        assert "changed or damaged" in err
 
     @pytest.mark.slow
     def test_a_fresh_process_answers_without_tensorflow(self, run):

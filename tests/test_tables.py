@@ -58,6 +58,14 @@ def test_other_column_names_are_taken_by_name(write):
     assert corpus.label_names == ("a", "b")
 
 
+def test_an_unknown_column_is_named_with_the_options_that_name_it(write):
+    for file, form in ((write("Review Text,Rating\na,1\n"), "csv"), (write([{"Review Text": "a"}]), "jsonl")):
+        with pytest.raises(
+            ValueError, match=r"'text'\..* text_column and label_column \(--text-column, --label-column\)"
+        ):
+            read_table_corpus(form, train_file=file)
+
+
 def test_integer_labels_are_ordered_by_value_and_others_by_spelling(write):
     assert read_csv(write("text,label\na,10\nb,9\nc,-1\n")).label_names == ("-1", "9", "10")
     assert read_csv(write("text,label\na,10\nb,9\nc,x\n")).label_names == ("10", "9", "x")

@@ -1,4 +1,4 @@
-"""Commands that answer without TensorFlow, from the ONNX export in a bundle's folder."""
+"""Commands that answer without TensorFlow, from an ONNX export: a folder of its own, or one in a bundle's folder."""
 
 from __future__ import annotations
 
@@ -10,15 +10,27 @@ from typing import Any
 from dense_lstm_zoo import files
 from dense_lstm_zoo.cli import commands
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo_runtime import export_folder
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 
-def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
-    """Return a bundle, or the light runtime's predictor if the bundle's folder has an export: it has the same methods.
+def read_config(path: str) -> dict[str, Any]:
+    """Check the files of a bundle or of an ONNX export, and return its config; an export's knows of no training."""
+    if export_folder.is_export(Path(path)):
+        return {**export_folder.read(Path(path)).config, "training": {}}
+    return commands.read_config(path)
 
-    A line on standard error says that the export is used, or why it is not. For ``once``, see ``commands.load``.
+
+def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
+    """Return a bundle, or the light runtime's predictor if its folder is or has an export: it has the same methods.
+
+    A line on standard error says that a bundle's export is used, or why it is not. For ``once``, see ``commands.load``.
     """
-    commands.check_task(bundle, commands.read_config(bundle), task)
+    commands.check_task(bundle, read_config(bundle), task)
+    if export_folder.is_export(Path(bundle)):
+        from dense_lstm_zoo_runtime import Predictor
+
+        return Predictor(bundle)
     folder = Path(bundle) / SUBFOLDER
     if not folder.is_dir():
         return commands.load(bundle, task, once=once)

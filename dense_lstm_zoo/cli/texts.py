@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.cli import few_texts, light, writing
-from dense_lstm_zoo.cli.commands import check_picture, check_task, load, read_config
+from dense_lstm_zoo.cli.commands import check_picture, check_task, load
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.own_files import format_of
@@ -53,7 +53,7 @@ class Asked:
 def predict(**asked: Any) -> None:
     """Label texts, or tag the tokens of sentences."""
     options = Asked(**asked)
-    config = read_config(options.bundle)
+    config = light.read_config(options.bundle)
     if config["task"] == "tagging":
         _run(options, config, _tagger)
     else:
@@ -64,7 +64,7 @@ def predict(**asked: Any) -> None:
 def score(**asked: Any) -> None:
     """Write the log probability and perplexity of texts."""
     options = Asked(**asked)
-    config = read_config(options.bundle)
+    config = light.read_config(options.bundle)
     check_task(options.bundle, config, "language_model")
     _run(options, config, _language_model)
 

@@ -20,6 +20,7 @@ from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
+_NAME_COLUMNS = "Name the columns with text_column and label_column (--text-column, --label-column)."
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
     header = list(map(unmark_formula, header))
     for column in (text_column, label_column):
         if column not in header:
-            raise checks.unknown_name(f"column for {path}:", column, header)
+            raise ValueError(f"{checks.unknown_name(f'column for {path}:', column, header)} {_NAME_COLUMNS}")
         if header.count(column) > 1:
             raise ValueError(f"{path} has {header.count(column)} columns named {column!r}.")
     text_at, label_at = header.index(text_column), header.index(label_column)
@@ -140,7 +141,7 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
         row = parse_json_object(line, where, f"{text_column!r} and {label_column!r}")
         for column in (text_column, label_column):
             if column not in row:
-                raise checks.unknown_name(f"column for {where}:", column, row)
+                raise ValueError(f"{checks.unknown_name(f'column for {where}:', column, row)} {_NAME_COLUMNS}")
         example, label = row[text_column], row[label_column]
         if not isinstance(example, str | None):
             raise ValueError(f"{where}: {text_column!r} must be a string; found {example!r:.80}.")
