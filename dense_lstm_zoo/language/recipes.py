@@ -84,8 +84,7 @@ RECIPES = (
         decay_after=12,
     ),
     # For raw text, whose model others read: see docs/pretraining.md. Words are read and scored by the zoo's vectors,
-    # which stay as they are. A table of scores that Adam trains on samples overshoots: a rare word that was a target is
-    # seldom sampled afterwards, and dev perplexity rises to thousands while the sampled loss falls.
+    # which stay as they are: docs/language_models.md says what samples do to a table of scores that Adam trains.
     Recipe(
         name="reviews_lm",
         source="this project: a language model of raw text for classifiers and taggers to read",
