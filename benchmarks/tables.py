@@ -180,6 +180,19 @@ def transfer(name: str = "transfer") -> str:
     )
 
 
+def review_models() -> str:
+    """Return the table of language models of raw reviews, with their dev perplexities."""
+    return _table(
+        _read(ROOT / "results" / "review_models.csv"),
+        ["dataset"],
+        ("corpus", "model", "settings", "parameters", "dev perplexity", "protocol"),
+        lambda row: (
+            *(row.dataset, code(row.model), _named(row.recipe, row.settings), f"{int(row.parameters):,}"),
+            *(_with_spread(row.dev_perplexity_mean, row.dev_perplexity_std), row.protocol),
+        ),
+    )
+
+
 def pretraining() -> str:
     """Return the table of what a text encoder gives classifiers, each row beside the same model from scratch."""
     found = _read(ROOT / "results" / "pretraining.csv")
@@ -314,6 +327,7 @@ TABLES = {
     "pretraining": pretraining,
     "pretraining_curves": functools.partial(transfer, "pretraining_curves"),
     "profile": profile,
+    "review_models": review_models,
     "rounded_vectors": rounded_vectors,
     "tagging": tagging,
     "transfer": transfer,

@@ -6,6 +6,7 @@ import shlex
 import pandas as pd
 import pytest
 
+import dense_lstm_zoo as zoo
 from benchmarks import protocols, recipe_search, tables
 from tuning import command
 
@@ -55,6 +56,16 @@ def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(
         assert ("not run yet" in line) == (command.load(name).file not in results)
     command.main(None, [])
     assert "python -m tuning ding2018_table3 --dataset demo --quick" in capsys.readouterr().out
+
+
+def test_the_models_of_raw_reviews_have_equal_weights():
+    counts = {}
+    for name, row in command.load("review_models").rows.items():
+        settings = {key: value for key, value in row.arguments.items() if key != "epochs"}
+        arguments = zoo.get_recipe(row.recipe).models[row.model] | settings
+        model = zoo.build(row.model, vocab_size=50, embedding_dim=300, **arguments)
+        counts[name] = sum(w.shape.num_elements() for w in model.trainable_weights) - 50
+    assert counts == {"dense": 2_281_360, "stacked": 2_284_632}
 
 
 def recorded():

@@ -41,6 +41,7 @@ OTHERS = (
     "language_model",
     "pretraining",
     "recipe_search",
+    "review_models",
     "tagging",
     "tagging_depth",
     "word_vectors",

@@ -50,16 +50,27 @@ def language_models() -> Iterator[Claim | Quoted]:
 
 def pretraining() -> Iterator[Claim | Quoted]:
     """Yield the claims of Pretraining."""
-    starts = ("scratch", "context", "fine-tuned")
-    models = ("dc_bilstm", "dc_bilstm", "lm_classifier")
-    found = {s: row("pretraining", dataset="trec", start=s, model=m) for s, m in zip(starts, models, strict=True)}
+    models = {"scratch": "dc_bilstm", "context": "dc_bilstm", "fine-tuned": "lm_classifier"}
+    wanted = {start: {"dataset": "trec", "start": start, "model": model} for start, model in models.items()}
+    found = {start: row("pretraining", **cells) for start, cells in wanted.items()}
     dev, test = ({k: Decimal(v[f"{c}accuracy_mean"]) for k, v in found.items()} for c in ("dev_", ""))
     spreads = [Decimal(each[f"{part}accuracy_std"]) for each in found.values() for part in ("dev_", "")]
-    yield Claim(f"has {dev['context']} % on dev, {dev['context'] - dev['scratch']} points more than from scratch")
-    yield Claim(f"{test['context']} % on test, {test['context'] - test['scratch']} more")
+    on_dev, on_test = (scores["context"] - scores["scratch"] for scores in (dev, test))
+    yield Claim(f"has {dev['context']} % on dev, {abs(on_dev)} points {_more(on_dev)} than from scratch")
+    yield Claim(f"{test['context']} % on test, {abs(on_test)} {_more(on_test)}")
     yield Claim(f"fine-tuned, has {dev['fine-tuned']} % and {test['fine-tuned']} %")
-    yield Claim(f"standard deviations of {one(min(spreads))} to {one(max(spreads))}")
+    beside = [
+        interval("pretraining", "accuracies", wanted[start], wanted["scratch"]) for start in ("context", "fine-tuned")
+    ]
+    yield Claim(
+        f"standard deviations of {one(min(spreads))} to {one(max(spreads))}, none of this is beyond doubt",
+        all(low < 0 < high for _, low, high in beside),
+    )
     yield Quoted("19.6 million words of film reviews", "tokens of imdb_raw's training text, as train prints them")
+
+
+def _more(difference: Decimal) -> str:
+    return "more" if difference > 0 else "less"
 
 
 def transfer() -> Iterator[Claim]:
