@@ -26,6 +26,8 @@ WRONG = {
     "another model's recipe": ([*TRAIN, "--recipe", "kim2014"], "Recipe 'kim2014' is for cnn_mc"),
     "missing vectors": ([*TRAIN, "--vectors", "no.txt"], "no.txt does not exist"),
     "a missing source": ([*TRAIN, "--init-from", "runs/none"], "runs/none is not a folder"),
+    "a frozen encoder of nothing": ([*TRAIN, "--freeze", "encoder"], "freeze='encoder' needs init_from."),
+    "rates of no layers": ([*TRAIN, "--layer-decay", "2"], "layer_decay=2.0 needs init_from."),
     "a folder that exists": ([*TRAIN[:-1], "taken"], "taken already exists"),
     "seeds of nothing": ([*TRAIN, "--seeds", "2", "--epochs", "0"], "epochs must be an integer"),
     "a missing run.toml": (["train", "--config", "no.toml", "--run-dir", "run"], "no.toml does not exist"),

@@ -88,6 +88,7 @@ def check(
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
+    _check_transfer(options)
     _check_sources(options)
     return Request(
         model, task, folder, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)
@@ -103,3 +104,27 @@ def _check_sources(options: Options) -> None:
         source = getattr(options, name, None)
         if source is not None and "://" not in str(source):
             presets.find(source)
+
+
+def _check_transfer(options: Options) -> None:
+    """Raise ``ValueError`` for options of transfer that need others."""
+    for name in ("freeze", "unfreeze", "layer_decay", "force_overlap", "unfreeze_after"):
+        needed = "freeze" if name == "unfreeze_after" else "init_from"
+        if getattr(options, name) and not getattr(options, needed):
+            raise ValueError(f"{name}={getattr(options, name)!r} needs {needed}.")
+    if options.unfreeze and (options.freeze == "encoder" or options.unfreeze_after):
+        told = f"freeze={options.freeze!r}, unfreeze_after={options.unfreeze_after!r}"
+        raise ValueError(
+            f"unfreeze={options.unfreeze!r} says when each layer is trained; received {told}. Leave these out; "
+            "freeze='embedding' alone keeps the words as they are."
+        )
+    if options.layer_decay is not None and options.layer_decay < 1:
+        raise ValueError(
+            f"layer_decay divides the learning rate once per layer and must be at least 1; received "
+            f"{options.layer_decay!r}. Howard and Ruder 2018 use 2.6."
+        )
+    if options.unfreeze_after is not None and options.unfreeze_after >= options.epochs:
+        raise ValueError(
+            f"unfreeze_after must be below epochs={options.epochs}, or nothing is ever trained with the rest; received "
+            f"{options.unfreeze_after}."
+        )

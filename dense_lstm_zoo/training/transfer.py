@@ -24,30 +24,6 @@ from dense_lstm_zoo.training.origin import arguments_of, is_free, origin, set_wo
 from dense_lstm_zoo.training.overlap import check_overlap
 
 
-def check_options(options: Options) -> None:
-    """Raise ``ValueError`` for options of transfer that need others."""
-    for name in ("freeze", "unfreeze", "layer_decay", "force_overlap", "unfreeze_after"):
-        needed = "freeze" if name == "unfreeze_after" else "init_from"
-        if getattr(options, name) and not getattr(options, needed):
-            raise ValueError(f"{name}={getattr(options, name)!r} needs {needed}.")
-    if options.unfreeze and (options.freeze == "encoder" or options.unfreeze_after):
-        told = f"freeze={options.freeze!r}, unfreeze_after={options.unfreeze_after!r}"
-        raise ValueError(
-            f"unfreeze={options.unfreeze!r} says when each layer is trained; received {told}. Leave these out; "
-            "freeze='embedding' alone keeps the words as they are."
-        )
-    if options.layer_decay is not None and options.layer_decay < 1:
-        raise ValueError(
-            f"layer_decay divides the learning rate once per layer and must be at least 1; received "
-            f"{options.layer_decay!r}. Howard and Ruder 2018 use 2.6."
-        )
-    if options.unfreeze_after is not None and options.unfreeze_after >= options.epochs:
-        raise ValueError(
-            f"unfreeze_after must be below epochs={options.epochs}, or nothing is ever trained with the rest; received "
-            f"{options.unfreeze_after}."
-        )
-
-
 @dataclass(eq=False)
 class Source:
     """A trained model that a run goes on from.
@@ -133,7 +109,6 @@ def read_source(
     Raises:
         ValueError: A source of another model, or arguments for another encoder than its own.
     """
-    check_options(options)
     if options.init_from is None:
         return None
     folder = presets.find(options.init_from)
