@@ -1,8 +1,8 @@
 """NB-SVM: a linear model of words and pairs of words that deep models must beat (Wang and Manning 2012).
 
-Two things differ from the paper. The linear model is a logistic regression, and its weights are not interpolated with
-their mean size: on CR, with its unequal labels, interpolation costs eight points, and the regression is half a point to
-a point above the support vector machine.
+Two things differ from the paper. The linear model is a logistic regression, which did a little better here than a
+support vector machine; and its weights are not interpolated with their mean size, which costs several points on CR,
+whose labels are unequal.
 """
 
 from __future__ import annotations
