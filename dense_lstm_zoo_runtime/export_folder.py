@@ -77,9 +77,7 @@ def read(folder: Path) -> Export:
             raise ExportError(f"{entry} is a link; an export must hold its own files.")
     for name, expected in sums.items():
         _check(folder, name, expected)
-    config = _object(folder / "config.json")
-    with named(folder / "config.json"):
-        _check_config(config)
+    config = read_config(folder)
     required = ["model.onnx", "vocabulary.txt", "config.json"]
     required += ["score.onnx"] if config["task"] == "language_model" else []
     if config.get("shared_words") is not None:
@@ -93,6 +91,18 @@ def read(folder: Path) -> Export:
         if config["task"] == "language_model" and not {"<eos>", "<unk>"} <= set(words):
             raise ValueError("it lacks <eos> or <unk>")
     return Export(folder, config, words)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Read an export's config and check what it claims, but no other file.
+
+    Raises:
+        ExportError: As for ``read``.
+    """
+    config = _object(folder / "config.json")
+    with named(folder / "config.json"):
+        _check_config(config)
+    return config
 
 
 def _manifest(folder: Path) -> dict[str, str]:

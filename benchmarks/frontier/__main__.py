@@ -32,7 +32,6 @@ from dense_lstm_zoo_runtime import Predictor
 RESULTS = tables.ROOT / "results" / "frontier.csv"
 KEY = ["dataset", "model", "kind"]
 DATASETS = ("sst2", "trec", "cr", "ewt_upos")
-OURS = ("SavedModel", "ONNX")
 _TIMES = ("start_s", "p50_ms_1", "p99_ms_1", "p50_ms_32", "p99_ms_32", "peak_mb")
 
 

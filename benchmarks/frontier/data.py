@@ -27,7 +27,7 @@ def parts_of(dataset: str, task: str | None = None, seed: int = 1) -> dict[str, 
     if task == "classification":
         if corpus.test is None:
             corpus = cross_validation_fold(corpus, 1, FOLDS)
-        corpus = corpus if corpus.dev is not None else split_dev(corpus, seed=seed)
+        corpus = split_dev(corpus, seed=seed)
     found = {}
     for name in ("train", "dev", "test"):
         part = getattr(corpus, name)

@@ -61,7 +61,17 @@ class Peer:
         return made[best]
 
 
-class TfIdf(Peer):
+class Linear(Peer):
+    """A pipeline of scikit-learn, ``model``, from texts to labels."""
+
+    model: Any
+
+    def predict(self, texts: list[Any]) -> list[Any]:
+        """Return a label for each text."""
+        return [str(label) for label in self.model.predict(texts)]
+
+
+class TfIdf(Linear):
     """TF-IDF of words and pairs of words, and a logistic regression."""
 
     def fit(self, train: Part, dev: Part) -> None:
@@ -76,12 +86,8 @@ class TfIdf(Peer):
 
         self.model = self.keep_the_best("C", (0.3, 1, 3, 10, 30), make, dev)
 
-    def predict(self, texts: list[Any]) -> list[Any]:
-        """Return a label for each text."""
-        return [str(label) for label in self.model.predict(texts)]
 
-
-class NbSvm(Peer):
+class NbSvm(Linear):
     """Words and pairs of words, weighed by naive Bayes (``benchmarks.nb_svm``)."""
 
     def fit(self, train: Part, dev: Part) -> None:
@@ -96,10 +102,6 @@ class NbSvm(Peer):
             return make_pipeline(words, NBSVM(strength)).fit(*train)
 
         self.model = self.keep_the_best("C", (0.03, 0.1, 0.3, 1, 3), make, dev)
-
-    def predict(self, texts: list[Any]) -> list[Any]:
-        """Return a label for each text."""
-        return [str(label) for label in self.model.predict(texts)]
 
 
 class FastText(Peer):

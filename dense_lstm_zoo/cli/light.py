@@ -15,9 +15,12 @@ from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 
 def read_config(path: str) -> dict[str, Any]:
-    """Check the files of a bundle or of an ONNX export, and return its config; an export's knows of no training."""
+    """Return the config of a bundle, whose files are checked, or of an ONNX export, which knows of no training.
+
+    ``load`` checks an export's files.
+    """
     if export_folder.is_export(Path(path)):
-        return {**export_folder.read(Path(path)).config, "training": {}}
+        return {**export_folder.read_config(Path(path)), "training": {}}
     return commands.read_config(path)
 
 

@@ -95,8 +95,7 @@ class LanguageVocabulary:
         ]
         kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
         counts[UNKNOWN] += sum(count for word, count in counts.items() if word not in kept)
-        ranked = sorted(counts, key=counts.__getitem__, reverse=True)
-        return cls(tuple(word for word in ranked if word in kept))
+        return cls(tuple(sorted(filter(kept.__contains__, counts), key=counts.__getitem__, reverse=True)))
 
     def with_more(self, words: Sequence[str], max_size: int | None = None) -> LanguageVocabulary:
         """Return these words followed by those of ``words`` that are new, at most ``max_size`` in all.
