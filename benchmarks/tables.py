@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import claims
+from benchmarks.claims.rows import paired
 from benchmarks.result_files import ROOT, folded
 from benchmarks.result_files import merge as merge  # what scripts call
 from benchmarks.result_files import read as _read
@@ -282,12 +283,8 @@ def paired_difference(ours: list[float], theirs: list[float]) -> str:
         >>> paired_difference([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])
         '+1.00 (-1.48 to 3.48)'
     """
-    from scipy import stats
-
-    differences = pd.Series(ours) - pd.Series(theirs)
-    mean, error = differences.mean(), differences.sem()
-    half = stats.t.ppf(0.975, len(differences) - 1) * error if len(differences) > 1 else float("nan")
-    return f"{mean:+.2f} ({mean - half:.2f} to {mean + half:.2f})" if half == half else f"{mean:+.2f}"
+    mean, low, high = paired(ours, theirs)
+    return f"{mean:+.2f} ({low:.2f} to {high:.2f})" if low == low else f"{mean:+.2f}"
 
 
 def _beside(ours: str, theirs: str) -> str:
