@@ -86,7 +86,7 @@ def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]
 
     differences = pd.Series(ours) - pd.Series(theirs)
     mean, error = float(differences.mean()), float(differences.sem())
-    half = stats.t.ppf(0.975, len(differences) - 1) * error if len(differences) > 1 else float("nan")
+    half = float(stats.t.ppf(0.975, len(differences) - 1)) * error if len(differences) > 1 else float("nan")
     return mean, mean - half, mean + half
 
 
