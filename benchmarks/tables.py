@@ -10,21 +10,21 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from benchmarks import claims
-from benchmarks.claims.rows import paired
-from benchmarks.result_files import ROOT, folded
+from benchmarks.pretraining_tables import pretraining, review_models, transfer
+from benchmarks.result_files import ROOT, read
 from benchmarks.result_files import merge as merge  # what scripts call
-from benchmarks.result_files import read as _read
 from benchmarks.speed.more_tables import long_texts, profile
 from benchmarks.speed.table import table as speed_table
+from benchmarks.table_cells import compared, named, paper, rows_table, with_spread
 from dense_lstm_zoo import files, plots
-from dense_lstm_zoo.display import Markdown, code, escape, table
+from dense_lstm_zoo.display import code, escape
 
 README = ROOT / "results" / "README.md"
 CLASSIFICATION = ROOT / "results" / "classification.csv"
@@ -46,19 +46,19 @@ def classification() -> str:
         "protocol",
         "epochs",
     )
-    return _table(
-        _read(CLASSIFICATION),
+    return rows_table(
+        read(CLASSIFICATION),
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
             *(
                 row.dataset,
                 code(row.model),
-                _named(row.recipe, row.settings) if row.recipe else row.settings,
+                named(row.recipe, row.settings) if row.recipe else row.settings,
                 f"{int(row.encoder_parameters):,}",
             ),
-            *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
-            *(f"{row.epochs} (patience {row.patience})" if row.epochs else "-", _paper(row)),
+            *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
+            *(f"{row.epochs} (patience {row.patience})" if row.epochs else "-", paper(row)),
         ),
     )
 
@@ -66,22 +66,22 @@ def classification() -> str:
 def language_model() -> str:
     """Return the table of perplexities."""
     columns = ("corpus", "model", "recipe", "parameters", "test perplexity", "dev perplexity", "protocol", "best epoch")
-    return _table(
-        _read(LANGUAGE_MODEL),
+    return rows_table(
+        read(LANGUAGE_MODEL),
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
-            *(row.dataset, code(row.model), _named(row.recipe, row.settings), f"{int(row.parameters):,}"),
-            _with_spread(row.test_perplexity_mean, row.test_perplexity_std),
+            *(row.dataset, code(row.model), named(row.recipe, row.settings), f"{int(row.parameters):,}"),
+            with_spread(row.test_perplexity_mean, row.test_perplexity_std),
             *(row.dev_perplexity_mean, row.protocol),
-            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", _paper(row)),
+            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", paper(row)),
         ),
     )
 
 
 def tagging() -> str:
     """Return the table of taggers' scores, each beside plain Bi-LSTMs of as many layers and of one, seed by seed."""
-    found = _read(TAGGING)
+    found = read(TAGGING)
     alike = ["dataset", "recipe", "vectors", "protocol"]
     scores = {(*row[alike], row.model, row.settings): row.scores for _, row in found.iterrows()}
 
@@ -92,16 +92,16 @@ def tagging() -> str:
         theirs = scores.get((*(getattr(row, name) for name in alike), "bilstm_tagger", other))
         if theirs is None or (row.model, row.settings) == ("bilstm_tagger", other):
             return ""
-        return _beside(row.scores, theirs)
+        return compared(row.scores, theirs)
 
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
-    return _table(
+    return rows_table(
         found,
         ["dataset", "model", "recipe"],
         (*columns, "best epoch", "beside no skips", "beside one layer"),
         lambda row: (
             *(row.dataset, code(row.model), f"{row.recipe} {row.settings}", f"{int(row.encoder_parameters):,}"),
-            *(_with_spread(row.accuracy_mean, row.accuracy_std), _with_spread(row.f1_mean, row.f1_std)),
+            *(with_spread(row.accuracy_mean, row.accuracy_std), with_spread(row.f1_mean, row.f1_std)),
             *(row.dev_accuracy_mean, row.protocol),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
             *(beside(row), beside(row, num_layers="1")),
@@ -111,7 +111,7 @@ def tagging() -> str:
 
 def dynamic_interaction() -> str:
     """Return the table of poolings, each beside mean pooling and beside weights that are constant, seed by seed."""
-    found = _read(DYNAMIC_INTERACTION)
+    found = read(DYNAMIC_INTERACTION)
     pairs = ["dataset", "encoder", "vectors", "protocol", "settings", "pooling"]
     accuracies = {tuple(row[:-1]): row[-1] for row in found[[*pairs, "accuracies"]].values}
 
@@ -119,31 +119,44 @@ def dynamic_interaction() -> str:
         *run, pooling = (getattr(row, name) for name in pairs)
         if pooling == other or (*run, other) not in accuracies:
             return ""
-        return _beside(accuracies[*run, pooling], accuracies[*run, other])
+        return compared(accuracies[*run, pooling], accuracies[*run, other])
 
     columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
-    return _table(
+    return rows_table(
         found,
         ["dataset", "encoder", "pooling"],
         (*columns, "beside constant", "best epoch"),
         lambda row: (
-            *(row.dataset, row.encoder, _named(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
-            *(_with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),
+            *(row.dataset, row.encoder, named(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
+            *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),
             *(beside(row, "mean"), beside(row, "constant")),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
         ),
     )
 
 
+def heat_maps() -> str:
+    """Return the table of the words of the paper's example sentences: saliency, and shares of the layers."""
+    return rows_table(
+        read(ROOT / "results" / "heat_maps.csv"),
+        ["dataset"],
+        ("corpus", "predicted", "test accuracy", "word", "saliency", "least share", "greatest share"),
+        lambda row: (
+            *(row.dataset, f"{escape(row.label, cell=True)} ({row.probability})", row.test_accuracy),
+            *(code(row.token), row.saliency, row.share_min, row.share_max),
+        ),
+    )
+
+
 def word_vectors() -> str:
     """Return the table of word vectors, with their dev accuracies."""
-    return _table(
-        _read(ROOT / "results" / "word_vectors.csv"),
+    return rows_table(
+        read(ROOT / "results" / "word_vectors.csv"),
         ["dataset"],
         ("corpus", "model", "recipe", "vectors", "dev accuracy", "protocol", "best epoch"),
         lambda row: (
             *(row.dataset, code(row.model), code(row.recipe), row.settings.removeprefix("vectors=")),
-            *(_with_spread(row.dev_accuracy_mean, row.dev_accuracy_std), row.protocol),
+            *(with_spread(row.dev_accuracy_mean, row.dev_accuracy_std), row.protocol),
             f"{row.best_epochs} of {row.epochs}",
         ),
     )
@@ -151,8 +164,8 @@ def word_vectors() -> str:
 
 def rounded_vectors() -> str:
     """Return the table of what rounding the word vectors costs."""
-    return _table(
-        _read(ROOT / "results" / "rounded_vectors.csv"),
+    return rows_table(
+        read(ROOT / "results" / "rounded_vectors.csv"),
         ["dataset"],
         ("corpus", "model", "dev texts", "rounded", "unrounded", "labels that differ", "largest difference"),
         lambda row: (
@@ -162,67 +175,11 @@ def rounded_vectors() -> str:
     )
 
 
-def transfer(name: str = "transfer") -> str:
-    """Return a table of training from scratch and in other ways, by labelled texts, the others beside the first."""
-    found = _read(ROOT / "results" / f"{name}.csv")
-    scratch = found[found["start"] == "from scratch"].set_index(["dataset", "texts"])["accuracies"]
-
-    def beside(row: Any) -> str:
-        return "" if row.start == "from scratch" else _beside(row.accuracies, scratch[row.dataset, row.texts])
-
-    return _table(
-        found,
-        ["dataset"],
-        ("corpus", "training texts", "start", "settings", "test accuracy", "beside from scratch", "dev", "best epoch"),
-        lambda row: (
-            *(row.dataset, f"{int(row.train_texts):,}", row.start, escape(row.settings, cell=True)),
-            *(_with_spread(row.accuracy_mean, row.accuracy_std), beside(row), row.dev_accuracy_mean, row.best_epochs),
-        ),
-    )
-
-
-def review_models() -> str:
-    """Return the table of language models of raw reviews, with their dev perplexities."""
-    return _table(
-        _read(ROOT / "results" / "review_models.csv"),
-        ["dataset"],
-        ("corpus", "model", "settings", "parameters", "dev perplexity", "protocol"),
-        lambda row: (
-            *(row.dataset, code(row.model), _named(row.recipe, row.settings), f"{int(row.parameters):,}"),
-            *(_with_spread(row.dev_perplexity_mean, row.dev_perplexity_std), row.protocol),
-        ),
-    )
-
-
-def pretraining() -> str:
-    """Return the table of what a text encoder gives classifiers, each row beside the same model from scratch."""
-    found = _read(ROOT / "results" / "pretraining.csv")
-    alike = ["dataset", "protocol", "model"]
-    scratch = found[found["start"] == "scratch"].set_index(alike)["accuracies"]
-
-    def beside(row: Any) -> str:
-        model = "dc_bilstm" if row.model == "lm_classifier" else row.model
-        theirs = scratch.get((row.dataset, row.protocol, model))
-        return "" if row.start == "scratch" or theirs is None else _beside(row.accuracies, theirs)
-
-    columns = ("corpus", "start", "model", "recipe", "test accuracy", "beside from scratch", "dev", "protocol")
-    return _table(
-        found,
-        ["dataset"],
-        (*columns, "best epoch"),
-        lambda row: (
-            *(row.dataset, row.start, _named(row.model, row.settings)),
-            *(row.recipe, _with_spread(row.accuracy_mean, row.accuracy_std), beside(row)),
-            *(_with_spread(row.dev_accuracy_mean, row.dev_accuracy_std), row.protocol, row.best_epochs),
-        ),
-    )
-
-
 def onnx_export() -> str:
     """Return the table of bundles, SavedModels and ONNX exports: accuracy, time, memory, disk."""
     columns = ("model", "served as", "weights", "dev accuracy", "other answers", "largest difference")
-    return _table(
-        _read(ROOT / "results" / "onnx_export.csv"),
+    return rows_table(
+        read(ROOT / "results" / "onnx_export.csv"),
         ["model"],
         (*columns, "start, s", "1 text, ms (p99)", "32 texts, ms", "texts/s", "memory, MB", "disk, MB"),
         lambda row: (
@@ -240,25 +197,25 @@ def paper_table(path: Path) -> str:
 
     Each row is also set beside the first one, seed by seed.
     """
-    found = _read(path)
+    found = read(path)
     alike = ["dataset", "settings", "vectors", "protocol"]
     first = found.groupby(alike).first()["scores"]
     measure = found["measure"].iloc[-1].replace("_", " ")
 
     def beside_first(row: Any) -> str:
         ours, theirs = row.scores, first[tuple(row[alike])]
-        return "" if ours == theirs else _beside(ours, theirs)
+        return "" if ours == theirs else compared(ours, theirs)
 
     found["beside_first"] = found.apply(beside_first, axis=1)
     columns = ("corpus", "row", "depth", "width", "encoder weights", measure, "beside the first row", "dev")
-    return _table(
+    return rows_table(
         found,
         ["dataset"],
         (*columns, "protocol", "best epoch", "paper"),
         lambda row: (
-            *(row.dataset, _named(row.recipe, row.settings), row.depth, row.width, f"{int(row.encoder_parameters):,}"),
-            *(_with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
-            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", _paper(row)),
+            *(row.dataset, named(row.recipe, row.settings), row.depth, row.width, f"{int(row.encoder_parameters):,}"),
+            *(with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
+            *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", paper(row)),
         ),
     )
 
@@ -276,48 +233,10 @@ def draw_by_depth(path: Path, picture: Path) -> None:
         plots.by_depth(scores, picture, path.stem.replace("_", " "), measure)
 
 
-def paired_difference(ours: list[float], theirs: list[float]) -> str:
-    """Return the mean difference of paired scores with its 95 % confidence interval (Student's t).
-
-    Example:
-        >>> paired_difference([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])
-        '+1.00 (-1.48 to 3.48)'
-    """
-    mean, low, high = paired(ours, theirs)
-    return f"{mean:+.2f} ({low:.2f} to {high:.2f})" if low == low else f"{mean:+.2f}"
-
-
-def _beside(ours: str, theirs: str) -> str:
-    """Return the paired difference of two cells that hold the scores of their seeds."""
-    return paired_difference(*([float(score) for score in scores.split()] for scores in (ours, theirs)))
-
-
-def _table(
-    rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
-) -> str:
-    """Return rows as a table, and after it, folded, the commands that made them, and the last versions."""
-    made = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
-    commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([made, "", folded(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
-
-
-def _named(name: str, settings: str) -> Markdown:
-    """Return a cell with a name of ours, as code, and what was set."""
-    return Markdown(f"{code(name)} {escape(settings, cell=True)}")
-
-
-def _paper(row: Any) -> str:
-    """Return a paper's figure; of SST they are of training on its phrases, which is said of a run on sentences."""
-    return f"{row.paper} (phrases)" if row.paper and row.dataset in ("sst1", "sst2") else str(row.paper)
-
-
-def _with_spread(mean: str, std: str) -> str:
-    return f"{mean} ± {std}" if std else mean
-
-
 TABLES = {
     "classification": classification,
     "dynamic_interaction": dynamic_interaction,
+    "heat_maps": heat_maps,
     "language_model": language_model,
     "long_texts": long_texts,
     "onnx_export": onnx_export,

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import dynamic_interaction, tables, tagging
+from benchmarks import dynamic_interaction, table_cells, tables, tagging
 from tests.training_harness import small_demo
 from tuning.columns import Found, read_config
 
@@ -42,8 +42,8 @@ def test_a_paired_difference_has_students_interval():
     # The sleep of ten patients under two drugs (Student 1908): 1.58 hours, 0.70 to 2.46.
     one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
     two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
-    assert tables.paired_difference(two, one) == "+1.58 (0.70 to 2.46)"
-    assert tables.paired_difference([2.0], [1.0]) == "+1.00"
+    assert table_cells.paired_difference(two, one) == "+1.58 (0.70 to 2.46)"
+    assert table_cells.paired_difference([2.0], [1.0]) == "+1.00"
 
 
 def test_curves_are_drawn_a_panel_a_corpus_and_encoder(tmp_path, monkeypatch):

@@ -1,0 +1,52 @@
+"""What the tables of results/README.md are made of: cells, and rows with the commands that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.claims.rows import paired
+from benchmarks.result_files import folded
+from dense_lstm_zoo.display import Markdown, code, escape, table
+
+
+def paired_difference(ours: list[float], theirs: list[float]) -> str:
+    """Return the mean difference of paired scores with its 95 % confidence interval (Student's t).
+
+    Example:
+        >>> paired_difference([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])
+        '+1.00 (-1.48 to 3.48)'
+    """
+    mean, low, high = paired(ours, theirs)
+    return f"{mean:+.2f} ({low:.2f} to {high:.2f})" if low == low else f"{mean:+.2f}"
+
+
+def compared(ours: str, theirs: str) -> str:
+    """Return the paired difference of two cells that hold the scores of their seeds."""
+    return paired_difference(*([float(score) for score in scores.split()] for scores in (ours, theirs)))
+
+
+def rows_table(
+    rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
+) -> str:
+    """Return rows as a table, and after it, folded, the commands that made them, and the last versions."""
+    made = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
+    commands = "\n".join(dict.fromkeys(rows["command"]))
+    return "\n".join([made, "", folded(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
+
+
+def named(name: str, settings: str) -> Markdown:
+    """Return a cell with a name of ours, as code, and what was set."""
+    return Markdown(f"{code(name)} {escape(settings, cell=True)}")
+
+
+def paper(row: Any) -> str:
+    """Return a paper's figure; of SST they are of training on its phrases, which is said of a run on sentences."""
+    return f"{row.paper} (phrases)" if row.paper and row.dataset in ("sst1", "sst2") else str(row.paper)
+
+
+def with_spread(mean: str, std: str) -> str:
+    """Return a cell with a mean and, where there is one, its standard deviation."""
+    return f"{mean} ± {std}" if std else mean
