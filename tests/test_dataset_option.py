@@ -4,7 +4,10 @@ import json
 
 import pytest
 
-from dense_lstm_zoo.cli import commands, dataset, main
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli import commands, main
+from dense_lstm_zoo.data import dataset_forms, origins
+from dense_lstm_zoo.search import plan
 from tests.cli_harness import output_of
 
 TABLE = "text,label\nfine film,up\ndull film,down\n"
@@ -50,22 +53,64 @@ def test_a_file_and_a_folder_are_taken_as_they_are(tmp_path):
     for name in ("train.jsonl", "validation.jsonl", "notes.txt"):
         (tmp_path / "all" / name).write_text("")
     file, folder = str(tmp_path / "mine.csv"), str(tmp_path / "all")
-    assert dataset.resolve(file, {"dev_file": None}, "classification") == ("csv", {"train_file": file})
-    form, found = dataset.resolve(folder, {"text_column": "said"}, "classification")
+    assert dataset_forms.resolve(file, {"dev_file": None}, "classification") == ("csv", {"train_file": file})
+    form, found = dataset_forms.resolve(folder, {"text_column": "said"}, "classification")
     assert form == "jsonl"
     assert found == {
         "train_file": f"{folder}/train.jsonl",
         "dev_file": f"{folder}/validation.jsonl",
         "text_column": "said",
     }
-    assert dataset.resolve("demo", {}, "tagging") == ("demo", {})
-    assert dataset.resolve("csv", {"train_file": file}, "classification") == ("csv", {"train_file": file})
-    assert dataset.resolve(None, {"train_file": file}, "classification") == ("csv", {"train_file": file})
+    assert dataset_forms.resolve("demo", {}, "tagging") == ("demo", {})
+    assert dataset_forms.resolve("csv", {"train_file": file}, "classification") == ("csv", {"train_file": file})
+    assert dataset_forms.resolve(None, {"train_file": file}, "classification") == ("csv", {"train_file": file})
+
+
+def test_python_takes_a_file_and_a_folder_too(tmp_path):
+    (tmp_path / "mine.csv").write_text("said" + TABLE.removeprefix("text"))
+    (tmp_path / "train.csv").write_text(TABLE)
+    (tmp_path / "test.csv").write_text("text,label\na dull film,down\n")
+    for given in (tmp_path / "mine.csv", str(tmp_path / "mine.csv")):
+        corpus = zoo.load_corpus(given, text_column="said")
+        assert (corpus.train.texts, corpus.test) == (["fine film", "dull film"], None)
+    corpus = zoo.load_corpus(tmp_path, "classification")
+    assert (len(corpus.train), corpus.test.texts) == (2, ["a dull film"])
+    assert origins.of(corpus)["dataset"] == "csv"  # what run.toml says
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("terc", "Unknown corpus 'terc'. Did you mean 'trec'? Give a corpus's name (demo, trec"),
+        ("mien.csv", "Did you mean 'mine.csv' in that folder? Give a corpus's name (demo, trec"),
+        ("mine.txt", 'give it with load_corpus("csv", train_file=...). Accepted: csv, tsv, jsonl.'),
+        ("twice", "name one of them with train_file=."),
+    ],
+)
+def test_python_says_which_forms_there_are(tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "twice").mkdir()
+    for path in ("mine.csv", "mine.txt", "twice/train.csv", "twice/train.tsv"):
+        (tmp_path / path).write_text(TABLE)
+    with pytest.raises((ValueError, FileNotFoundError)) as error:
+        zoo.train("bilstm", name, "run")
+    assert message in str(error.value)
+    assert "--" not in str(error.value)
+    with pytest.raises((ValueError, FileNotFoundError)) as error:
+        zoo.tune("bilstm", name, "sweep")
+    assert message in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_sweep_of_a_file_reads_it(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE)
+    planned = plan.plan("bilstm", str(tmp_path / "mine.csv"), space={"units": [4, 5]})
+    assert (planned.dataset, planned.data) == ("csv", {"train_file": str(tmp_path / "mine.csv")})
 
 
 def test_each_task_has_its_own_example():
-    assert "(text; such as mine.txt)" in dataset.forms("language_model")
-    assert "such as mine.conll)" in dataset.forms("tagging")
+    assert "(text; such as mine.txt)" in dataset_forms.forms("language_model")
+    assert "such as mine.conll)" in dataset_forms.forms("tagging")
 
 
 def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_path, capsys):

@@ -14,7 +14,7 @@ from benchmarks import protocols, tables
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.cli.arguments import add_corpus
 from dense_lstm_zoo.cli.commands import FILE_OPTIONS
-from dense_lstm_zoo.cli.dataset import resolve
+from dense_lstm_zoo.data.dataset_forms import resolve
 from dense_lstm_zoo.data.own_files import format_of
 from tuning import engine
 from tuning.engine import HOURS, Asked

@@ -14,8 +14,8 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
 from dense_lstm_zoo.bundle_checks import refuse_encoder
-from dense_lstm_zoo.cli import dataset as datasets
 from dense_lstm_zoo.cli import few_texts, training
+from dense_lstm_zoo.data import dataset_forms as datasets
 from dense_lstm_zoo.data.cells import escape_json
 from dense_lstm_zoo.data.own_files import format_of, read_split
 from dense_lstm_zoo.json_files import finite

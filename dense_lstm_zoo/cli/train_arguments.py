@@ -74,6 +74,7 @@ def add_sweep(sub: argparse.ArgumentParser) -> Groups:
         group.add_argument("--tuner", choices=TUNERS, help="search strategy (default: random)"),
         group.add_argument(
             "--search",
+            "--space",
             nargs="+",
             metavar="NAME=VALUES",
             help="units=50:300:log, dropout=0.2:0.6:0.1 or pooling=mean,max (default: the task's usual search space)",

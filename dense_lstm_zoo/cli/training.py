@@ -10,8 +10,8 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.cli import dataset as datasets
 from dense_lstm_zoo.cli import few_texts
+from dense_lstm_zoo.data import dataset_forms as datasets
 from dense_lstm_zoo.training import request, run_file
 
 _PROTOCOL = ("seeds", "folds", "only_folds")

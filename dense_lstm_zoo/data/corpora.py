@@ -10,29 +10,17 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data import origins, own_files, sources
+from dense_lstm_zoo.data import dataset_forms, origins, own_files, sources
+from dense_lstm_zoo.data.corpus_names import list_corpora as list_corpora
 from dense_lstm_zoo.data.sources import Source
 
 
-def list_corpora(task: str | None = None) -> list[str]:
-    """Return every name that ``load_corpus`` accepts, or those for one task.
-
-    "csv", "tsv", "jsonl", "text", "columns", "auto", "pos" and "mrg" are for your own files; every task has a "demo".
-
-    Example:
-        >>> list_corpora("language_model")
-        ['demo', 'ptb', 'imdb_raw', 'text']
-    """
-    chosen = tasks.every() if task is None else [tasks.find(task)]
-    with_homes = dict.fromkeys(name for one in chosen for name in one.sources)
-    return [*with_homes, *(name for one in chosen for name in one.own_files)]
-
-
-def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
-    """Load a corpus by name; files that are not on this machine are downloaded first (see ``fetch``).
+def load_corpus(name: str | Path, task: str | None = None, **options: Any) -> Any:
+    """Load a corpus by name, or your own file or folder; published files are downloaded first (see ``fetch``).
 
     Args:
-        name: One of ``list_corpora()``.
+        name: One of ``list_corpora()``; or your own file, whose name shows its format (``"mine.csv"``); or a folder
+            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``.
         task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
         options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
@@ -44,15 +32,15 @@ def load_corpus(name: str, task: str | None = None, **options: Any) -> Any:
     Raises:
         ValueError: The name or an option is unknown, the corpus is for another task, or a file has unexpected content.
         DownloadError: A file is not on this machine and cannot be downloaded.
-        FileNotFoundError: A licensed corpus is not on this machine; the message says where to put it.
+        FileNotFoundError: There is no such file; or a licensed corpus is not on this machine, and the message says
+            where to put it.
 
     Example:
         >>> from dense_lstm_zoo.data.corpora import load_corpus
         >>> print(load_corpus("demo"))
         demo: 4,000 train, 500 dev, 1,000 test; 2 labels: negative, positive
     """
-    if name not in list_corpora():
-        raise checks.unknown_name("corpus", name, list_corpora(task))
+    name, options = dataset_forms.resolve(str(name), options, task, spelt=dataset_forms.as_argument)
     if name not in list_corpora(task):
         other = next(one for one in tasks.every() if name in list_corpora(one.name))
         accepted = ", ".join(list_corpora(task))

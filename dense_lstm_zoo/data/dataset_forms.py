@@ -1,64 +1,86 @@
-"""What ``--dataset`` may be: a corpus's name, a file of the user's own, or a folder with such files."""
+"""What a dataset may be: a corpus's name, a file of the user's own, or a folder with such files."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.data.corpus_names import list_corpora
+from dense_lstm_zoo.data.own_files import format_of, formats
 
 # The names of a folder's files, without their endings.
 _PARTS = {"train_file": ("train",), "dev_file": ("dev", "valid", "validation"), "test_file": ("test",)}
 
 
+def as_option(name: str) -> str:
+    """Return how the command line spells an argument.
+
+    Example:
+        >>> as_option("train_file"), as_argument("train_file")
+        ('--train-file', 'train_file=')
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def as_argument(name: str) -> str:
+    """Return how Python spells an argument."""
+    return f"{name}="
+
+
 def resolve(
-    dataset: str | None, given: Mapping[str, Any], task: str, *, split: str = "train"
+    dataset: str | None,
+    given: Mapping[str, Any],
+    task: str | None,
+    *,
+    split: str = "train",
+    spelt: Callable[[str], str] = as_option,
 ) -> tuple[str, dict[str, Any]]:
     """Return the corpus's name, which is the format for a user's own files, and the options of its files.
 
     Args:
-        dataset: What was given as ``--dataset``; None goes by the name of the file.
+        dataset: A name, file or folder; None goes by the name of the file.
         given: The options of files and their columns; those that are None are left out.
-        task: The task that the corpus is for.
+        task: The task that the corpus is for; None is any.
         split: Which file a single one is, ``train``, ``dev`` or ``test``.
+        spelt: How messages spell an argument: ``as_option`` or ``as_argument``.
 
     Raises:
         ValueError: No dataset, or one that is none of the three; the message says what each looks like.
         FileNotFoundError: A file that does not exist, with near matches.
     """
     options = {name: value for name, value in given.items() if value is not None}
-    file = f"{split}_file"
+    file, endings = f"{split}_file", _endings(task)
     if dataset is None:
         if file not in options:
-            raise ValueError(f"Say what to {'train on' if split == 'train' else 'score'}: {forms(task)}")
-        return format_of(files.existing_file(options[file]), tasks.find(task).own_files, "--dataset"), options
-    if dataset in zoo.list_corpora():
+            raise ValueError(f"Say what to {'train on' if split == 'train' else 'score'}: {forms(task, spelt)}")
+        return format_of(files.existing_file(options[file]), endings, spelt("dataset")), options
+    if dataset in list_corpora():
         return dataset, options
     path = Path(dataset).expanduser()
     if path.is_dir():
-        found = _in_folder(path, task)
-        return format_of(found["train_file"], tasks.find(task).own_files, "--dataset"), {**found, **options}
+        found = _in_folder(path, task, spelt)
+        return format_of(found["train_file"], endings, spelt("dataset")), {**found, **options}
     if path.is_file():
+        named, whole = spelt(file), spelt("dataset")
         if file in options:
             raise ValueError(
-                f"--dataset {dataset} and --{split}-file {options[file]} both name the texts; give one of them, or "
-                f"with --{split}-file the format as --dataset."
+                f"{whole} {dataset} and {named} {options[file]} both name the texts; give one of them, or "
+                f"with {named} the format as {whole}."
             )
-        with_format = f"--{split}-file {dataset} --dataset"
-        return format_of(path, tasks.find(task).own_files, with_format), {file: dataset, **options}
+        with_format = f"{named} {dataset} {whole}" if spelt is as_option else 'load_corpus("csv", train_file=...)'
+        return format_of(path, endings, with_format), {file: dataset, **options}
     if path.suffix or len(path.parts) > 1:
         try:
             files.existing_file(path)
         except FileNotFoundError as error:
-            raise FileNotFoundError(f"{error} Give {forms(task)}") from None
-    near = difflib.get_close_matches(dataset, zoo.list_corpora(task), n=3)
+            raise FileNotFoundError(f"{error} Give {forms(task, spelt)}") from None
+    near = difflib.get_close_matches(dataset, list_corpora(task), n=3)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(f"Unknown corpus {dataset!r}.{hint} Give {forms(task)}")
+    raise ValueError(f"Unknown corpus {dataset!r}.{hint} Give {forms(task, spelt)}")
 
 
 def files_of(dataset: str, task: str, split: str) -> dict[str, str]:
@@ -67,7 +89,7 @@ def files_of(dataset: str, task: str, split: str) -> dict[str, str]:
     Raises:
         ValueError: As for ``resolve``; or a folder without that split.
     """
-    if dataset in zoo.list_corpora():
+    if dataset in list_corpora():
         return {}
     _, found = resolve(dataset, {}, task, split=split)
     if f"{split}_file" not in found:
@@ -75,30 +97,33 @@ def files_of(dataset: str, task: str, split: str) -> dict[str, str]:
     return {f"{split}_file": found[f"{split}_file"]}
 
 
-def forms(task: str) -> str:
-    """Return a sentence that names the forms of ``--dataset``."""
-    endings = tasks.find(task).own_files
-    names = ", ".join(name for name in zoo.list_corpora(task) if name not in endings)
+def forms(task: str | None, spelt: Callable[[str], str] = as_option) -> str:
+    """Return a sentence that names the forms of a dataset."""
+    endings = _endings(task)
+    names = ", ".join(name for name in list_corpora(task) if name not in endings)
     example = {"text": "mine.txt", "columns": "mine.conll"}.get(endings[0], f"mine.{endings[0]}")
     ending = Path(example).suffix
+    lead = f"{spelt('dataset')} with " if spelt is as_option else ""
     return (
-        f"--dataset with a corpus's name ({names}), with a file of your own ({', '.join(endings)}; such as {example}), "
-        f"or with a folder that holds train{ending} and, if you have them, dev{ending} and test{ending}."
+        f"{lead}a corpus's name ({names}), a file of your own ({', '.join(endings)}; such as {example}), "
+        f"or a folder that holds train{ending} and, if you have them, dev{ending} and test{ending}."
     )
 
 
-def _in_folder(folder: Path, task: str) -> dict[str, str]:
+def _endings(task: str | None) -> Sequence[str]:
+    return formats() if task is None else tasks.find(task).own_files
+
+
+def _in_folder(folder: Path, task: str | None, spelt: Callable[[str], str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for option, stems in _PARTS.items():
+    for part, stems in _PARTS.items():
         own = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0] in stems and path.is_file()]
         if len(own) > 1:
-            raise ValueError(
-                f"{folder} holds {' and '.join(path.name for path in own)}; name one of them with "
-                f"--{option.replace('_', '-')}."
-            )
+            held = " and ".join(path.name for path in own)
+            raise ValueError(f"{folder} holds {held}; name one of them with {spelt(part)}.")
         if own:
-            found[option] = str(own[0])
+            found[part] = str(own[0])
     if "train_file" not in found:
         held = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-        raise ValueError(f"{folder} holds no training texts (it holds {held}). Give {forms(task)}")
+        raise ValueError(f"{folder} holds no training texts (it holds {held}). Give {forms(task, spelt)}")
     return found

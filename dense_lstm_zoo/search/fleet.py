@@ -153,7 +153,7 @@ def unreachable(address: str, patience: float) -> ConnectionError:
 
 def join(
     name: str,
-    dataset: str,
+    dataset: str | Path,
     run_dir: str | Path,
     *,
     oracle: str,
@@ -167,7 +167,7 @@ def join(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name.
+        dataset: A corpus's name, or your own file or folder; see ``load_corpus``.
         run_dir: The sweep's folder, which the chief also sees.
         oracle: ``HOST:PORT`` of the chief; its token is in the folder or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
         worker_id: Stays the same after a restart; None means ``default_worker_id()``.

@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import checks, files, presets, registry
@@ -33,7 +34,7 @@ class Sweep:
 
     Args:
         model: A registered model.
-        dataset: A corpus's name.
+        dataset: A corpus's name, or the format of your own files.
         data: Options of ``load_corpus``, such as files of one's own.
         tuner: How values are proposed.
         space: What is searched.
@@ -133,7 +134,7 @@ class Sweep:
 
 def plan(
     name: str,
-    dataset: str,
+    dataset: str | Path,
     *,
     tuner: str = "random",
     space: Space | None = None,
@@ -147,13 +148,17 @@ def plan(
     **arguments: Any,
 ) -> Sweep:
     """Return a sweep after checking every value; see ``tune``."""
-    from dense_lstm_zoo.data.corpora import list_corpora
+    from dense_lstm_zoo.data import dataset_forms
+    from dense_lstm_zoo.data.corpus_names import list_corpora
     from dense_lstm_zoo.recipes import get_recipe, recipe_arguments
 
     entry = registry.entry(name)
     checks.one_of("tuner", tuner, TUNERS)
-    if not isinstance(dataset, str) or dataset not in list_corpora(entry.task):
-        raise checks.unknown_name("corpus", dataset, list_corpora(entry.task))
+    accepted = list_corpora(entry.task)
+    if isinstance(dataset, (str, Path)):
+        dataset, data = dataset_forms.resolve(str(dataset), data or {}, entry.task, spelt=dataset_forms.as_argument)
+    if dataset not in accepted:
+        raise checks.unknown_name("corpus", dataset, accepted)
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
     if folds is not None:

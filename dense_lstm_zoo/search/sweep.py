@@ -55,7 +55,7 @@ class TuneResult:
 def tune(
     name: str,
     /,
-    dataset: str,
+    dataset: str | Path,
     run_dir: str | Path,
     *,
     tuner: str = "random",
@@ -84,7 +84,7 @@ def tune(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name.
+        dataset: A corpus's name, or your own file or folder; see ``load_corpus``.
         run_dir: The sweep's folder.
         tuner: ``random``, ``bayesian``, ``hyperband`` or ``grid``.
         space: Values by argument: a ``Range``, or a list of choices; None means the task's default.

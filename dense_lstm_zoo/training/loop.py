@@ -71,7 +71,7 @@ class Run:
 def train(
     name: str,
     /,
-    dataset: str | Corpus | LanguageCorpus | TaggingCorpus,
+    dataset: str | Path | Corpus | LanguageCorpus | TaggingCorpus,
     run_dir: str | Path,
     *,
     recipe: str | None = None,
@@ -97,8 +97,8 @@ def train(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), or what ``load_corpus`` returns, such as
-            ``load_corpus("csv", train_file="reviews.csv")``.
+        dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), your own file or folder (``"reviews.csv"``), or
+            what ``load_corpus`` returns, such as ``load_corpus("reviews.csv", text_column="review")``.
         run_dir: The folder to write the bundle to.
         recipe: A published result's settings, such as ``"ding2018"``; arguments given here take precedence.
         seed: Seed for the weights, dropout, the order of the batches and the dev split.
@@ -188,7 +188,7 @@ def _prepare(request: Request, dataset: Any, progress: bool) -> Run:
     resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
     if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
         warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
-    corpus = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
+    corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) else dataset
 
     import keras
 

@@ -75,7 +75,7 @@ class ProtocolResult:
 def run_protocol(
     name: str,
     /,
-    dataset: str | Corpus | LanguageCorpus,
+    dataset: str | Path | Corpus | LanguageCorpus,
     run_dir: str | Path,
     *,
     seeds: int = 1,
@@ -94,8 +94,8 @@ def run_protocol(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name, or what ``load_corpus`` returns. With folds, its training texts are divided, and it
-            must not have other texts.
+        dataset: A corpus's name, your own file or folder, or what ``load_corpus`` returns. With folds, its training
+            texts are divided, and it must not have other texts.
         run_dir: The folder for the runs.
         seeds: How many seeds: ``seed``, ``seed + 1``, ...
         folds: Cross-validate with this many folds, at least 2.
@@ -132,7 +132,7 @@ def run_protocol(
             raise ValueError("only_folds is empty; omit it to run all folds.")
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
-    corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, str) else dataset
+    corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) else dataset
     if folds is not None and not isinstance(corpus, Corpus):
         raise ValueError(f"folds={folds} needs a corpus of labelled texts; {corpus.name} is not one.")
     job_class = task.job_class
