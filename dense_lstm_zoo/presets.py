@@ -223,7 +223,7 @@ def _protocol(metrics: Mapping[str, Any], split: str | None, training: Mapping[s
     counts = {unit: metrics.get(f"{split}_{unit}") for unit in ("texts", "tokens")}
     told = [f"{count:,} {unit}" for unit, count in counts.items() if isinstance(count, int)]
     told += [f"seed {training['seed']}"] if "seed" in training else []
-    return ", ".join([*told, *([str(metrics["chosen"])] if "chosen" in metrics else [])])
+    return ", ".join([*told, *(str(metrics[name]) for name in ("tested_on", "chosen") if name in metrics)])
 
 
 def write_index(folder: str | os.PathLike[str], path: str | os.PathLike[str] = INDEX) -> None:

@@ -20,6 +20,7 @@ _NOTES = {
     "changed": "changed",
     "rounded": "weights",
     "chosen": "chosen",
+    "tested_on": "tested on",
 }  # metrics that are text, with their names in a summary
 
 

@@ -1,5 +1,6 @@
 """The command that builds a preset, on the demo corpora; and what the distribution may weigh."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -23,6 +24,21 @@ PLANS = {
 def table(tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
     return write_table(tmp_path / "presets", name="zoo_tiny", words=WORDS)
+
+
+def test_a_corpus_without_test_texts_is_scored_on_a_fold_that_the_card_names(tmp_path, table, monkeypatch):
+    models, demo = tmp_path / "presets" / "models", zoo.load_corpus("demo", "classification")
+    reviews = dataclasses.replace(demo, name="cr", train=demo.dev, dev=None, test=None)
+    monkeypatch.setattr(zoo, "load_corpus", lambda name, task: reviews)
+    monkeypatch.setattr(build, "speed", lambda *_: {})
+    plans = {"tiny_folds": build.Plan("bilstm", "cr", SMALL)}
+    folder = build.build("tiny_folds", tmp_path / "work", models, seeds=1, plans=plans)
+    found = zoo.load(folder)
+    assert (found.metrics["test_texts"], found.metrics["tested_on"]) == (50, "fold 1 of 10")
+    assert "tested on" in (folder / "README.md").read_text()
+    presets.write_index(models, tmp_path / "index.json")
+    (entry,) = json.loads((tmp_path / "index.json").read_text())["presets"]
+    assert entry["protocol"] == "50 texts, seed 1, fold 1 of 10"
 
 
 @pytest.mark.parametrize("name", PLANS)
