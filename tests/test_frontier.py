@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.frontier import __main__ as frontier
-from benchmarks.frontier import data, figure, peers, table
+from benchmarks.frontier import data, figure, peer, peers, table
 
 EASY = ([f"it is good {i}" for i in range(20)] + [f"it is bad {i}" for i in range(20)], ["good"] * 20 + ["bad"] * 20)
 
@@ -66,7 +66,7 @@ def test_parts_are_lists_of_texts_or_tokens_with_names_of_labels_or_tags():
     assert isinstance(labels[0], str)
     tokens, tags = data.parts_of("demo", "tagging")["test"]
     assert [len(each) for each in tokens[:20]] == [len(each) for each in tags[:20]]
-    assert peers.accuracy(tags, tags) == 100
+    assert peer.accuracy(tags, tags) == 100
 
 
 def test_presets_are_found_by_their_corpus():

@@ -24,7 +24,8 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from benchmarks.frontier import data, figure
-from benchmarks.frontier.peers import CLASSIFIERS, PEERS, TAGGERS, accuracy
+from benchmarks.frontier.peer import accuracy
+from benchmarks.frontier.peers import CLASSIFIERS, PEERS, TAGGERS
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.measuring import folders
 from dense_lstm_zoo_runtime import Predictor

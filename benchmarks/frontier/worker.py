@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.frontier.peers import PEERS, accuracy
+from benchmarks.frontier.peer import accuracy
+from benchmarks.frontier.peers import PEERS
 from dense_lstm_zoo import machine
 from dense_lstm_zoo.measuring.latency import time_calls
 
