@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.classification.corpus import cross_validation_fold, split_dev
-
-FOLDS = 10
+from benchmarks import transfer
 
 
 def task_of(dataset: str) -> str:
@@ -16,18 +14,16 @@ def task_of(dataset: str) -> str:
     return "tagging" if dataset in known and dataset not in zoo.list_corpora("classification") else "classification"
 
 
-def parts_of(dataset: str, task: str | None = None, seed: int = 1) -> dict[str, Any]:
+def parts_of(dataset: str, task: str | None = None) -> dict[str, Any]:
     """Return the texts and labels, or token lists and tags, of training, dev and test, by part.
 
     A corpus without test texts is split as its first fold of ten; dev is a tenth of the training texts where there is
-    none, drawn by ``seed``, as in ``train``.
+    none, drawn as ``train`` does with seed 1.
     """
     task = task or task_of(dataset)
     corpus: Any = zoo.load_corpus(dataset, task)
     if task == "classification":
-        if corpus.test is None:
-            corpus = cross_validation_fold(corpus, 1, FOLDS)
-        corpus = split_dev(corpus, seed=seed)
+        corpus = transfer.corpus_of(corpus, None, seed=1)
     found = {}
     for name in ("train", "dev", "test"):
         part = getattr(corpus, name)
