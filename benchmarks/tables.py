@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import claims
+from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
 from benchmarks.result_files import ROOT, read
 from benchmarks.result_files import merge as merge  # what scripts call
@@ -236,6 +237,7 @@ def draw_by_depth(path: Path, picture: Path) -> None:
 TABLES = {
     "classification": classification,
     "dynamic_interaction": dynamic_interaction,
+    "frontier": frontier,
     "heat_maps": heat_maps,
     "language_model": language_model,
     "long_texts": long_texts,

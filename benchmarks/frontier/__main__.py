@@ -32,6 +32,7 @@ from dense_lstm_zoo_runtime import Predictor
 
 RESULTS = tables.ROOT / "results" / "frontier.csv"
 KEY = ["dataset", "model", "kind"]
+COMMAND = "python -m benchmarks.frontier --peers-python peers/bin/python"
 DATASETS = ("sst2", "trec", "cr", "ewt_upos")
 _TIMES = ("start_s", "p50_ms_1", "p99_ms_1", "p50_ms_32", "p99_ms_32", "peak_mb")
 
@@ -62,7 +63,8 @@ def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats:
     served = run_peer(
         python, work / "serve", do="serve", peer=peer, folder=str(folder), texts=parts["test"][0], repeats=repeats
     )
-    return {"model": peer, "kind": "", **trained, **served, "disk_mb": round(folders.size_mb(folder), 1)}
+    costs = {name: round(cost, 3) if name in _TIMES else cost for name, cost in served.items()}
+    return {"model": peer, "kind": "", **trained, **costs, "disk_mb": round(folders.size_mb(folder), 1)}
 
 
 def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:
@@ -81,7 +83,7 @@ def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> It
             **{"model": preset, "kind": kind, "settings": "", "versions": cost["versions"]},
             "dev_accuracy": accuracy(_answers(predictor.predict(dev)), right_on_dev),
             "test_accuracy": accuracy(_answers(predictor.predict(texts)), right),
-            **{name: round(cost[name], 3) for name in _TIMES if name in cost},
+            **{name: round(cost[name], 3) for name in _TIMES},
             "train_s": "",
             "disk_mb": round(cost["disk_mb"], 1),
         }
@@ -119,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise FileNotFoundError(f"--peers-python: {given.peers_python} does not exist.")
         corpora = {name: data.parts_of(name) for name in given.datasets}
         shared = {"processor": machine.processor(), "cores": machine.cores(), "repeats": given.repeats}
-        shared["command"] = " ".join(["python -m benchmarks.frontier --datasets", *given.datasets])
+        shared["command"] = f"{COMMAND} --datasets {' '.join(given.datasets)}"
         for dataset, parts in corpora.items():
             fitting = TAGGERS if data.task_of(dataset) == "tagging" else CLASSIFIERS
             with tempfile.TemporaryDirectory() as work:

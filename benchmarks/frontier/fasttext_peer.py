@@ -14,7 +14,11 @@ class FastText(Peer):
     packages = ("fasttext-numpy2-wheel",)
 
     def fit(self, train: Part, dev: Part) -> None:
-        """Choose epochs and learning rate on dev; one thread, as more make runs differ."""
+        """Choose epochs and learning rate on dev; one thread, as more make runs differ.
+
+        fastText reads its file in order and does not shuffle, and corpora are often sorted by label.
+        """
+        import random
         import tempfile
 
         import fasttext
@@ -22,7 +26,9 @@ class FastText(Peer):
         names = sorted(set(train[1]))
         self.names = names
         with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
-            for text, label in zip(*train, strict=True):
+            pairs = list(zip(*train, strict=True))
+            random.Random(1).shuffle(pairs)
+            for text, label in pairs:
                 file.write(f"__label__{names.index(label)} {_line(text)}\n")
             file.flush()
 
@@ -32,7 +38,7 @@ class FastText(Peer):
                 model = fasttext.train_supervised(file.name, epoch=epochs, lr=rate, **options)
                 return _FastTextLabels(model, names)
 
-            tried = [(epochs, rate) for epochs in (5, 15, 30) for rate in (0.1, 0.5)]
+            tried = [(epochs, rate) for epochs in (5, 15, 30, 60) for rate in (0.1, 0.25, 0.5)]
             self.model = self.keep_the_best("epochs,rate", tried, make, dev)
 
     def predict(self, texts: list[Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,25 +30,39 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 def draw(path: Path) -> None:
     """Draw the rows of a CSV file into the picture beside it."""
     rows = pd.read_csv(path, keep_default_na=False)
+    rows["series"] = [f"ours, {kind}" if kind else model for model, kind in zip(rows["model"], rows["kind"], strict=True)]
+    styles = dict(zip(sorted(dict.fromkeys(rows["series"]), key=_ours_first), _styles(), strict=False))
     datasets = list(dict.fromkeys(rows["dataset"]))
-    with plots.picture(path.with_suffix(".png"), "Test accuracy against cost", 11, 3.6 * len(datasets)) as figure:
+    with plots.picture(path.with_suffix(".png"), "Test accuracy against cost", 9, 2.6 * len(datasets) + 1) as figure:
         grid = figure.subplots(len(datasets), len(COSTS), squeeze=False, sharey="row")
         for line, dataset in zip(grid, datasets, strict=True):
             for axes, (cost, label) in zip(line, COSTS.items(), strict=True):
-                _panel(axes, rows[rows["dataset"] == dataset], cost, label)
+                _panel(axes, rows[rows["dataset"] == dataset], cost, styles)
+                axes.set_xlabel(label)
             line[0].set_ylabel(f"{dataset}, %")
+        marks = [grid[0][0].plot([], [], linestyle="none", **style)[0] for style in styles.values()]
+        figure.legend(marks, list(styles), loc="outside lower center", ncols=3, fontsize="small")
 
 
-def _panel(axes: Any, rows: pd.DataFrame, cost: str, label: str) -> None:
+def _ours_first(series: str) -> bool:
+    return not series.startswith("ours")
+
+
+def _styles() -> Iterator[dict[str, Any]]:
+    """Yield a shape and a colour for each series: ours filled, in one colour."""
+    for marker in "*P":
+        yield {"marker": marker, "color": "tab:blue", "markersize": 10}
+    for number, marker in enumerate("osDv^<>h", start=1):
+        yield {"marker": marker, "color": f"C{number}", "markersize": 6, "fillstyle": "none"}
+
+
+def _panel(axes: Any, rows: pd.DataFrame, cost: str, styles: Mapping[str, Any]) -> None:
     points = [(float(row[cost]), float(row["test_accuracy"])) for _, row in rows.iterrows()]
-    best = front(points)
-    axes.step(*zip(*best, strict=True), where="post", color="gray", linewidth=1, linestyle="--")
-    for (x, y), (_, row) in zip(points, rows.iterrows(), strict=True):
-        ours = bool(row["kind"])
-        axes.scatter([x], [y], color="tab:blue" if ours else "tab:orange", zorder=3)
-        name = plots.short(f"{row['model']} {row['kind']}".strip())
-        axes.annotate(name, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
-    axes.set(xscale="log", xlabel=label)
-    axes.margins(x=0.25, y=0.15)
+    axes.step(*zip(*front(points), strict=True), where="post", color="gray", linewidth=1, linestyle="--")
+    for (x, y), series in zip(points, rows["series"], strict=True):
+        axes.plot([x], [y], linestyle="none", **styles[series])
+    axes.set(xscale="log")
+    axes.margins(x=0.1, y=0.15)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.grid(alpha=0.3, which="both")
+    axes.xaxis.set_minor_formatter("")
+    axes.grid(alpha=0.3)
