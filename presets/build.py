@@ -34,7 +34,8 @@ class Plan:
 
 PLANS = {
     "dc_bilstm_sst2": Plan("dc_bilstm", "sst2", {"recipe": "fixed_vectors", "vectors": "zoo_600d"}),
-    "dc_bilstm_cr": Plan("dc_bilstm", "cr", {"recipe": "fixed_vectors", "vectors": "zoo_600d"}),
+    # results/transfer.csv: two points better on dev than from scratch
+    "dc_bilstm_cr": Plan("dc_bilstm", "cr", {"init_from": "dc_bilstm_sst2", "batch_size": 50}),
     "dc_bilstm_trec": Plan("dc_bilstm", "trec", {"recipe": "fixed_vectors", "vectors": "zoo_600d"}),
     "gated_skip_tagger_ewt_upos": Plan(
         "gated_skip_tagger",

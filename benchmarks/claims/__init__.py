@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 
-from benchmarks.claims import classification, language_models, serving, speed, tagging
+from benchmarks.claims import classification, frontier, language_models, serving, speed, tagging
 from benchmarks.claims.rows import Claim, Quoted
 
 SECTIONS = (
@@ -22,6 +22,7 @@ SECTIONS = (
     serving.word_vectors,
     language_models.transfer,
     language_models.pretraining,
+    frontier.frontier,
     serving.serving,
     speed.speed,
     speed.long_texts,

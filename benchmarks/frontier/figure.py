@@ -30,7 +30,7 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 def draw(path: Path) -> None:
     """Draw the rows of a CSV file into the picture beside it."""
     rows = pd.read_csv(path, keep_default_na=False)
-    rows["series"] = [f"ours, {kind}" if kind else model for model, kind in zip(rows["model"], rows["kind"], strict=True)]
+    rows["series"] = rows["model"].where(rows["kind"] == "", "ours, " + rows["kind"])
     styles = dict(zip(sorted(dict.fromkeys(rows["series"]), key=_ours_first), _styles(), strict=False))
     datasets = list(dict.fromkeys(rows["dataset"]))
     with plots.picture(path.with_suffix(".png"), "Test accuracy against cost", 9, 2.6 * len(datasets) + 1) as figure:
