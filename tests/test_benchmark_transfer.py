@@ -1,11 +1,13 @@
 """The comparison of training from scratch with training from a trained model: its subsets of the training texts."""
 
+import json
 from collections import Counter
 
 import pandas as pd
 import pytest
 
-from benchmarks import pretraining_curves, transfer
+import dense_lstm_zoo as zoo
+from benchmarks import heat_maps, pretraining_curves, transfer
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from tests import text_encoder_harness
 
@@ -82,3 +84,23 @@ def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monk
     assert rows["encoder"].tolist() == ["", *[encoder.sha256[:12]] * 2] * 2
     assert set(rows["command"]) == {"python -m benchmarks.pretraining_curves " + " ".join(given)}
     assert (tmp_path / "rows.png").is_file()
+
+
+def test_heat_maps_have_a_row_for_each_word_and_a_picture_of_each_sentence(tmp_path, monkeypatch):
+    small = {"num_dense_layers": 2, "dense_units": 4, "top_units": 6, "embedding_dim": 8, "epochs": 1}
+
+    def run(model, corpus, folder, settings):
+        zoo.train(model, corpus, folder, vectors=None, **small)
+        return {name: json.loads((folder / f"{name}.json").read_text("utf-8")) for name in ("config", "metrics")}
+
+    monkeypatch.setattr(transfer, "run", run)
+    monkeypatch.setattr(heat_maps, "SENTENCES", {"demo": "the soup was cold"})
+    monkeypatch.setattr(heat_maps, "RESULTS", tmp_path / "heat_maps.csv")
+    monkeypatch.setattr("sys.argv", ["heat_maps", "--datasets", "demo", "--run-dir", str(tmp_path / "runs")])
+    heat_maps.main()
+    found = pd.read_csv(tmp_path / "heat_maps.csv")
+    assert list(found["token"]) == ["the", "soup", "was", "cold"]
+    # A layer's shares sum to one: over the words, the least are below an even share and the greatest above it.
+    assert found["share_min"].sum() <= 4 <= found["share_max"].sum()
+    assert set(found["label"]) <= {"negative", "positive"}
+    assert (tmp_path / "heat_map_demo.png").read_bytes().startswith(b"\x89PNG")
