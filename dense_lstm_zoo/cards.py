@@ -134,6 +134,9 @@ def _purpose(corpus: object) -> str:
 def _data(training: Mapping[str, Any]) -> str:
     corpus, vectors = training["dataset"], training.get("vectors")
     lines = [f"- {escape(corpus, 80)}: {escape(terms.terms_of(corpus) or 'terms not recorded; ask who trained it')}"]
+    for before in terms.corpora_before(training):
+        told = terms.terms_of(before) or "terms not recorded"
+        lines.append(f"- {escape(before, 80)}, of the model that it was trained further from: {escape(told)}")
     if isinstance(vectors, str):
         found = terms.terms_of_vectors(vectors) or "terms not recorded"
         lines.append(f"- word vectors, {escape(vectors, 80)}: {escape(found)}")

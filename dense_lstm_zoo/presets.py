@@ -20,7 +20,7 @@ from dense_lstm_zoo import archives, bundle_checks, checks, files, hub, manifest
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import Bundle, load
 from dense_lstm_zoo.data.word_table import presets_folder
-from dense_lstm_zoo.terms import terms_of
+from dense_lstm_zoo.terms import corpora_before, terms_of
 
 INDEX = Path(__file__).with_name("presets_index.json")
 _GET = "pip install dense-lstm-zoo-presets (or make install)"
@@ -212,11 +212,19 @@ def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
         score=metrics[f"{split}_{measure}"] if split else None,
         protocol=_protocol(metrics, split, training),
         size=sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()),
-        terms=terms_of(training["dataset"]) or "terms not recorded",
+        terms=_terms(training),
         vectors=vectors if isinstance(vectors, str) else None,
         sha256=files.sha256(folder / "manifest.json"),
     )
     return dataclasses.asdict(found)
+
+
+def _terms(training: Mapping[str, Any]) -> str:
+    """Return the terms of all that a model has learnt from, in one line."""
+    context = training.get("context")
+    read = context.get("datasets", ()) if isinstance(context, dict) else ()
+    corpora = [training["dataset"], *corpora_before(training), *map(str, read)]
+    return "; ".join(dict.fromkeys(terms_of(corpus) or "terms not recorded" for corpus in corpora))
 
 
 def _protocol(metrics: Mapping[str, Any], split: str | None, training: Mapping[str, Any]) -> str:

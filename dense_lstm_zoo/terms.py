@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dense_lstm_zoo.data.word_table import installed_tables
 
@@ -128,6 +130,20 @@ def terms_of(corpus: object) -> str | None:
     """
     found = about(corpus)
     return found.terms if found else None
+
+
+def corpora_before(training: Mapping[str, Any]) -> list[str]:
+    """Return the corpora of the models that a training went on from, the nearest first.
+
+    Example:
+        >>> corpora_before({"dataset": "cr", "init_from": {"dataset": "sst2", "init_from": None}})
+        ['sst2']
+    """
+    found, origin = [], training.get("init_from")
+    while isinstance(origin, dict):
+        found.append(str(origin.get("dataset")))
+        origin = origin.get("init_from")
+    return list(dict.fromkeys(found))
 
 
 def terms_of_vectors(name: str) -> str | None:

@@ -164,6 +164,20 @@ def test_a_card_says_what_a_model_is_for_and_the_terms_of_its_data(original, tmp
     assert "Apache-2.0" in card(original, tmp_path / "third", dataset="sst2", vectors="zoo_600d")
 
 
+def test_the_terms_of_all_that_a_model_has_learnt_from_are_told(original, tmp_path):
+    first = {"name": "raw", "model": "bilstm", "dataset": "mine", "sha256": "0" * 64, "head": "new", "new_words": 3}
+    before = {**first, "name": "films", "dataset": "sst2", "init_from": first}
+    told = card(original, tmp_path / "one", dataset="cr", init_from=before)
+    assert (
+        "- cr: reviews of products for research (Hu and Liu)\n- sst2, of the model that it was trained further" in told
+    )
+    assert "- mine, of the model that it was trained further from: terms not recorded" in told
+    assert presets.index_entry(tmp_path / "one")["terms"] == (
+        "reviews of products for research (Hu and Liu); "
+        "reviews for research (Pang and Lee), Stanford Sentiment Treebank; terms not recorded"
+    )
+
+
 def test_every_published_corpus_has_terms():
     assert {name for name in zoo.list_corpora() if name not in own_files.formats()} == set(terms.CORPORA)
 
