@@ -110,7 +110,7 @@ def run(asked: Asked) -> list[str]:
     checks.positive("hours", asked.hours)
     _check_folds(asked)
     corpus = zoo.load_corpus(asked.dataset, table.task.name, **asked.data)
-    if table.test == "none" and corpus.test is None and not asked.folds:
+    if table.test == "none" and corpus.test is None and not asked.folds and table.task.name == "classification":
         asked = dataclasses.replace(asked, folds=10, only_folds=(1,))  # the training texts of fold 1 are searched on
     if table.test == "all" and corpus.test is None and not asked.folds:
         more = " or --folds 10, which cross-validates" if table.task.name == "classification" else ""

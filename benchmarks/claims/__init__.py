@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 
-from benchmarks.claims import classification, frontier, language_models, serving, speed, tagging
+from benchmarks.claims import classification, frontier, language_models, pretraining, serving, speed, tagging
 from benchmarks.claims.rows import Claim, Quoted
 
 SECTIONS = (
@@ -21,7 +21,7 @@ SECTIONS = (
     tagging.tagging,
     serving.word_vectors,
     language_models.transfer,
-    language_models.pretraining,
+    pretraining.pretraining,
     frontier.frontier,
     serving.serving,
     speed.speed,

@@ -48,55 +48,6 @@ def language_models() -> Iterator[Claim | Quoted]:
         yield Quoted(text, source)
 
 
-_TWO = ("dc_bilstm", "bilstm")
-
-
-def pretraining() -> Iterator[Claim | Quoted]:
-    """Yield the claims of Pretraining."""
-    models = {"scratch": "dc_bilstm", "context": "dc_bilstm", "fine-tuned": "lm_classifier"}
-    wanted = {start: {"dataset": "trec", "start": start, "model": model} for start, model in models.items()}
-    found = {start: row("pretraining", **cells) for start, cells in wanted.items()}
-    dev, test = ({k: Decimal(v[f"{c}accuracy_mean"]) for k, v in found.items()} for c in ("dev_", ""))
-    on_dev, on_test = (scores["context"] - scores["scratch"] for scores in (dev, test))
-    yield Claim(f"has {dev['context']} % on dev, {abs(on_dev)} points {_more(on_dev)} than from scratch")
-    yield Claim(f"{test['context']} % on test, {abs(on_test)} {_more(on_test)}")
-    yield Claim(f"fine-tuned, has {dev['fine-tuned']} % and {test['fine-tuned']} %")
-    dense, plain = (_beside_scratch("sst2", model) for model in _TWO)
-    others = [_beside_scratch("sst2", "lm_classifier")]
-    others += [_beside_scratch("trec", model) for model in ("dc_bilstm", "lm_classifier")]
-    scores = {
-        name: number("pretraining", "accuracy_mean", dataset="sst2", start="context", model=name) for name in _TWO
-    }
-    yield Claim(f"add {dense[0]:.2f} points to `dc_bilstm` on test and {plain[0]:.2f} to the Bi-LSTM")
-    yield Claim(
-        f"{scores['dc_bilstm']} % and {scores['bilstm']} %, the best of the three ways on dev too",
-        all(
-            Decimal(each["dev_accuracy_mean"])
-            < min(Decimal(found["dev_accuracy_mean"]) for found in rows("pretraining", dataset="sst2", start="context"))
-            for start in ("scratch", "fine-tuned")
-            for each in rows("pretraining", dataset="sst2", start=start)
-        ),
-    )
-    tuned = number("pretraining", "accuracy_mean", dataset="sst2", start="fine-tuned", model="lm_classifier")
-    yield Claim(f"own layers fine-tuned, has {tuned:.2f} %")
-    yield Claim(
-        "every 95 % interval of a difference from scratch contains zero",
-        all(low < 0 < high for _, low, high in (dense, plain, *others)),
-    )
-    yield Quoted("19.6 million words of film reviews", "tokens of imdb_raw's training text, as train prints them")
-
-
-def _beside_scratch(dataset: str, model: str) -> tuple[float, float, float]:
-    """Return how far a model with raw text is from itself from scratch; ``lm_classifier`` from ``dc_bilstm``."""
-    start, plain = ("fine-tuned", "dc_bilstm") if model == "lm_classifier" else ("context", model)
-    ways = ((start, model), ("scratch", plain))
-    return interval("pretraining", "accuracies", *({"dataset": dataset, "start": s, "model": m} for s, m in ways))
-
-
-def _more(difference: Decimal) -> str:
-    return "more" if difference > 0 else "less"
-
-
 def transfer() -> Iterator[Claim]:
     """Yield the claims of Training from a trained model."""
 

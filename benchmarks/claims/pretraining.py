@@ -1,0 +1,63 @@
+"""What results/README.md says of pretraining on raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from benchmarks.claims.rows import Claim, Quoted, interval, number, one, rows
+
+_MODELS = ("dc_bilstm", "bilstm")
+_CORPORA = ("sst2", "cr", "trec")
+
+
+def pretraining() -> Iterator[Claim | Quoted]:
+    """Yield the claims of Pretraining."""
+    gains = {(dataset, model): _beside_scratch(dataset, model) for dataset in _CORPORA for model in _MODELS}
+    tuned = {(dataset, "lm_classifier"): _beside_scratch(dataset, "lm_classifier") for dataset in _CORPORA}
+    dense, plain = (gains["sst2", model][0] for model in _MODELS)
+    yield Claim(f"add {dense:.2f} points to `dc_bilstm` on test and {plain:.2f} to the Bi-LSTM ({_scores('sst2')})")
+    for dataset in _CORPORA[1:]:
+        dense, plain = (gains[dataset, model][0] for model in _MODELS)
+        yield Claim(f"{dense:.2f} and {plain:.2f} ({_scores(dataset)})")
+    yield Claim(
+        "On dev they are ahead of the other ways on SST-2 and TREC with either model; on CR, `dc_bilstm` is best from "
+        "scratch",
+        _ahead_on_dev("sst2") and _ahead_on_dev("trec") and _best_on_dev("cr") == ("scratch", "dc_bilstm"),
+    )
+    fine = [f"{_score(dataset, 'fine-tuned', 'lm_classifier')} %" for dataset in _CORPORA]
+    yield Claim(f"fine-tuned, has {fine[0]} on SST-2, {fine[1]} on CR and {fine[2]} on TREC")
+    yield Claim(
+        "every 95 % interval of a difference from scratch contains zero",
+        all(low < 0 < high for _, low, high in {**gains, **tuned}.values()),
+    )
+    error = 100 - Decimal(_score("imdb", "context", "dc_bilstm"))
+    yield Claim(f"`dc_bilstm` with the states errs on {one(error)} % of them")
+    yield Quoted("19.6 million words of film reviews", "tokens of imdb_raw's training text, as train prints them")
+
+
+def _score(dataset: str, start: str, model: str) -> str:
+    return f"{number('pretraining', 'accuracy_mean', dataset=dataset, start=start, model=model):.2f}"
+
+
+def _scores(dataset: str) -> str:
+    return " and ".join(f"{_score(dataset, 'context', model)} %" for model in _MODELS)
+
+
+def _ahead_on_dev(dataset: str) -> bool:
+    """Return whether both rows with context are ahead of every other row of a corpus on dev."""
+    found = {start: rows("pretraining", dataset=dataset, start=start) for start in ("context", "scratch", "fine-tuned")}
+    dev = {start: [Decimal(row["dev_accuracy_mean"]) for row in its] for start, its in found.items()}
+    return min(dev["context"]) > max(*dev["scratch"], *dev["fine-tuned"])
+
+
+def _best_on_dev(dataset: str) -> tuple[str, str]:
+    best = max(rows("pretraining", dataset=dataset), key=lambda row: Decimal(row["dev_accuracy_mean"]))
+    return best["start"], best["model"]
+
+
+def _beside_scratch(dataset: str, model: str) -> tuple[float, float, float]:
+    """Return how far a model with raw text is from itself from scratch; ``lm_classifier`` from ``dc_bilstm``."""
+    start, plain = ("fine-tuned", "dc_bilstm") if model == "lm_classifier" else ("context", model)
+    ways = ((start, model), ("scratch", plain))
+    return interval("pretraining", "accuracies", *({"dataset": dataset, "start": s, "model": m} for s, m in ways))
