@@ -205,6 +205,21 @@ def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
 
 
 @pytest.mark.parametrize(
+    ("table", "name", "text", "folds"),
+    [("review_models", "mine.txt", "a good film\n" * 20, None), ("word_vectors", "mine.csv", None, 10)],
+)
+def test_what_is_not_tested_is_cut_into_folds_only_if_its_texts_have_labels(table, name, text, folds, fake, mine):
+    if text:
+        (mine / name).write_text(text)
+    files = ["--train-file", str(mine / name)]
+    files += ["--dataset", "text"] if text else ["--text-column", "comment", "--label-column", "mark"]
+    fake.interrupt_at = 1  # the first row's spec is all that is asked for
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        command.main(command.load(table), [*files, "--run-dir", str(mine / "runs")])
+    assert [spec["folds"] for spec in fake.seen] == [folds]
+
+
+@pytest.mark.parametrize(
     ("name", "dataset", "place", "figures"),
     [
         ("wu2016_table1", "ccgbank", "data/AUTO", {"wu2016_7_layers": "94.67", "wu2016_9_layers": "94.69"}),
