@@ -26,7 +26,7 @@ def frontier() -> Iterator[Claim | Quoted]:
     yield Claim(f"on TREC {shown['trec']} against {theirs['trec']} ({best['trec']['model']})")
     yield Claim(f"on CR {shown['cr']} against {theirs['cr']} ({best['cr']['model'].partition(' ')[0]})")
     yield Claim(
-        "our presets are the most accurate on each corpus",
+        "Our presets are the most accurate on each corpus",
         all(Decimal(shown[name]) > Decimal(theirs[name]) for name in ours),
     )
     times = [ours[name]["p50_ms_1"] for name in _SENTENCES]
