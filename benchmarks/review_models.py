@@ -15,7 +15,7 @@ from tuning.command import main
 from tuning.table import Row, Table
 
 KEY = ("dataset", "model", "recipe", "settings", "protocol")
-_SHARED = {"epochs": 1, "dtype": "mixed_bfloat16"}
+_SHARED = {"epochs": 1, "dtype": "mixed_bfloat16", "vectors": "zoo_300d"}
 
 
 def columns(found: Found) -> dict[str, Any]:

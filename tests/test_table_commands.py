@@ -61,7 +61,8 @@ def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(
 def test_the_models_of_raw_reviews_have_equal_weights():
     counts = {}
     for name, row in command.load("review_models").rows.items():
-        settings = {key: value for key, value in row.arguments.items() if key != "epochs"}
+        assert row.arguments["vectors"] == "zoo_300d"  # as the text encoder has; else each would learn its own
+        settings = {key: value for key, value in row.arguments.items() if key not in ("epochs", "vectors")}
         arguments = zoo.get_recipe(row.recipe).models[row.model] | settings
         model = zoo.build(row.model, vocab_size=50, embedding_dim=300, **arguments)
         counts[name] = sum(w.shape.num_elements() for w in model.trainable_weights) - 50
@@ -158,3 +159,10 @@ def test_a_folder_of_ones_own_files_is_a_corpus(tmp_path):
     files = {f"{part}_file": str(tmp_path / f"{part}.mrg") for part in ("train", "test")}
     assert (asked.dataset, asked.data) == ("mrg", files)
     assert asked.results == asked.folder / "rows.csv"
+
+
+def test_a_quick_run_leaves_the_width_of_rows_with_word_vectors_to_these():
+    table = command.load("review_models")
+    sweep = table.sweep(table.dataset, quick=True, seeds=1)
+    assert "embedding_dim" not in sweep.arguments
+    assert sweep.epochs == 1

@@ -128,7 +128,8 @@ class Table:
             **options: ``seeds``, ``folds``, ``data`` and arguments of ``train`` that differ from the rows'.
         """
         small = dict(_QUICK) if quick else {}
-        if options.get("vectors"):  # they have a width of their own
+        if any(given.get("vectors") for given in (options, *(row.arguments for row in self.points.values()))):
+            # they have a width of their own
             small.pop("embedding_dim", None)
         if self.space is None:
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
