@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import Claim, Quoted, one, row, rows, span
+from benchmarks.claims.rows import Claim, Quoted, number, one, row, rows, span
 
 _SENTENCES = ("sst2", "trec", "cr")
 
@@ -14,6 +14,11 @@ def _others(dataset: str) -> list[dict[str, str]]:
     """Return the rows of the peers on a corpus, the best first."""
     found = [each for each in rows("frontier", dataset=dataset) if not each["kind"]]
     return sorted(found, key=lambda each: -Decimal(each["test_accuracy"]))
+
+
+def _cells(column: str, *models: str) -> list[Decimal]:
+    """Return a column of peers on the corpora of sentences."""
+    return [number("frontier", column, dataset=dataset, model=model) for dataset in _SENTENCES for model in models]
 
 
 def frontier() -> Iterator[Claim | Quoted]:
@@ -30,20 +35,13 @@ def frontier() -> Iterator[Claim | Quoted]:
         all(Decimal(shown[name]) > Decimal(theirs[name]) for name in ours),
     )
     times = [ours[name]["p50_ms_1"] for name in _SENTENCES]
-    minilm = [row("frontier", dataset=name, model="MiniLM + logistic regression") for name in _SENTENCES]
-    yield Claim(f"reads a sentence in {span(times)} ms, MiniLM in {span(each['p50_ms_1'] for each in minilm)}")
-    quick = [each for name in _SENTENCES for each in _others(name) if each["model"] in ("NB-SVM", "fastText")]
+    minilm = _cells("p50_ms_1", "MiniLM + logistic regression")
+    yield Claim(f"reads a sentence in {span(times)} ms, MiniLM in {span(minilm)}")
     yield Claim(
         "fastText and NB-SVM take less than a tenth of a millisecond",
-        max(Decimal(each["p50_ms_1"]) for each in quick) < Decimal("0.1"),
+        max(_cells("p50_ms_1", "fastText", "NB-SVM")) < Decimal("0.1"),
     )
-    linear = [
-        each
-        for name in _SENTENCES
-        for each in _others(name)
-        if each["model"] in ("NB-SVM", "tf-idf + logistic regression")
-    ]
-    yield Claim(f"the linear models are at most {max(Decimal(each['disk_mb']) for each in linear)} MB")
+    yield Claim(f"the linear models are at most {max(_cells('disk_mb', 'NB-SVM', 'tf-idf + logistic regression'))} MB")
     tagger = best["ewt_upos"]
     yield Claim(
         f"{shown['ewt_upos']} % against the {theirs['ewt_upos']} of spaCy's tagger", tagger["model"] == "spaCy tagger"

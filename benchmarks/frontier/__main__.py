@@ -63,8 +63,7 @@ def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats:
     served = run_peer(
         python, work / "serve", do="serve", peer=peer, folder=str(folder), texts=parts["test"][0], repeats=repeats
     )
-    costs = {name: round(cost, 3) if name in _TIMES else cost for name, cost in served.items()}
-    return {"model": peer, "kind": "", **trained, **costs, "disk_mb": round(folders.size_mb(folder), 1)}
+    return {"model": peer, "kind": "", **trained, **served, "disk_mb": folders.size_mb(folder)}
 
 
 def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:
@@ -83,9 +82,8 @@ def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> It
             **{"model": preset, "kind": kind, "settings": "", "versions": cost["versions"]},
             "dev_accuracy": accuracy(_answers(predictor.predict(dev)), right_on_dev),
             "test_accuracy": accuracy(_answers(predictor.predict(texts)), right),
-            **{name: round(cost[name], 3) for name in _TIMES},
+            **{name: cost[name] for name in (*_TIMES, "disk_mb")},
             "train_s": "",
-            "disk_mb": round(cost["disk_mb"], 1),
         }
 
 
@@ -137,7 +135,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _add(dataset: str, row: dict[str, Any]) -> None:
     """Add a row to the results, and print it."""
-    told = {"dataset": dataset, **row, "load_average": machine.load_average()}
+    rounded = {name: round(row[name], 3) for name in _TIMES} | {"disk_mb": round(row["disk_mb"], 1)}
+    told = {"dataset": dataset, **row, **rounded, "load_average": machine.load_average()}
     tables.merge(RESULTS, [told], KEY)
     score, milliseconds, size = (told[name] for name in ("test_accuracy", "p50_ms_1", "disk_mb"))
     name = f"{told['model']} {told['kind']}".strip()
