@@ -1,7 +1,8 @@
 """What a text encoder gives with few labels: from scratch, with its context, and fine-tuned, by labelled texts.
 
-Texts are drawn and split as in ``benchmarks.transfer``. Runs that are finished are kept; the rows are in
-results/pretraining_curves.csv, the picture in results/pretraining_curves.png. From the repository's root:
+Texts are drawn and split as in ``benchmarks.transfer``. Where results/pretraining.csv has a start with the same seeds
+and encoder, that is its row of all texts, with the batches of its recipe. Runs that are finished are kept; the rows are
+in results/pretraining_curves.csv, the picture in results/pretraining_curves.png. From the repository's root:
 
     python -m benchmarks.pretraining_curves --datasets sst2 trec --sizes 100 500
 """
@@ -15,12 +16,17 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables, transfer
+from benchmarks.result_files import read
 from dense_lstm_zoo.language.encoder import TextEncoder
 
 NAME = "pretraining_curves"
 RESULTS = tables.ROOT / "results" / f"{NAME}.csv"
+WHOLE = tables.ROOT / "results" / "pretraining.csv"
 PICTURE = RESULTS.with_suffix(".png")
 ALL = "all"
+# Columns that results/pretraining.csv has under the same name.
+_SAME = ("vectors", "model", "accuracy_mean", "accuracy_std", "accuracies", "dev_accuracy_mean", "best_epochs")
+_SAME += ("seconds_median", "versions", "processor", "command")
 
 
 def starts(model: str, encoder: str) -> dict[str, tuple[str, dict[str, Any], str]]:
@@ -39,6 +45,33 @@ def row(encoder: TextEncoder, dataset: str, start: str, size: int | None, told: 
     """Return a row of results/pretraining_curves.csv."""
     found = transfer.row(dataset, start, size, told, runs, f"benchmarks.{NAME}")
     return {**found, "encoder": "" if start == "from scratch" else encoder.sha256[:12]}
+
+
+def of_all_texts(encoder: TextEncoder, corpus: Any, start: str, model: str, seeds: int) -> dict[str, Any] | None:
+    """Return the row of a start with all texts that results/pretraining.csv has, if it has one."""
+    wanted = {
+        "dataset": corpus.name,
+        "start": start.removeprefix("from "),
+        "model": model,
+        "settings": "",
+        "encoder_sha256": "" if start == "from scratch" else encoder.sha256,
+        "protocol": protocols.name(seeds),
+    }
+    found = read(WHOLE)
+    found = found[(found[list(wanted)] == list(wanted.values())).all(axis=1)]
+    if found.empty:
+        return None
+    whole = found.iloc[-1]
+    return {
+        "dataset": corpus.name,
+        "start": start,
+        "texts": ALL,
+        "settings": f"recipe={whole.recipe}",
+        "train_texts": len(transfer.corpus_of(corpus, None, 1).train),
+        "seeds": seeds,
+        "encoder": wanted["encoder_sha256"][:12],
+        **whole[[*_SAME]],
+    }
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,6 +96,10 @@ def main() -> None:
         for size in sizes:
             for name, corpus in corpora.items():
                 for start, (model, given, told) in starts(options.model, options.encoder).items():
+                    known = None if size else of_all_texts(encoder, corpus, start, model, options.seeds)
+                    if known:
+                        tables.merge(RESULTS, [known], [*transfer.KEY, "encoder"])
+                        continue
                     runs = []
                     for seed in range(1, options.seeds + 1):
                         folder = f"{name}_{size or ALL}_{start.replace(' ', '_')}_{encoder.sha256[:12]}_seed{seed}"

@@ -86,6 +86,32 @@ def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monk
     assert (tmp_path / "rows.png").is_file()
 
 
+def test_a_curve_takes_its_row_of_all_texts_from_the_table_of_pretraining(tmp_path, monkeypatch):
+    encoder = text_encoder_harness.encoder()
+    encoder.save(tmp_path / "encoder")
+    same = {"dataset": "demo", "recipe": "r", "settings": "", "vectors": "v", "protocol": "seeds 1 2"}
+    same |= {"best_epochs": "1 2", "seconds_median": 3, "versions": "", "processor": "p", "command": "c"}
+    found = [
+        {"start": "scratch", "model": "dc_bilstm", "encoder_sha256": "", "accuracy_mean": 50},
+        {"start": "context", "model": "dc_bilstm", "encoder_sha256": encoder.sha256, "accuracy_mean": 60},
+        {"start": "fine-tuned", "model": "lm_classifier", "encoder_sha256": "another", "accuracy_mean": 70},
+    ]
+    scores = {"accuracy_std": 1, "accuracies": "", "dev_accuracy_mean": 40}
+    pd.DataFrame([{**same, **scores, **row} for row in found]).to_csv(tmp_path / "whole.csv", index=False)
+    monkeypatch.setattr(pretraining_curves, "WHOLE", tmp_path / "whole.csv")
+    corpus = zoo.load_corpus("demo", "classification")
+
+    def row(start, model, seeds=2):
+        return pretraining_curves.of_all_texts(encoder, corpus, start, model, seeds)
+
+    assert row("from scratch", "dc_bilstm")["accuracy_mean"] == "50"
+    context = row("context", "dc_bilstm")
+    assert (context["accuracy_mean"], context["texts"], context["train_texts"]) == ("60", "all", 4000)
+    assert (context["settings"], context["encoder"]) == ("recipe=r", encoder.sha256[:12])
+    assert row("fine-tuned", "lm_classifier") is None  # of another encoder
+    assert row("context", "dc_bilstm", seeds=3) is None
+
+
 def test_heat_maps_have_a_row_for_each_word_and_a_picture_of_each_sentence(tmp_path, monkeypatch):
     small = {"num_dense_layers": 2, "dense_units": 4, "top_units": 6, "embedding_dim": 8, "epochs": 1}
 
