@@ -10,7 +10,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.language.encoder import TextEncoder
-from dense_lstm_zoo.training import loop, request
+from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness, model_harness
 from tests.bundle_harness import LABELS, WORDS
 
@@ -54,7 +54,7 @@ def folder(pair, tmp_path_factory):
 def prepared(source, folder, data=None, **given):
     """A run that is ready to start."""
     given = {"epochs": 2, "init_from": source, **given}
-    return loop._prepare(request.check("lm_classifier", folder / "run", given), data or corpus(), progress=False)
+    return prepare.prepare(request.check("lm_classifier", folder / "run", given), data or corpus(), progress=False)
 
 
 def final_states(bundle, words):
@@ -166,7 +166,7 @@ def test_arguments_for_another_encoder_are_refused(options, message, folder, tmp
 def test_other_classifiers_take_no_encoder_and_say_what_they_take(folder, tmp_path):
     given = {"epochs": 2, "init_from": folder}
     with pytest.raises(ValueError, match=r"is a dense_lstm_lm for language_model; received bilstm .* lm_classifier"):
-        loop._prepare(request.check("bilstm", tmp_path / "run", given), corpus(), progress=False)
+        prepare.prepare(request.check("bilstm", tmp_path / "run", given), corpus(), progress=False)
 
 
 def test_all_layers_are_read_where_the_language_model_reads_all_and_else_the_top():

@@ -7,7 +7,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files
 from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.registry import network
-from dense_lstm_zoo.training import loop, request
+from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness
 from tests.transfer_harness import (
     CORPORA,
@@ -156,7 +156,7 @@ def test_a_static_copy_of_the_word_vectors_goes_on_with_its_words(tmp_path):
     static = np.random.default_rng(1).normal(size=(source.vocabulary.size, 7)).astype("float32")
     source.model.get_layer("static_embedding").set_matrix(static)
     given = {"epochs": 2, "init_from": source.save(tmp_path / "source")}
-    run = loop._prepare(request.check("cnn_mc", tmp_path / "run", given), classification(), progress=False)
+    run = prepare.prepare(request.check("cnn_mc", tmp_path / "run", given), classification(), progress=False)
     ours, words = run.model.get_layer("static_embedding").get_matrix(), words_of(run)
     for word in source.vocabulary.words:
         np.testing.assert_array_equal(ours[2 + words.index(word)], static[2 + source.vocabulary.words.index(word)])

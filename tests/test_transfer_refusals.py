@@ -11,7 +11,7 @@ from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import plan
-from dense_lstm_zoo.training import loop, request
+from dense_lstm_zoo.training import loop, prepare, request
 from tests import bundle_harness
 from tests.transfer_harness import (
     MODELS,
@@ -51,7 +51,7 @@ def test_a_recipe_for_another_encoder_is_refused(sources, tmp_path):
     given = {"init_from": sources["classification"]}
     asked = request.check("bilstm", tmp_path / "run", given, recipe="ding2018")
     with pytest.raises(ValueError, match=r"another width or kind: .*units=4.*received .*units=300"):
-        loop._prepare(asked, classification(), progress=False)
+        prepare.prepare(asked, classification(), progress=False)
 
 
 @pytest.mark.parametrize("option", [{"freeze": "encoder"}, {"force_overlap": True}])

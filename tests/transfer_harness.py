@@ -7,7 +7,7 @@ from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.registry import network
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
-from dense_lstm_zoo.training import loop, request
+from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness
 
 MODELS = {"classification": "bilstm", "tagging": "gated_skip_tagger", "language_model": "dense_lstm_lm"}
@@ -58,7 +58,7 @@ def prepared(task, source, folder, corpus=None, **given):
     """A run that is ready to start."""
     given = {"epochs": 2, **OPTIONS.get(task, {}), "init_from": source, **given}
     corpus = CORPORA[task]() if corpus is None else corpus
-    return loop._prepare(request.check(MODELS[task], folder / "run", given), corpus, progress=False)
+    return prepare.prepare(request.check(MODELS[task], folder / "run", given), corpus, progress=False)
 
 
 def bundle_of(run):

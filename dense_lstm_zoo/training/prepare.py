@@ -1,0 +1,122 @@
+"""What a training run needs before it begins: the data is read and the model built, but nothing is written yet."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import files, registry
+from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.machine import versions
+from dense_lstm_zoo.options import COMMON
+from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.training import run_file
+from dense_lstm_zoo.training.request import Request
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+
+    from dense_lstm_zoo.job import Job
+    from dense_lstm_zoo.training.freezing import Freeze
+
+LINE_PER_EPOCH = 2  # ``verbose`` of ``fit``, for output that is not a terminal
+
+
+@dataclass(eq=False)
+class Run:
+    """A training run that is ready to begin."""
+
+    task: Task
+    job: Job
+    model: keras.Model
+    config: dict[str, Any]
+    run_dir: Path
+    overwrite: bool
+    log_dir: Path | None
+    verbose: int
+    seen: np.ndarray | None  # hashes of the texts that its source was trained on
+    freeze: Freeze | None  # what is not trained at first, or at all
+    repeat: str  # the text of run.toml
+    callbacks: Sequence[keras.callbacks.Callback] = ()
+
+    def say(self, text: str) -> None:
+        """Print a line, if progress is wanted."""
+        if self.verbose:
+            print(text, flush=True)
+
+
+def prepare(request: Request, dataset: Any, progress: bool) -> Run:
+    """Read the data and build the model of a request that has been checked.
+
+    Args:
+        request: What ``check`` returned.
+        dataset: A corpus's name, a file or folder of one's own, or a corpus.
+        progress: Whether to print progress.
+
+    Raises:
+        ValueError, FileNotFoundError: As ``train`` does.
+    """
+    name, task, options, arguments = request.model, request.task, request.options, request.arguments
+    recipe, seed, run_dir = request.recipe, request.seed, request.run_dir
+    check_tensorflow("Trainings by zoo.train")
+
+    from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.training import transfer
+    from dense_lstm_zoo.training.allocator import keep_freed_memory
+    from dense_lstm_zoo.training.freezing import train_by_layers
+
+    source = transfer.read_source(name, task.name, options, arguments, recipe)
+    resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
+    if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
+        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
+    corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) else dataset
+
+    import keras
+
+    task.job_class.check_corpus(corpus)
+    keras.utils.set_random_seed(seed)
+    keep_freed_memory()
+    job = task.job_class(corpus, options, *([source.trained] if source else []))
+    if source:
+        source.check_overlap(job)
+    say = functools.partial(print, flush=True) if progress else lambda *_: None
+    if request.told:
+        say(request.told)
+    say(job.found())
+    resolved |= job.model_arguments(arguments)
+    known = registry.entry(name).arguments
+    weights = {argument: value for argument, value in job.weights().items() if argument in known}
+    resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
+    model = registry.build(name, **resolved, **weights)
+    freeze = None
+    if source:
+        source.give(job, model)
+        freeze = train_by_layers(model, options)
+    say(f"{name}: {model.count_params():,} parameters, {resolved['vocab_size']:,} words")
+    found = job.config(resolved)
+    config = {
+        "task": task.name,
+        "model": name,
+        "arguments": resolved,
+        "text": found["text"],
+        "training": {
+            "dataset": corpus.name,
+            "recipe": recipe,
+            **{option.name: getattr(options, option.name) for option in COMMON},
+            "seed": seed,
+            **found["training"],
+            **(source.provenance(job) if source else {}),
+        },
+        "versions": versions(),
+    }
+    log_dir = files.beside(run_dir, ".tensorboard") if request.tensorboard else None
+    verbose = (1 if sys.stdout.isatty() else LINE_PER_EPOCH) if progress else 0
+    seen = source.trained.train_texts if source else None
+    repeat = run_file.text_of(request, corpus)
+    return Run(task, job, model, config, run_dir, request.overwrite, log_dir, verbose, seen, freeze, repeat)
