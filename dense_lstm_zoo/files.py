@@ -290,12 +290,9 @@ def _sync(path: Path) -> None:
 def _real(path: str | os.PathLike[str]) -> Path:
     """Return a path with all links resolved."""
     try:
-        found = Path(path).resolve()
-    except RuntimeError:  # Python 3.11 and 3.12
-        found = Path(path)
-    if found.is_symlink():  # links that are resolved are none; Python 3.13 returns one of a circle
-        raise ValueError(f"{path} is a link to itself.")
-    return found
+        return output_files.followed(Path(path))
+    except output_files.CircleError as error:
+        raise ValueError(str(error)) from None
 
 
 def _named(error: OSError, path: Path) -> OSError:

@@ -12,6 +12,10 @@ from typing import IO, Any, Literal
 Mode = Literal["w", "wb"]
 
 
+class CircleError(OSError):
+    """A link that leads back to itself."""
+
+
 def check_output(path: str | os.PathLike[str], overwrite: bool) -> Path:
     """Return ``path`` if a file can be written there, else raise before any work.
 
@@ -78,12 +82,15 @@ def followed(path: Path) -> Path:
     """Return a path with links resolved; the target may not exist yet.
 
     Raises:
-        OSError: A link that leads back to itself.
+        CircleError: A link that leads back to itself.
     """
     try:
-        return path.resolve()
-    except RuntimeError:
-        raise OSError(f"{path} is a link that leads back to itself.") from None
+        found = path.resolve()
+    except RuntimeError:  # Python 3.11 and 3.12
+        found = path
+    if found.is_symlink():  # links that are resolved are none; Python 3.13 returns one of a circle
+        raise CircleError(f"{path} is a link that leads back to itself.")
+    return found
 
 
 def _descriptor(path: Path) -> int | None:

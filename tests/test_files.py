@@ -125,7 +125,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
     with pytest.raises(FileExistsError, match="already exists"):
         files.check_new_folder(link, overwrite=False)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(ValueError, match="loop is a link to itself"):
+    with pytest.raises(ValueError, match="loop is a link that leads back to itself"):
         files.check_new_folder(tmp_path / "loop", overwrite=False)
 
 
