@@ -6,7 +6,9 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import cards, command_line
+from dense_lstm_zoo.classification import demo as classification_demo
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.tagging import demo as tagging_demo
 from tests.preset_harness import write_table
 from tests.saving_harness import made
 
@@ -76,6 +78,8 @@ def table(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_the_command_on_a_card_trains_the_same_again(tmp_path, monkeypatch, table, capsys, arguments):
     monkeypatch.chdir(tmp_path)
+    for demo in (classification_demo, tagging_demo):
+        monkeypatch.setattr(demo, "_SPLIT_SIZES", {"train": 300, "dev": 50, "test": 50})
     assert main(["train", *shlex.split(arguments.replace('"', r"\"")), "--dataset", "demo", "--run-dir", "first"]) == 0
     first = zoo.load("first")
     command = command_line.of(first.config)
