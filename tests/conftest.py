@@ -1,3 +1,4 @@
+import gc
 import itertools
 import json
 import os
@@ -10,6 +11,9 @@ import pytest
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Tests train tiny models: without the zoo's vectors, whether or not they are installed. Tests of vectors name a folder.
 os.environ["DENSE_LSTM_ZOO_PRESETS"] = os.devnull
+
+# A graph in the making is many small objects, and walking all of them again and again takes a fifteenth of the time.
+gc.set_threshold(100_000, 20, 100)
 
 _tests = itertools.count(1)
 
