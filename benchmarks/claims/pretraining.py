@@ -9,6 +9,10 @@ from benchmarks.claims.rows import Claim, Quoted, interval, number, one, rows
 
 _MODELS = ("dc_bilstm", "bilstm")
 _CORPORA = ("sst2", "cr", "trec")
+_ELSEWHERE = ("mr", "subj", "sst1")  # where only the winner of these was run, beside itself from scratch
+# The best of the four papers, Ding et al. 2018 and Xie et al. 2019, on each; SST-2's are trained on phrases.
+_NAMES = {"sst2": "SST-2", "mr": "MR", "cr": "CR", "subj": "Subj", "trec": "TREC"}
+_PAPERS = {"sst2": "89.9", "mr": "83.3", "cr": "87.5", "subj": "95.2", "trec": "96.5"}
 
 
 def pretraining() -> Iterator[Claim | Quoted]:
@@ -31,8 +35,10 @@ def pretraining() -> Iterator[Claim | Quoted]:
         "every 95 % interval of a difference from scratch contains zero",
         all(low < 0 < high for _, low, high in {**gains, **tuned}.values()),
     )
+    yield from _elsewhere()
     error = 100 - Decimal(_score("imdb", "context", "dc_bilstm"))
     yield Claim(f"`dc_bilstm` with the states errs on {one(error)} % of them")
+    yield from _few_labels()
     dense, stacked = (
         number("review_models", "dev_perplexity_mean", model=f"{name}_lstm_lm") for name in ("dense", "stacked")
     )
@@ -42,6 +48,39 @@ def pretraining() -> Iterator[Claim | Quoted]:
         dense < stacked,
     )
     yield Quoted("19.6 million words of film reviews", "tokens of imdb_raw's training text, as train prints them")
+
+
+def _elsewhere() -> Iterator[Claim | Quoted]:
+    """Yield the claims of the corpora on which only ``dc_bilstm`` was run."""
+    both = [[_score(name, start, "dc_bilstm") for start in ("context", "scratch")] for name in _ELSEWHERE]
+    (mr, mr_plain), (subj, subj_plain), (sst1, sst1_plain) = both
+    yield Claim(
+        f"{mr} % on MR, where it has {mr_plain} from scratch, {subj} % on Subj ({subj_plain}) and {sst1} % on SST-1 "
+        f"({sst1_plain})",
+    )
+    gains = [_beside_scratch(name, "dc_bilstm") for name in _ELSEWHERE[:2]]
+    yield Claim("Both intervals contain zero", all(low < 0 < high for _, low, high in gains))
+    told = ", ".join(f"{score} on {_NAMES[name]}" for name, score in _PAPERS.items())
+    best = {name: max(Decimal(row["accuracy_mean"]) for row in rows("pretraining", dataset=name)) for name in _PAPERS}
+    yield Claim(
+        f"Every score here is below the best of the papers: {told}", all(best[n] < Decimal(_PAPERS[n]) for n in best)
+    )
+
+
+def _few_labels() -> Iterator[Claim | Quoted]:
+    """Yield the claims of the curves."""
+
+    def score(dataset: str, size: str, start: str) -> Decimal:
+        return number("pretraining_curves", "accuracy_mean", dataset=dataset, texts=size, start=start)
+
+    def told(dataset: str, size: str) -> str:
+        scores = (one(score(dataset, size, start)) for start in ("fine-tuned", "context", "from scratch"))
+        return "{} % fine-tuned, {} with context and {} from scratch".format(*scores)
+
+    yield Claim(
+        f"With 100 labelled sentences of SST-2 it has {told('sst2', '100')}; with 500, {told('sst2', '500')}; "
+        f"with 2,000, {told('sst2', '2000')}"
+    )
 
 
 def _score(dataset: str, start: str, model: str) -> str:
