@@ -105,8 +105,17 @@ def row(
         "seconds_median": round(statistics.median(found["metrics"]["seconds"] for found in runs), 1),
         "versions": protocols.read_versions(config),
         "processor": platform.processor() or platform.machine(),
-        "command": " ".join([f"python -m {script}", *sys.argv[1:]]),
+        "command": command(script),
     }
+
+
+def command(script: str) -> str:
+    """Return what made a row, without the folder of its runs, which is a machine's own."""
+    words = sys.argv[1:]
+    if "--run-dir" in words:
+        at = words.index("--run-dir")
+        del words[at : at + 2]
+    return " ".join([f"python -m {script}", *words])
 
 
 def draw(results: Path = RESULTS, path: Path = PICTURE) -> None:

@@ -69,7 +69,7 @@ def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monk
     monkeypatch.setattr(pretraining_curves, "RESULTS", tmp_path / "rows.csv")
     monkeypatch.setattr(pretraining_curves, "PICTURE", tmp_path / "rows.png")
     given = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", "--sizes", "20", "all", "--seeds", "2"]
-    monkeypatch.setattr("sys.argv", ["pretraining_curves", *given])
+    monkeypatch.setattr("sys.argv", ["pretraining_curves", *given, "--run-dir", str(tmp_path / "runs")])
     pretraining_curves.main()
     folder = str(tmp_path / "encoder")
     starts = [("dc_bilstm", None, None), ("dc_bilstm", folder, None), ("lm_classifier", None, folder)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -80,6 +81,25 @@ def _few_labels() -> Iterator[Claim | Quoted]:
     yield Claim(
         f"With 100 labelled sentences of SST-2 it has {told('sst2', '100')}; with 500, {told('sst2', '500')}; "
         f"with 2,000, {told('sst2', '2000')}"
+    )
+    yield Claim(
+        f"On TREC, with 100 questions, {told('trec', '100')}; with 500, {told('trec', '500')}; "
+        f"with 2,000, {told('trec', '2000')}"
+    )
+    sizes, told_apart = ("100", "500", "2000"), {("sst2", "100", "fine-tuned"), ("sst2", "2000", "fine-tuned")}
+    told_apart.add(("sst2", "2000", "context"))
+
+    def is_apart(*names: str) -> bool:
+        dataset, size, start = names
+        ways = ({"dataset": dataset, "texts": size, "start": one} for one in (start, "from scratch"))
+        _, low, high = interval("pretraining_curves", "accuracies", *ways)
+        return not low < 0 < high
+
+    compared = itertools.product(("sst2", "trec"), sizes, ("fine-tuned", "context"))
+    yield Claim(
+        "On SST-2 the intervals of fine-tuning with 100 and 2,000 labels and of context with 2,000 lie above zero; all "
+        "others contain it",
+        {names for names in compared if is_apart(*names)} == told_apart,
     )
 
 
