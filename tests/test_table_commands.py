@@ -75,7 +75,7 @@ def recorded():
         rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         for row in rows:
             found = re.match(r"python -m (?:tuning|benchmarks)[. ](\w+) ", row.get("command", ""))
-            if found and found[1] in (*command.PAPERS, *command.OTHERS):
+            if found and found[1] in (*command.PAPERS, *command.OTHERS) and path.stem == command.load(found[1]).file:
                 yield command.load(found[1]), shlex.split(row["command"][found.end() :]), row
 
 
@@ -98,7 +98,8 @@ def test_every_command_that_results_name_still_asks_for_their_row():
         seen.add(table.name)
     assert seen == {
         *("ding2018_table3", "ding2018_table4", "classification", "tagging"),
-        *("dynamic_interaction", "language_model", "pretraining", "recipe_search", "word_vectors"),
+        *("dynamic_interaction", "language_model", "pretraining", "recipe_search"),
+        *("review_models", "word_vectors"),
     }
 
 
