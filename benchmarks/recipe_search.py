@@ -1,4 +1,7 @@
-"""The settings of DC-Bi-LSTM that were compared on dev to find ``fixed_vectors``; no test text is looked at."""
+"""The settings that were compared on dev, of DC-Bi-LSTM to find ``fixed_vectors``, then of each classifier with it.
+
+No test text is looked at.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,31 @@ TRIED = {
     "slowest_fixed": "trainable_embeddings=false learning_rate=0.001",
     "fixed": "trainable_embeddings=false learning_rate=0.005",
 }
+# The two of the learning rates above that were best with frozen vectors, for every model of that recipe.
+_BASED = ("lstm", "bilstm", "stacked_bilstm", "residual_bilstm", "dc_bilstm")
+FIXED = {
+    f"{model}_fixed{name}": Row(model, "fixed_vectors", settings)
+    for model in _BASED
+    for name, settings in {"": {}, "_slower": {"learning_rate": 0.002}}.items()
+}
+KIM = {
+    "cnn_mc_as_published": Row("cnn_mc", "kim2014"),
+    "cnn_mc_fixed": Row("cnn_mc", "kim2014", {"trainable_embeddings": False}),
+}
 
 TABLE = Table(
     name="recipe_search",
-    title="Which settings of DC-Bi-LSTM are best on dev?",
+    title="Which settings of the classifiers are best on dev?",
     dataset="sst2",
     minutes=3,
     texts=6920,
-    rows={name: Row("dc_bilstm", "ding2018", protocols.parse_settings(words.split())) for name, words in TRIED.items()},
+    rows={
+        **{
+            name: Row("dc_bilstm", "ding2018", protocols.parse_settings(tried.split())) for name, tried in TRIED.items()
+        },
+        **FIXED,
+        **KIM,
+    },
     seeds=1,
     test="none",
     columns=columns,
