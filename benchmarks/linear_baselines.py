@@ -26,6 +26,7 @@ from sklearn.svm import LinearSVC
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from benchmarks.classification import KEY
+from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold, split_dev
 
@@ -66,7 +67,7 @@ def main(argv: list[str] | None = None) -> None:
         for model in options.models:
             row = measure(model, corpus, options.folds, options.seed)
             print(f"{corpus.name} {model}: {row['accuracy_mean']} {row['accuracy_std']}", flush=True)
-            tables.merge(tables.CLASSIFICATION, [row], list(KEY))
+            tables.merge(CLASSIFICATION, [row], list(KEY))
     tables.update_readme()
 
 

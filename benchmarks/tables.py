@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import claims
+from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
 from benchmarks.result_files import ROOT, read
@@ -25,43 +26,12 @@ from benchmarks.speed.more_tables import long_texts, profile
 from benchmarks.speed.table import table as speed_table
 from benchmarks.table_cells import compared, named, paper, rows_table, with_spread
 from dense_lstm_zoo import files, plots
-from dense_lstm_zoo.display import code, escape
+from dense_lstm_zoo.display import code
 
 README = ROOT / "results" / "README.md"
-CLASSIFICATION = ROOT / "results" / "classification.csv"
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
 TAGGING = ROOT / "results" / "tagging.csv"
 _SERVED = {"bundle": "bundle", "export": "SavedModel", "onnx": "ONNX"}
-DYNAMIC_INTERACTION = ROOT / "results" / "dynamic_interaction.csv"
-
-
-def classification() -> str:
-    """Return the table of test accuracies."""
-    columns = (
-        "corpus",
-        "model",
-        "settings",
-        "encoder parameters",
-        "test accuracy",
-        "dev accuracy",
-        "protocol",
-        "epochs",
-    )
-    return rows_table(
-        read(CLASSIFICATION),
-        ["dataset", "recipe", "settings"],
-        (*columns, "paper"),
-        lambda row: (
-            *(
-                row.dataset,
-                code(row.model),
-                named(row.recipe, row.settings) if row.recipe else row.settings,
-                f"{int(row.encoder_parameters):,}",
-            ),
-            *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
-            *(f"{row.epochs} (patience {row.patience})" if row.epochs else "-", paper(row)),
-        ),
-    )
 
 
 def language_model() -> str:
@@ -106,45 +76,6 @@ def tagging() -> str:
             *(row.dev_accuracy_mean, row.protocol),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
             *(beside(row), beside(row, num_layers="1")),
-        ),
-    )
-
-
-def dynamic_interaction() -> str:
-    """Return the table of poolings, each beside mean pooling and beside weights that are constant, seed by seed."""
-    found = read(DYNAMIC_INTERACTION)
-    pairs = ["dataset", "encoder", "vectors", "protocol", "settings", "pooling"]
-    accuracies = {tuple(row[:-1]): row[-1] for row in found[[*pairs, "accuracies"]].values}
-
-    def beside(row: Any, other: str) -> str:
-        *run, pooling = (getattr(row, name) for name in pairs)
-        if pooling == other or (*run, other) not in accuracies:
-            return ""
-        return compared(accuracies[*run, pooling], accuracies[*run, other])
-
-    columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
-    return rows_table(
-        found,
-        ["dataset", "encoder", "pooling"],
-        (*columns, "beside constant", "best epoch"),
-        lambda row: (
-            *(row.dataset, row.encoder, named(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
-            *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),
-            *(beside(row, "mean"), beside(row, "constant")),
-            f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
-        ),
-    )
-
-
-def heat_maps() -> str:
-    """Return the table of the words of the paper's example sentences: saliency, and shares of the layers."""
-    return rows_table(
-        read(ROOT / "results" / "heat_maps.csv"),
-        ["dataset"],
-        ("corpus", "predicted", "test accuracy", "word", "saliency", "least share", "greatest share"),
-        lambda row: (
-            *(row.dataset, f"{escape(row.label, cell=True)} ({row.probability})", row.test_accuracy),
-            *(code(row.token), row.saliency, row.share_min, row.share_max),
         ),
     )
 
@@ -236,6 +167,7 @@ def draw_by_depth(path: Path, picture: Path) -> None:
 
 TABLES = {
     "classification": classification,
+    "classification_fixed": classification_fixed,
     "dynamic_interaction": dynamic_interaction,
     "frontier": frontier,
     "heat_maps": heat_maps,

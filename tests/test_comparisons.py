@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import dynamic_interaction, table_cells, tables, tagging
+from benchmarks import classification_tables, dynamic_interaction, table_cells, tables, tagging
 from tests.training_harness import small_demo
 from tuning.columns import Found, read_config
 
@@ -13,7 +13,7 @@ SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}
 
 def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path, monkeypatch):
     for name in ("DYNAMIC_INTERACTION", "CURVES", "PICTURE"):
-        where = tables if name == "DYNAMIC_INTERACTION" else dynamic_interaction
+        where = classification_tables if name == "DYNAMIC_INTERACTION" else dynamic_interaction
         monkeypatch.setattr(where, name, tmp_path / name.lower())
     monkeypatch.setattr(dynamic_interaction, "draw", lambda: None)
     row = dynamic_interaction.TABLE.points["stack_position"]
@@ -31,11 +31,11 @@ def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path
     curve = pd.read_csv(dynamic_interaction.CURVES, keep_default_na=False)
     assert curve["batch"].tolist() == list(range(5, 5 * len(curve) + 1, 5))
     assert curve.columns.tolist() == [*dynamic_interaction.KEY, "batch", "dev_accuracy"]
-    tables.merge(tables.DYNAMIC_INTERACTION, [made], list(dynamic_interaction.KEY))
-    assert "+0" not in tables.dynamic_interaction()  # nothing to compare with yet
+    tables.merge(classification_tables.DYNAMIC_INTERACTION, [made], list(dynamic_interaction.KEY))
+    assert "+0" not in classification_tables.dynamic_interaction()  # nothing to compare with yet
     others = [{**made, "pooling": "mean", "accuracies": "50.00 51.00"}, {**made, "accuracies": "51.00 53.00"}]
-    tables.merge(tables.DYNAMIC_INTERACTION, others, list(dynamic_interaction.KEY))
-    assert "+1.50 (-4.85 to 7.85)" in tables.dynamic_interaction()
+    tables.merge(classification_tables.DYNAMIC_INTERACTION, others, list(dynamic_interaction.KEY))
+    assert "+1.50 (-4.85 to 7.85)" in classification_tables.dynamic_interaction()
 
 
 def test_a_paired_difference_has_students_interval():

@@ -7,7 +7,8 @@ import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 
 import dense_lstm_zoo as zoo
-from benchmarks import linear_baselines, tables
+from benchmarks import linear_baselines
+from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 
@@ -50,7 +51,7 @@ def test_nb_svm_tells_labels_by_pairs_of_words_and_more_than_two_labels():
 
 def test_a_row_has_the_columns_of_the_results_and_folds_their_spread():
     row = linear_baselines.measure("unigram_naive_bayes", Corpus("easy", ("bad", "good"), EASY, None, None), 5, 1)
-    assert set(row) == set(pd.read_csv(tables.CLASSIFICATION, nrows=0))
+    assert set(row) == set(pd.read_csv(CLASSIFICATION, nrows=0))
     assert (row["protocol"], row["accuracy_std"], row["accuracies"]) == (
         "5 folds, seed 1",
         0,

@@ -37,6 +37,7 @@ PAPERS = (
 )
 OTHERS = (
     "classification",
+    "classification_fixed",
     "dynamic_interaction",
     "language_model",
     "pretraining",

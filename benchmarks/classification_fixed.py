@@ -1,0 +1,60 @@
+"""Ding et al. 2018, Table 1, with frozen word vectors: each classifier with the recipe that was best for it on dev.
+
+The word vectors are the installed ``zoo_300d``. The learning rates were compared on the dev texts of SST-2 and TREC
+alone (``python -m tuning recipe_search``), and serve all corpora.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks import classification, protocols
+from tuning.columns import Found
+from tuning.command import main
+from tuning.table import Row, Table
+
+VECTORS = "zoo_300d"
+
+
+def columns(found: Found) -> dict[str, Any]:
+    """Return a row of results/classification_fixed.csv."""
+    row = classification.columns(found)
+    named = {"vectors": found.vectors or found.config["training"].get("vectors") or ""}
+    own = {name: value for name, value in found.row.arguments.items() if name != "vectors"}
+    settings = " ".join(filter(None, [protocols.as_words(own), found.settings]))
+    scores = " ".join(f"{100 * score:.2f}" for score in found.result.runs["test_accuracy"])
+    return {**row, **named, "settings": settings, "accuracies": scores, "best_epochs": found.joined("best_epoch")}
+
+
+def _row(model: str, recipe: str = "fixed_vectors", **settings: Any) -> Row:
+    return Row(model, recipe, {"vectors": VECTORS, **settings})
+
+
+# Each row with the estimated minutes of a run.
+ROWS = {
+    "lstm": (_row("lstm"), 1.0),
+    "bilstm": (_row("bilstm"), 2.0),
+    "stacked_bilstm": (_row("stacked_bilstm"), 5.0),
+    "residual_bilstm": (_row("residual_bilstm"), 5.0),
+    "dc_bilstm": (_row("dc_bilstm"), 4.0),
+    "dc_bilstm_600d": (_row("dc_bilstm", vectors="zoo_600d"), 4.0),
+    "cnn_mc": (_row("cnn_mc", "kim2014"), 3.0),
+    "blstm_2dcnn": (_row("blstm_2dcnn", "zhou2016", trainable_embeddings=False), 15.0),
+}
+
+TABLE = Table(
+    name="classification_fixed",
+    title="How good are the classifiers with frozen word vectors?",
+    dataset="trec",
+    minutes={name: minutes for name, (_, minutes) in ROWS.items()},
+    texts=5452,
+    rows={name: row for name, (row, _) in ROWS.items()},
+    seeds=3,
+    columns=columns,
+    key=classification.KEY,
+    choices={"models": "model"},
+)
+
+if __name__ == "__main__":
+    with protocols.plain_errors():
+        main(TABLE)
