@@ -127,8 +127,11 @@ def _rates_on_trec() -> Iterator[Claim]:
 
 def depth_against_width() -> Iterator[Claim]:
     """Yield the claims of Depth against width."""
-    third = {name: {"recipe": f"ding2018_table3_{name}"} for name in ("0x10", "5x40", "10x20", "15x13", "20x10")}
-    fourth = {depth: {"recipe": f"ding2018_table4_{depth}x10"} for depth in (0, 5, 10, 15, 20)}
+    third = {
+        name: {"recipe": f"ding2018_table3_{name}", "settings": ""}
+        for name in ("0x10", "5x40", "10x20", "15x13", "20x10")
+    }
+    fourth = {depth: {"recipe": f"ding2018_table4_{depth}x10", "settings": ""} for depth in (0, 5, 10, 15, 20)}
     beside = [interval("ding2018_table3", "scores", third[name], third["0x10"]) for name in list(third)[1:]]
     beside += [interval("ding2018_table4", "scores", fourth[depth], fourth[0]) for depth in list(fourth)[1:]]
     within = all(_level(found) and abs(found[0]) <= 0.5 for found in beside)
@@ -143,7 +146,7 @@ def depth_against_width() -> Iterator[Claim]:
     shallow, deep = (number("ding2018_table3", "paper", **third[name]) for name in ("0x10", "15x13"))
     yield Claim(f"In the paper 15 x 13 is {one(deep - shallow)} points above")
     yield Claim(f"gains no more than half a point ({one(beside[-1][1])} to {one(beside[-1][2])})")
-    epochs = [int(epoch) for found in rows("ding2018_table3") for epoch in found["best_epochs"].split()]
+    epochs = [int(epoch) for found in rows("ding2018_table3", settings="") for epoch in found["best_epochs"].split()]
     yield Claim("every model is at its best on dev after one to three epochs", max(epochs) == 3)
 
 
@@ -151,7 +154,7 @@ def dynamic_interaction() -> Iterator[Claim | Quoted]:
     """Yield the claims of Dynamic interaction."""
 
     def found(dataset: str, encoder: str, pooling: str) -> list[float]:
-        wanted = {"dataset": dataset, "encoder": encoder, "pooling": pooling}
+        wanted = {"dataset": dataset, "encoder": encoder, "pooling": pooling, "settings": ""}
         return [float(score) for score in row("dynamic_interaction", **wanted)["accuracies"].split()]
 
     def beside(dataset: str, encoder: str, pooling: str, other: str) -> tuple[float, float, float]:
