@@ -51,9 +51,9 @@ TRIED = {
 # The two of the learning rates above that were best with frozen vectors, for every model of that recipe.
 _BASED = ("lstm", "bilstm", "stacked_bilstm", "residual_bilstm", "dc_bilstm")
 FIXED = {
-    f"{model}_fixed{name}": Row(model, "fixed_vectors", settings)
+    f"{model}_fixed{name}": Row(model, "fixed_vectors", {"learning_rate": rate})
     for model in _BASED
-    for name, settings in {"": {}, "_slower": {"learning_rate": 0.002}}.items()
+    for name, rate in {"": 0.005, "_slower": 0.002}.items()
 }
 KIM = {
     "cnn_mc_as_published": Row("cnn_mc", "kim2014"),
