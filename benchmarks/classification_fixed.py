@@ -37,7 +37,7 @@ ROWS = {
     "stacked_bilstm": (_row("stacked_bilstm"), 5.0),
     "residual_bilstm": (_row("residual_bilstm"), 5.0),
     "dc_bilstm": (_row("dc_bilstm"), 4.0),
-    "cnn_mc": (_row("cnn_mc", "kim2014"), 3.0),
+    "cnn_mc": (_row("cnn_mc", "kim2014_fixed_vectors"), 3.0),
     "blstm_2dcnn": (_row("blstm_2dcnn", "zhou2016", trainable_embeddings=False), 15.0),
 }
 

@@ -50,6 +50,12 @@ def test_installed_vectors_and_their_recipe_are_the_default(corpus, table, tmp_p
     np.testing.assert_array_equal(_vectors(bundle), table.vectors(words))  # fixed: training has not moved them
 
 
+def test_convolutions_start_from_their_own_recipe(corpus, table, tmp_path):
+    options = {"filters": 2, "kernel_sizes": [1], "epochs": 1, "progress": False}
+    training = zoo.train("cnn_mc", corpus, tmp_path / "run", **options).config["training"]
+    assert (training["vectors"], training["recipe"]) == ("zoo_600d", "kim2014_fixed_vectors")
+
+
 @pytest.mark.parametrize(
     ("options", "recipe", "vectors"),
     [

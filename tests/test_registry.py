@@ -65,6 +65,9 @@ def test_our_own_recipe_differs_from_the_papers_in_the_word_vectors_and_in_the_r
         assert ours.arguments_for(model) == {**papers.arguments_for(model), "trainable_embeddings": False, **slower}
     assert (ours.batch_size, ours.epochs, ours.patience) == (papers.batch_size, papers.epochs, papers.patience)
     assert not ours.expected
+    kim, fixed = (zoo.get_recipe(f"kim2014{name}") for name in ("", "_fixed_vectors"))
+    assert fixed.arguments_for("cnn_mc") == {**kim.arguments_for("cnn_mc"), "trainable_embeddings": False}
+    assert fixed.batch_size == kim.batch_size
 
 
 def test_expected_scores_are_those_of_the_papers_tables():
