@@ -59,7 +59,7 @@ def test_commands_names_and_files_are_completed(completions):
     assert completions["train dc_"] == ["dc_bilstm"]
     assert completions["train bilstm --dataset tre"] == ["trec", "trec_fine"]
     assert completions["train bilstm --dataset min"] == ["mine.csv"]
-    assert completions["train bilstm --recipe kim"] == ["kim2014"]
+    assert completions["train bilstm --recipe kim"] == ["kim2014", "kim2014_fixed_vectors"]
     assert completions["evaluate run --split "] == ["dev", "test", "train"]
     assert completions["list re"] == ["recipes"]
     near = {name for name in (*zoo.list_models(), *zoo.list_recipes()) if name.startswith("dc_")}
