@@ -1,6 +1,6 @@
 """Tables of results/README.md, made from results/*.csv: ``python -m benchmarks.tables`` rewrites them.
 
-``--check`` only compares them, and the page's sentences with their rows (``benchmarks/claims``).
+``--check`` only compares them, and the sentences of this page and others with their rows (``benchmarks/claims``).
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import claims
+from benchmarks.claims.pages import PAGES
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
@@ -205,12 +206,16 @@ def update_readme() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Rewrite the tables, or with ``--check`` end with a message where the page is not what the rows say."""
+    """Rewrite the tables, or with ``--check`` end with a message where a page is not what the rows say."""
     if "--check" not in (sys.argv[1:] if argv is None else argv):
         return update_readme()
     current = README.read_text(encoding="utf-8")
     older = [] if render(current) == current else ["its tables are older than their rows: make tables"]
-    sys.exit("\n".join(f"results/README.md: {problem}" for problem in [*older, *claims.problems(current)]) or 0)
+    found = [f"results/README.md: {problem}" for problem in [*older, *claims.problems(current)]]
+    for name, section in PAGES.items():
+        page = (ROOT / name).read_text(encoding="utf-8")
+        found += [f"{name}: {problem}" for problem in claims.problems(page, [section])]
+    sys.exit("\n".join(found) or 0)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""results/README.md: its tables are generated from the rows, and its sentences agree with them."""
+"""Tables of results/README.md are made from the rows; its sentences, and those of other pages, agree with them."""
 
 import re
 
 import pytest
 
 from benchmarks import claims, tables
+from benchmarks.claims.pages import PAGES
 from benchmarks.claims.rows import Claim, Quoted
 
 PAGE = tables.README.read_text(encoding="utf-8")
@@ -42,6 +43,16 @@ def test_a_new_row_replaces_the_old_one_with_its_key(tmp_path):
 
 def test_the_sentences_say_what_their_rows_say():
     assert list(claims.problems(PAGE)) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_other_pages_say_what_the_rows_say(name):
+    page = (tables.ROOT / name).read_text(encoding="utf-8")
+    assert list(claims.problems(page, [PAGES[name]])) == []
+    figure = next(claim.text for claim in PAGES[name]() if isinstance(claim, Claim))
+    said = claims.prose(page)
+    assert list(claims.problems(said.replace(figure, figure.replace(".", ".9")), [PAGES[name]]))
+    assert list(claims.problems(f"{said} It gains 12.3 points.", [PAGES[name]]))
 
 
 def test_every_section_with_figures_has_claims():

@@ -1,4 +1,4 @@
-"""What the prose of results/README.md says, and the rows of ``results/`` that say so.
+"""What the prose of results/README.md and of other pages says, and the rows of ``results/`` that say so.
 
 ``python -m benchmarks.tables --check`` fails where a sentence and its rows differ, and where a figure of the prose is
 neither made from rows here nor quoted with its source.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from benchmarks.claims import classification, frontier, language_models, pretraining, serving, speed, tagging
 from benchmarks.claims.rows import Claim, Quoted
@@ -37,10 +37,10 @@ def prose(page: str) -> str:
     return " ".join(_NOT_PROSE.sub("", page).replace("**", "").split())
 
 
-def problems(page: str) -> Iterator[str]:
-    """Yield what is wrong with the sentences of a page, one line for each."""
+def problems(page: str, sections: Sequence[Callable[[], Iterator[Claim | Quoted]]] | None = None) -> Iterator[str]:
+    """Yield what is wrong with the sentences of a page, results/README.md without ``sections``; one line for each."""
     text = prose(page)
-    claims = [claim for section in SECTIONS for claim in section()]
+    claims = [claim for section in (SECTIONS if sections is None else sections) for claim in section()]
     for claim in claims:
         if claim.text not in text:
             yield f"{_kind(claim)} {claim.text!r}, and the page {_nearest(claim.text, text)}"
