@@ -18,12 +18,16 @@ VECTORS = "zoo_300d"
 
 def columns(found: Found) -> dict[str, Any]:
     """Return a row of results/classification_fixed.csv."""
-    row = classification.columns(found)
-    named = {"vectors": found.vectors or found.config["training"].get("vectors") or ""}
-    own = {name: value for name, value in found.row.arguments.items() if name != "vectors"}
-    settings = " ".join(filter(None, [protocols.as_words(own), found.settings]))
-    scores = " ".join(f"{100 * score:.2f}" for score in found.result.runs["test_accuracy"])
-    return {**row, **named, "settings": settings, "accuracies": scores, "best_epochs": found.joined("best_epoch")}
+    own = dict(found.row.arguments)
+    vectors = found.vectors or own["vectors"]
+    del own["vectors"]
+    return {
+        **classification.columns(found),
+        "vectors": vectors,
+        "settings": " ".join(filter(None, [protocols.as_words(own), found.settings])),
+        "accuracies": " ".join(f"{100 * score:.2f}" for score in found.result.runs["test_accuracy"]),
+        "best_epochs": found.joined("best_epoch"),
+    }
 
 
 def _row(model: str, recipe: str = "fixed_vectors", **settings: Any) -> Row:

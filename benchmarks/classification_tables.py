@@ -9,6 +9,7 @@ from benchmarks.table_cells import compared, named, paper, rows_table, with_spre
 from dense_lstm_zoo.display import code, escape
 
 CLASSIFICATION = ROOT / "results" / "classification.csv"
+CLASSIFICATION_FIXED = ROOT / "results" / "classification_fixed.csv"
 DYNAMIC_INTERACTION = ROOT / "results" / "dynamic_interaction.csv"
 
 
@@ -43,7 +44,7 @@ def classification() -> str:
 
 def classification_fixed() -> str:
     """Return the table of classifiers with frozen vectors, each beside the Bi-LSTM, seed by seed."""
-    found = read(ROOT / "results" / "classification_fixed.csv")
+    found = read(CLASSIFICATION_FIXED)
     alike = ["dataset", "protocol"]
     plain = found[found["model"] == "bilstm"].set_index(alike)["accuracies"]
 

@@ -38,6 +38,17 @@ def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path
     assert "+1.50 (-4.85 to 7.85)" in classification_tables.dynamic_interaction()
 
 
+def test_classifiers_are_compared_with_the_bilstm_of_their_own_seeds_and_corpus(monkeypatch, tmp_path):
+    rows = pd.read_csv(classification_tables.CLASSIFICATION_FIXED, dtype=str, keep_default_na=False)
+    row = rows[rows["model"] == "bilstm"].iloc[0].to_dict() | {"dataset": "demo", "protocol": "seeds 1 2"}
+    lstm = {**row, "model": "lstm", "accuracies": "51.00 54.00"}
+    made = [{**row, "accuracies": "50.00 52.00"}, lstm, {**lstm, "protocol": "seed 1"}, {**lstm, "dataset": "trec"}]
+    monkeypatch.setattr(classification_tables, "CLASSIFICATION_FIXED", tmp_path / "fixed.csv")
+    pd.DataFrame(made).to_csv(tmp_path / "fixed.csv", index=False)
+    beside = [line.split(" | ")[6] for line in classification_tables.classification_fixed().splitlines()[2:6]]
+    assert beside == ["", "+1.50 (-4.85 to 7.85)", "", ""]
+
+
 def test_a_paired_difference_has_students_interval():
     # The sleep of ten patients under two drugs (Student 1908): 1.58 hours, 0.70 to 2.46.
     one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]

@@ -141,7 +141,7 @@ def test_settings_for_all_rows_have_a_sweep_and_rows_of_their_own(fake, tmp_path
 
 @pytest.mark.parametrize("name", [*command.PAPERS, *command.OTHERS])
 def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path, monkeypatch):
-    if name == "pretraining":  # its rows start from a preset
+    if name in ("pretraining", "classification_fixed"):  # whose rows name presets or the zoo's vectors
         monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
     table = command.load(name)
     row = list(table.points)[-1]
@@ -165,6 +165,18 @@ def test_a_recipe_search_never_sees_the_test_texts(fake, tmp_path):
     assert [spec["test"] for spec in fake.seen] == [False]
     assert found["settings"].tolist() == ["learning_rate=0.002 trainable_embeddings=false"]
     assert found.columns.tolist() == pd.read_csv(tables.README.parent / "recipe_search.csv").columns.tolist()
+
+
+def test_a_row_of_frozen_vectors_names_them_and_what_differs_from_its_recipe(fake, tmp_path, monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
+    fixed = command.load("classification_fixed")
+    rows = run(tmp_path, "--rows", "stacked_bilstm", "blstm_2dcnn", "--seeds", "2", table=fixed)
+    found = rows.set_index("model").to_dict("index")
+    assert {row["vectors"] for row in found.values()} == {"zoo_300d"}
+    settings = {model: row["settings"] for model, row in found.items()}
+    assert settings == {"stacked_bilstm": "", "blstm_2dcnn": "trainable_embeddings=false"}
+    assert {row["accuracies"] for row in found.values()} == {"51.00 52.00"}
+    assert [spec["arguments"]["vectors"] for spec in fake.seen] == ["zoo_300d", "zoo_300d"]
 
 
 def test_too_many_hours_are_refused_by_row_before_any_work(fake, tmp_path):

@@ -10,11 +10,21 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from benchmarks.claims import classification, frontier, language_models, pretraining, serving, speed, tagging
+from benchmarks.claims import (
+    classification,
+    fixed_vectors,
+    frontier,
+    language_models,
+    pretraining,
+    serving,
+    speed,
+    tagging,
+)
 from benchmarks.claims.rows import Claim, Quoted
 
 SECTIONS = (
     classification.classification,
+    fixed_vectors.fixed_vectors,
     classification.depth_against_width,
     classification.dynamic_interaction,
     language_models.language_models,

@@ -62,9 +62,11 @@ def classification() -> Iterator[Claim | Quoted]:
 
 def _search() -> Iterator[Claim]:
     rates, kept = ("0.005", "0.002", "0.001"), "trainable_embeddings=false"
-    trained = [row("recipe_search", settings=f"learning_rate={rate}" if rate != "0.005" else "") for rate in rates]
+    paper = {"recipe": "ding2018"}  # whose settings were tried, one by one
+    settings = {rate: f"learning_rate={rate}" if rate != "0.005" else "" for rate in rates}
+    trained = [row("recipe_search", **paper, settings=settings[rate]) for rate in rates]
     orders = (f"{kept} learning_rate=0.005", f"learning_rate=0.002 {kept}", f"{kept} learning_rate=0.001")
-    fixed = [row("recipe_search", settings=settings) for settings in orders]
+    fixed = [row("recipe_search", **paper, settings=order) for order in orders]
     pairs = zip(fixed, trained, strict=True)
     gains = [Decimal(ours["dev_accuracy_mean"]) - Decimal(theirs["dev_accuracy_mean"]) for ours, theirs in pairs]
     epochs = [int(found["best_epochs"]) for found in fixed]

@@ -1,0 +1,106 @@
+"""What results/README.md says of classifiers with frozen word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from benchmarks.claims.rows import Claim, interval, number, one, row, rows, span
+
+_NAMES = {"sst2": "SST-2", "sst1": "SST-1", "trec": "TREC", "cr": "CR"}
+_MODELS = ("lstm", "bilstm", "dc_bilstm", "cnn_mc")
+_FILE = "classification_fixed"
+
+
+def _score(dataset: str, model: str) -> Decimal:
+    return number(_FILE, "accuracy_mean", dataset=dataset, model=model)
+
+
+def _beside(dataset: str, model: str, other: str = "bilstm") -> tuple[float, float, float]:
+    return interval(_FILE, "accuracies", *({"dataset": dataset, "model": name} for name in (model, other)))
+
+
+def _ahead_on_dev(dataset: str) -> bool:
+    found = {each["model"]: Decimal(each["dev_accuracy_mean"]) for each in rows(_FILE, dataset=dataset)}
+    return max(found, key=lambda model: found[model]) == "dc_bilstm"
+
+
+def _told(found: tuple[float, float, float]) -> str:
+    mean, low, high = (one(round(value, 6)) for value in found)
+    return f"{mean} points, {low} to {high}"
+
+
+def _dev(dataset: str, model: str, settings: str) -> Decimal:
+    return number(
+        "recipe_search", "dev_accuracy_mean", dataset=dataset, model=model, settings=settings, vectors="zoo_300d"
+    )
+
+
+def fixed_vectors() -> Iterator[Claim]:
+    """Yield the claims of With frozen word vectors."""
+    dense = {dataset: _beside(dataset, "dc_bilstm") for dataset in _NAMES}
+    *told, last = (f"{one(round(mean, 6))} on {_NAMES[name]}" for name, (mean, _, _) in dense.items())
+    yield Claim(f"On test its differences from the Bi-LSTM of equal size are, in points, {', '.join(told)} and {last}")
+    yield Claim(
+        "on the dev texts of every corpus, DC-Bi-LSTM is the best of the models",
+        all(_ahead_on_dev(dataset) for dataset in _NAMES),
+    )
+    yield Claim("DC-Bi-LSTM is the best of the models on the dev texts of every corpus, and level with them on test")
+    others = {(r["dataset"], r["model"]): _beside(r["dataset"], r["model"]) for r in rows(_FILE)}
+    others = {names: found for names, found in others.items() if names[1] != "bilstm"}
+    apart = {names for names, (_, low, high) in others.items() if not low < 0 < high}
+    yield Claim(
+        f"Every interval contains zero but that of the LSTM on CR ({_told(others['cr', 'lstm'])})",
+        apart == {("cr", "lstm")},
+    )
+    best = {d: max(_MODELS, key=lambda model, d=d: _score(d, model)) for d in _NAMES}
+    *shown, last = (f"{one(_score(d, m))} % on {_NAMES[d]} (`{m}`)" for d, m in best.items())
+    yield Claim(f"The best scores are {', '.join(shown)} and {last}")
+    quick, slow = (number(_FILE, "seconds_median", dataset="sst2", model=model) for model in ("cnn_mc", "bilstm"))
+    yield Claim("train on SST-2 in less than half the time of a Bi-LSTM", quick < slow / 2)
+    yield from _recipes()
+    yield from _linear()
+
+
+def _recipes() -> Iterator[Claim]:
+    """Yield what was chosen on dev."""
+    fast, slow = "learning_rate=0.005", "learning_rate=0.002"
+    sums = {
+        (model, rate): sum(_dev(dataset, model, rate) for dataset in ("sst2", "trec"))
+        for model in ("lstm", "bilstm", "dc_bilstm", "stacked_bilstm", "residual_bilstm")
+        for rate in (fast, slow)
+    }
+    chosen = {model: max((fast, slow), key=lambda rate, m=model: sums[m, rate]) for model, _ in sums}
+    deep = ("stacked_bilstm", "residual_bilstm")
+    yield Claim(
+        "at a rate of 0.005, and stacks of eight layers at 0.002",
+        all(rate == (slow if model in deep else fast) for model, rate in chosen.items()),
+    )
+    at_fast, at_slow = ([_dev(d, "stacked_bilstm", rate) for d in ("sst2", "trec")] for rate in (fast, slow))
+    yield Claim(
+        f"At 0.005 a stack of eight Bi-LSTMs does not learn: {one(at_fast[0])} % on SST-2's dev texts and "
+        f"{one(at_fast[1])} % on TREC's. At 0.002 it has {one(at_slow[0])} and {one(at_slow[1])} %"
+    )
+    found = row(_FILE, dataset="trec", model="stacked_bilstm")
+    last = [int(epoch) for epoch in found["best_epochs"].split()]
+    yield Claim(
+        f"it is {one(-_beside('trec', 'stacked_bilstm')[0])} points below the Bi-LSTM, at its best in the last four "
+        "of 30 epochs",
+        min(last) >= 27,
+    )
+    kept = "trainable_embeddings=false"
+    gains = [_dev(d, "cnn_mc", kept) - _dev(d, "cnn_mc", "") for d in ("sst2", "trec")]
+    yield Claim(f"worth {one(gains[0])} points on SST-2's dev texts to the convolutions, and {one(gains[1])} on TREC's")
+
+
+def _linear() -> Iterator[Claim]:
+    """Yield how far the models are from ``nb_svm``."""
+    gains = {
+        d: [_score(d, m) - number("classification", "accuracy_mean", dataset=d, model="nb_svm") for m in _MODELS]
+        for d in _NAMES
+    }
+    *told, last = (f"{span(gains[d])} on {_NAMES[d]}" for d in _NAMES)
+    yield Claim(
+        f"All four are above NB-SVM, by {', '.join(told)} and {last}",
+        min(min(each) for each in gains.values()) > 0 and bool(rows(_FILE)),
+    )
