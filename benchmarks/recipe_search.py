@@ -55,9 +55,11 @@ FIXED = {
     for model in _BASED
     for name, rate in {"": 0.005, "_slower": 0.002}.items()
 }
-KIM = {
-    "cnn_mc_as_published": Row("cnn_mc", "kim2014"),
-    "cnn_mc_fixed": Row("cnn_mc", "kim2014", {"trainable_embeddings": False}),
+# Other papers' models, with word vectors that are trained, and frozen.
+OTHERS = {
+    f"{model}_{name}": Row(model, recipe, settings)
+    for model, recipe in {"cnn_mc": "kim2014", "di_bilstm": "xie2019"}.items()
+    for name, settings in {"as_published": {}, "fixed": {"trainable_embeddings": False}}.items()
 }
 
 TABLE = Table(
@@ -71,7 +73,7 @@ TABLE = Table(
             name: Row("dc_bilstm", "ding2018", protocols.parse_settings(tried.split())) for name, tried in TRIED.items()
         },
         **FIXED,
-        **KIM,
+        **OTHERS,
     },
     seeds=1,
     test="none",
