@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from benchmarks.claims.rows import Claim, interval, number, one, row, rows, span
 
-_NAMES = {"sst2": "SST-2", "sst1": "SST-1", "trec": "TREC", "cr": "CR"}
+_NAMES = {"sst2": "SST-2", "sst1": "SST-1", "trec": "TREC", "cr": "CR", "mr": "MR"}
 _MODELS = ("lstm", "bilstm", "dc_bilstm", "cnn_mc")
 _FILE = "classification_fixed"
 
