@@ -50,10 +50,16 @@ def test_installed_vectors_and_their_recipe_are_the_default(corpus, table, tmp_p
     np.testing.assert_array_equal(_vectors(bundle), table.vectors(words))  # fixed: training has not moved them
 
 
-def test_convolutions_start_from_their_own_recipe(corpus, table, tmp_path):
-    options = {"filters": 2, "kernel_sizes": [1], "epochs": 1, "progress": False}
-    training = zoo.train("cnn_mc", corpus, tmp_path / "run", **options).config["training"]
-    assert (training["vectors"], training["recipe"]) == ("zoo_600d", "kim2014_fixed_vectors")
+@pytest.mark.parametrize(
+    ("model", "arguments", "recipe"),
+    [
+        ("cnn_mc", {"filters": 2, "kernel_sizes": [1]}, "kim2014_fixed_vectors"),
+        ("stacked_di_bilstm", {"num_layers": 2, "units": 3, "char_filters": 2}, "xie2019_fixed_vectors"),
+    ],
+)
+def test_other_papers_models_start_from_recipes_of_their_own(model, arguments, recipe, corpus, table, tmp_path):
+    training = zoo.train(model, corpus, tmp_path / "run", **arguments, epochs=1, progress=False).config["training"]
+    assert (training["vectors"], training["recipe"]) == ("zoo_600d", recipe)
 
 
 @pytest.mark.parametrize(

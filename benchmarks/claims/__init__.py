@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from benchmarks.claims import (
     classification,
+    dynamic_interaction,
     fixed_vectors,
     frontier,
     language_models,
@@ -26,7 +27,7 @@ SECTIONS = (
     classification.classification,
     fixed_vectors.fixed_vectors,
     classification.depth_against_width,
-    classification.dynamic_interaction,
+    dynamic_interaction.dynamic_interaction,
     language_models.language_models,
     tagging.tagging,
     serving.word_vectors,

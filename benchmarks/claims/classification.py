@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import ORDINALS, Claim, Quoted, best_epochs, interval, number, one, paired, row, rows, span
+from benchmarks.claims.rows import ORDINALS, Claim, Quoted, best_epochs, interval, level, number, one, row, rows, span
 
 _PAIR = ("dc_bilstm", "bilstm")
 
@@ -20,11 +20,6 @@ def _beside(dataset: str, recipe: str = "ding2018") -> tuple[float, float, float
     return interval("classification", "accuracies", *pair)
 
 
-def _level(difference: tuple[float, float, float]) -> bool:
-    _, low, high = difference
-    return low < 0 < high
-
-
 def classification() -> Iterator[Claim | Quoted]:
     """Yield the claims of Classification."""
     with_several_runs = ("cr", "mr", "sst1", "sst2", "subj")
@@ -32,7 +27,7 @@ def classification() -> Iterator[Claim | Quoted]:
     yield Claim(
         "With the paper's recipe, DC-Bi-LSTM and a Bi-LSTM of equal size are level on every corpus but TREC, where the "
         "Bi-LSTM is ahead",
-        all(_level(_beside(dataset)) for dataset in with_several_runs) and behind[2] < 0,
+        all(level(_beside(dataset)) for dataset in with_several_runs) and behind[2] < 0,
     )
     yield Claim("the two of equal size are level on every corpus but TREC")
     yield Claim(f"({one(behind[0])} points, with a 95 % interval of {one(behind[1])} to {one(behind[2])})")
@@ -136,7 +131,7 @@ def depth_against_width() -> Iterator[Claim]:
     fourth = {depth: {"recipe": f"ding2018_table4_{depth}x10", "settings": ""} for depth in (0, 5, 10, 15, 20)}
     beside = [interval("ding2018_table3", "scores", third[name], third["0x10"]) for name in list(third)[1:]]
     beside += [interval("ding2018_table4", "scores", fourth[depth], fourth[0]) for depth in list(fourth)[1:]]
-    within = all(_level(found) and abs(found[0]) <= 0.5 for found in beside)
+    within = all(level(found) and abs(found[0]) <= 0.5 for found in beside)
     yield Claim(
         "No row differs from the shallow Bi-LSTM of equal size by more than half a point, and every interval "
         "contains zero",
@@ -150,44 +145,3 @@ def depth_against_width() -> Iterator[Claim]:
     yield Claim(f"gains no more than half a point ({one(beside[-1][1])} to {one(beside[-1][2])})")
     epochs = [int(epoch) for found in rows("ding2018_table3", settings="") for epoch in found["best_epochs"].split()]
     yield Claim("every model is at its best on dev after one to three epochs", max(epochs) == 3)
-
-
-def dynamic_interaction() -> Iterator[Claim | Quoted]:
-    """Yield the claims of Dynamic interaction."""
-
-    def found(dataset: str, encoder: str, pooling: str) -> list[float]:
-        wanted = {"dataset": dataset, "encoder": encoder, "pooling": pooling, "settings": ""}
-        return [float(score) for score in row("dynamic_interaction", **wanted)["accuracies"].split()]
-
-    def beside(dataset: str, encoder: str, pooling: str, other: str) -> tuple[float, float, float]:
-        return paired(found(dataset, encoder, pooling), found(dataset, encoder, other))
-
-    def gains(dataset: str, pooling: str) -> str:
-        return " and ".join(one(abs(round(beside(dataset, e, pooling, "constant")[0], 6))) for e in ("stack", "dense"))
-
-    tried = [(d, e, p) for d in ("trec", "sst2") for e in ("stack", "dense") for p in ("position", "vector", "dsa")]
-    kept = [names for names in tried if names[0] == "sst2" or names[2] == "position"]
-    routing = [beside(*names, "constant") for names in kept]
-    means = [beside(*names, "mean") for names in kept]
-    yield Claim("every interval contains zero", all(map(_level, routing + means)))
-    yield Claim(
-        f"`position` is {gains('trec', 'position')} points lower on TREC, {gains('sst2', 'position')} higher on SST-2, "
-        f"and `vector` {gains('sst2', 'vector')} higher"
-    )
-    projections = {(d, e): beside(d, e, "constant", "mean")[0] for d in ("trec", "sst2") for e in ("stack", "dense")}
-    gain = projections.pop(("trec", "dense"))
-    yield Claim(
-        f"they are {one(round(gain, 6))} points higher over DC-Bi-LSTM on TREC and "
-        f"{span(round(-loss, 6) for loss in projections.values())} lower elsewhere, again within chance"
-    )
-    weighed = (beside(*names, "constant") for names in kept if names[2] != "dsa")
-    halves = sorted((high - low) / 2 for _, low, high in weighed)
-    yield Claim(
-        f"Most intervals are wide: {one(halves[1])} to {one(halves[-1])} points either way for the difference "
-        "from `constant`"
-    )
-    yield Quoted(
-        "over its own DC-Bi-LSTM from 89.3 to 89.9 on SST-2 and from 94.8 to 96.5 on TREC; over the stack, means of "
-        "four, from 86.8 to 88.0 and from 94.0 to 94.8",
-        "Xie et al. 2019, Tables 2 and 3",
-    )

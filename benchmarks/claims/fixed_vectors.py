@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import Claim, interval, number, one, row, rows, span
+from benchmarks.claims.rows import Claim, interval, level, number, one, row, rows, span
 
 _NAMES = {"sst2": "SST-2", "sst1": "SST-1", "trec": "TREC", "cr": "CR", "mr": "MR"}
 _MODELS = ("lstm", "bilstm", "dc_bilstm", "cnn_mc")
@@ -48,7 +48,7 @@ def fixed_vectors() -> Iterator[Claim]:
     yield Claim("DC-Bi-LSTM is the best of the models on the dev texts of every corpus, and level with them on test")
     others = {(r["dataset"], r["model"]): _beside(r["dataset"], r["model"]) for r in rows(_FILE)}
     others = {names: found for names, found in others.items() if names[1] != "bilstm"}
-    apart = {names for names, (_, low, high) in others.items() if not low < 0 < high}
+    apart = {names for names, found in others.items() if not level(found)}
     yield Claim(
         f"Every interval contains zero but that of the LSTM on CR ({_told(others['cr', 'lstm'])})",
         apart == {("cr", "lstm")},

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import Claim, Quoted, interval, number, one, rows
+from benchmarks.claims.rows import Claim, Quoted, interval, level, number, one, rows
 
 _MODELS = ("dc_bilstm", "bilstm")
 _CORPORA = ("sst2", "cr", "trec")
@@ -35,7 +35,7 @@ def pretraining() -> Iterator[Claim | Quoted]:
     yield Claim(f"fine-tuned, has {fine[0]} on SST-2, {fine[1]} on CR and {fine[2]} on TREC")
     yield Claim(
         "every 95 % interval of a difference from scratch contains zero",
-        all(low < 0 < high for _, low, high in {**gains, **tuned}.values()),
+        all(map(level, {**gains, **tuned}.values())),
     )
     yield from _elsewhere()
     error = 100 - Decimal(_score("imdb", "context", "dc_bilstm"))
@@ -61,7 +61,7 @@ def _elsewhere() -> Iterator[Claim | Quoted]:
         f"({sst1_plain})",
     )
     gains = [_beside_scratch(name, "dc_bilstm") for name in _ELSEWHERE[:2]]
-    yield Claim("Both intervals contain zero", all(low < 0 < high for _, low, high in gains))
+    yield Claim("Both intervals contain zero", all(map(level, gains)))
     told = ", ".join(f"{score} on {_NAMES[name]}" for name, score in _PAPERS.items())
     best = {name: max(Decimal(row["accuracy_mean"]) for row in rows("pretraining", dataset=name)) for name in _PAPERS}
     yield Claim(
@@ -98,7 +98,7 @@ def _few_labels() -> Iterator[Claim | Quoted]:
         "On SST-2 the intervals of fine-tuning with 100 and 2,000 labels and of context with 2,000 lie above zero; all "
         "others contain it",
         above == {("sst2", "100", "fine-tuned"), ("sst2", "2000", "fine-tuned"), ("sst2", "2000", "context")}
-        and all(low < 0 < high for names, (_, low, high) in gains.items() if names not in above),
+        and all(level(found) for names, found in gains.items() if names not in above),
     )
 
 

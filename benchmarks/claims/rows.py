@@ -90,6 +90,12 @@ def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]
     return mean, mean - half, mean + half
 
 
+def level(difference: tuple[float, float, float]) -> bool:
+    """Return whether the interval of a difference contains zero."""
+    _, low, high = difference
+    return low < 0 < high
+
+
 def one(value: Any) -> str:
     """Return a number to one decimal, as people round.
 

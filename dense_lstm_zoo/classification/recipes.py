@@ -117,6 +117,11 @@ RECIPES = (
     _ding_row(5, 10, 15, 100, 50.2, 88.4),
     _ding_row(5, 10, 20, 100, 51.0, 88.5),
     _xie("", "section 4 and Table 2 (DC-Bi-LSTM with dynamic interaction)", _XIE, _XIE_TABLE_2),
+    Recipe(
+        name="xie2019_fixed_vectors",
+        source="this project: xie2019 with frozen word vectors, chosen on the dev texts of SST-2 and TREC",
+        models={model: {**arguments, "trainable_embeddings": False} for model, arguments in _XIE.items()},
+    ),
     _xie("_table2_dc_bilstm", "Table 2, its own DC-Bi-LSTM", _only("dc_bilstm"), _XIE_TABLE_2_BASELINE),
     _xie("_table3_stacked", "Table 3, mean of four", _only("stacked_bilstm"), _XIE_TABLE_3["stacked"]),
     _xie("_table3_stacked_di", "Table 3, mean of four", _only("stacked_di_bilstm"), _XIE_TABLE_3["di"]),

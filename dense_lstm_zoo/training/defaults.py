@@ -11,7 +11,7 @@ from dense_lstm_zoo.recipes import list_recipes
 from dense_lstm_zoo.task import Task
 
 # The recipe of a run with the zoo's vectors, for the models that have one of these.
-RECIPES = ("fixed_vectors", "kim2014_fixed_vectors", "batched_fixed_vectors")
+RECIPES = ("fixed_vectors", "kim2014_fixed_vectors", "xie2019_fixed_vectors", "batched_fixed_vectors")
 
 
 def choose(

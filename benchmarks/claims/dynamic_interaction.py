@@ -1,0 +1,80 @@
+"""What results/README.md says of the routing of Xie et al. 2019."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from benchmarks.claims.rows import Claim, Quoted, level, one, paired, row, span
+
+_POOLINGS = ("mean", "constant", "position", "vector")
+
+
+def dynamic_interaction() -> Iterator[Claim | Quoted]:
+    """Yield the claims of Dynamic interaction."""
+
+    def found(dataset: str, encoder: str, pooling: str) -> list[float]:
+        wanted = {"dataset": dataset, "encoder": encoder, "pooling": pooling, "settings": ""}
+        return [float(score) for score in row("dynamic_interaction", **wanted)["accuracies"].split()]
+
+    def beside(dataset: str, encoder: str, pooling: str, other: str) -> tuple[float, float, float]:
+        return paired(found(dataset, encoder, pooling), found(dataset, encoder, other))
+
+    def gains(dataset: str, pooling: str) -> str:
+        return " and ".join(one(abs(round(beside(dataset, e, pooling, "constant")[0], 6))) for e in ("stack", "dense"))
+
+    tried = [(d, e, p) for d in ("trec", "sst2") for e in ("stack", "dense") for p in ("position", "vector", "dsa")]
+    kept = [names for names in tried if names[0] == "sst2" or names[2] == "position"]
+    routing = [beside(*names, "constant") for names in kept]
+    means = [beside(*names, "mean") for names in kept]
+    yield Claim("every interval contains zero", all(map(level, routing + means)))
+    yield Claim(
+        f"`position` is {gains('trec', 'position')} points lower on TREC, {gains('sst2', 'position')} higher on SST-2, "
+        f"and `vector` {gains('sst2', 'vector')} higher"
+    )
+    projections = {(d, e): beside(d, e, "constant", "mean")[0] for d in ("trec", "sst2") for e in ("stack", "dense")}
+    gain = projections.pop(("trec", "dense"))
+    yield Claim(
+        f"they are {one(round(gain, 6))} points higher over DC-Bi-LSTM on TREC and "
+        f"{span(round(-loss, 6) for loss in projections.values())} lower elsewhere, again within chance"
+    )
+    weighed = (beside(*names, "constant") for names in kept if names[2] != "dsa")
+    halves = sorted((high - low) / 2 for _, low, high in weighed)
+    yield Claim(
+        f"Most intervals are wide: {one(halves[1])} to {one(halves[-1])} points either way for the difference "
+        "from `constant`"
+    )
+    yield from _routing_over_frozen_vectors()
+    yield Quoted(
+        "over its own DC-Bi-LSTM from 89.3 to 89.9 on SST-2 and from 94.8 to 96.5 on TREC; over the stack, means of "
+        "four, from 86.8 to 88.0 and from 94.0 to 94.8",
+        "Xie et al. 2019, Tables 2 and 3",
+    )
+
+
+def _routing_over_frozen_vectors() -> Iterator[Claim]:
+    """Yield the claims of the rows with frozen vectors: the stack on TREC."""
+    named = {"dataset": "trec", "encoder": "stack", "settings": "trainable_embeddings=false"}
+    found = {pooling: row("dynamic_interaction", **named, pooling=pooling) for pooling in _POOLINGS}
+    mean, constant, position, vector = (one(each["accuracy_mean"]) for each in found.values())
+    yield Claim(
+        f"the stack has {mean} % on TREC with the mean, {constant} with `constant`, {position} with `position` and "
+        f"{vector} with `vector`"
+    )
+
+    def beside(pooling: str, other: str) -> tuple[float, float, float]:
+        return paired(*([float(score) for score in found[name]["accuracies"].split()] for name in (pooling, other)))
+
+    routed = [beside(pooling, "constant") for pooling in ("position", "vector")]
+    told = [f"{one(round(mean, 6))} ({one(low)} to {one(high)})" for mean, low, high in routed]
+    others = [beside(pooling, "mean") for pooling in ("constant", "position", "vector")]
+    yield Claim(
+        f"Beside `constant`, `position` is {told[0]} and `vector` {told[1]} points away; all intervals, also beside "
+        "the mean, contain zero",
+        all(map(level, routed + others)),
+    )
+    epochs = [int(epoch) for each in found.values() for epoch in each["best_epochs"].split()]
+    yield Claim(f"the best epoch is the {min(epochs)}th to {max(epochs)}th")
+    trained = row("dynamic_interaction", **{**named, "settings": ""}, pooling="mean")
+    gain = Decimal(found["mean"]["accuracy_mean"]) - Decimal(trained["accuracy_mean"])
+    yield Claim(f"{one(gain)} points more than with trained vectors of film reviews")
