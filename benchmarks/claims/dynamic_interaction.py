@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import Claim, Quoted, level, one, paired, row, span
+from benchmarks.claims.rows import Claim, Quoted, level, number, one, paired, row, span
 
 _POOLINGS = ("mean", "constant", "position", "vector")
 
@@ -75,6 +75,16 @@ def _routing_over_frozen_vectors() -> Iterator[Claim]:
     )
     epochs = [int(epoch) for each in found.values() for epoch in each["best_epochs"].split()]
     yield Claim(f"the best epoch is the {min(epochs)}th to {max(epochs)}th")
+    searched = {"model": "di_bilstm", "vectors": "zoo_300d"}
+    dev = {
+        (dataset, settings): number(
+            "recipe_search", "dev_accuracy_mean", dataset=dataset, settings=settings, **searched
+        )
+        for dataset in ("sst2", "trec")
+        for settings in ("", "trainable_embeddings=false")
+    }
+    gains = [one(dev[dataset, "trainable_embeddings=false"] - dev[dataset, ""]) for dataset in ("sst2", "trec")]
+    yield Claim(f"frozen vectors are worth {gains[0]} points to `di_bilstm` on SST-2 and {gains[1]} on TREC")
     trained = row("dynamic_interaction", **{**named, "settings": ""}, pooling="mean")
     gain = Decimal(found["mean"]["accuracy_mean"]) - Decimal(trained["accuracy_mean"])
     yield Claim(f"{one(gain)} points more than with trained vectors of film reviews")
