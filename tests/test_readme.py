@@ -13,7 +13,7 @@ from tests import pages
 README = pages.ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 FILES = {
-    "classification": ["classification", "dynamic_interaction"],
+    "classification": ["classification_fixed", "dynamic_interaction"],
     "language model": ["language_model"],
     "tagging": ["tagging"],
 }

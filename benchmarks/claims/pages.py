@@ -1,4 +1,4 @@
-"""What README.md and pages of docs/ say of scores and times, by the rows of ``results/``."""
+"""What pages of docs/ say of scores and sizes, by the rows of ``results/``; README.md has a test of its own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from decimal import Decimal
 from benchmarks.claims.fixed_vectors import above_linear
 from benchmarks.claims.rows import Claim, Quoted, interval, number, one, row, rows, span
 
-_PYTHONS = Quoted("Python 3.11, 3.12 or 3.13", "setup.py")
-_LICENCE = Quoted("Apache 2.0", "LICENSE")
-_DISK = Quoted("(2.5 GB, mostly TensorFlow)", "the size of .venv")
 
-
-def _fixed(dataset: str, model: str, column: str = "accuracy_mean") -> Decimal:
-    return number("classification_fixed", column, dataset=dataset, model=model)
+def _fixed(dataset: str, model: str) -> Decimal:
+    return number("classification_fixed", "accuracy_mean", dataset=dataset, model=model)
 
 
 def _ahead_on_dev(dataset: str) -> bool:
@@ -30,48 +26,6 @@ def _pretraining(column: str, dataset: str, start: str, model: str = "dc_bilstm"
 
 def _curve(start: str) -> str:
     return one(number("pretraining_curves", "accuracy_mean", dataset="sst2", texts="500", start=start))
-
-
-def readme() -> Iterator[Claim | Quoted]:
-    """Yield the claims of README.md."""
-    yield from (_PYTHONS, _LICENCE, _DISK)
-    for model in ("dc_bilstm", "bilstm", "cnn_mc"):
-        found = row("classification_fixed", dataset="sst2", model=model)
-        yield _best(found["encoder_parameters"], found["accuracy_mean"], "sst2", "`sst2`, `zoo_300d`")
-    names = {"dataset": "trec", "encoder": "dense", "pooling": "position", "settings": ""}
-    found = row("dynamic_interaction", **names)
-    yield _best(found["encoder_parameters"], found["accuracy_mean"], "trec", "`trec`, `dense`, `position`")
-    for model, recipe in (
-        ("dense_lstm_lm", "regularised_dense_400x3"),
-        ("stacked_lstm_lm", "godin2017_stacked_200x2_30_epochs"),
-    ):
-        perplexity = number("language_model", "test_perplexity_mean", model=model, recipe=recipe)
-        yield Claim(f"perplexity {perplexity} on PTB | `ptb`, `{recipe}`")
-    yield from _taggers()
-    preset, minilm, linear = (
-        row("frontier", dataset="sst2", **named)
-        for named in ({"kind": "ONNX"}, {"model": "MiniLM + logistic regression"}, {"model": "NB-SVM"})
-    )
-    shown = [one(found["test_accuracy"]) for found in (preset, minilm, linear)]
-    yield Claim(
-        f"the preset has {shown[0]} % at {one(preset['p50_ms_1'])} ms per sentence, MiniLM with a logistic regression "
-        f"{shown[1]} % at {one(minilm['p50_ms_1'])} ms, NB-SVM {shown[2]} % at {float(linear['p50_ms_1']):.2f} ms"
-    )
-
-
-def _best(weights: str, accuracy: str, dataset: str, where: str) -> Claim:
-    name = {"sst2": "SST-2", "trec": "TREC"}[dataset]
-    return Claim(f"{int(weights):,} | {Decimal(accuracy):.2f} % on {name} | {where}")
-
-
-def _taggers() -> Iterator[Claim]:
-    one_layer = {"dataset": "ewt_upos", "model": "bilstm_tagger", "recipe": "batched_fixed_vectors"}
-    found = row("tagging", **one_layer, settings="num_layers=1")
-    yield Claim(
-        f"{int(found['encoder_parameters']):,} | {found['accuracy_mean']} % on UD EWT tags | `ewt_upos`, `num_layers=1`"
-    )
-    deep = row("tagging", dataset="conll2000", model="gated_skip_tagger", settings="num_layers=7 crf=true")
-    yield Claim(f"{int(deep['encoder_parameters']):,} | F1 {deep['f1_mean']} on CoNLL-2000")
 
 
 def choose() -> Iterator[Claim | Quoted]:
@@ -132,4 +86,4 @@ def pretraining() -> Iterator[Claim | Quoted]:
     yield Claim(f"its perplexity on dev is {dense}, and that of the stacked one {stacked}")
 
 
-PAGES = {"README.md": readme, "docs/choose.md": choose, "docs/pretraining.md": pretraining}
+PAGES = {"docs/choose.md": choose, "docs/pretraining.md": pretraining}
