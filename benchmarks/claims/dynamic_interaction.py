@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import Claim, Quoted, level, number, one, paired, row, span
+from benchmarks.claims.rows import Claim, Quoted, interval, level, number, one, row, span
 
 _POOLINGS = ("mean", "constant", "position", "vector")
+
+
+def _beside(named: dict[str, str], pooling: str, other: str) -> tuple[float, float, float]:
+    """Return how far one pooling is from another in rows that are alike otherwise, with the interval."""
+    return interval("dynamic_interaction", "accuracies", *({**named, "pooling": name} for name in (pooling, other)))
 
 
 def dynamic_interaction() -> Iterator[Claim | Quoted]:
     """Yield the claims of Dynamic interaction."""
 
-    def found(dataset: str, encoder: str, pooling: str) -> list[float]:
-        wanted = {"dataset": dataset, "encoder": encoder, "pooling": pooling, "settings": ""}
-        return [float(score) for score in row("dynamic_interaction", **wanted)["accuracies"].split()]
-
     def beside(dataset: str, encoder: str, pooling: str, other: str) -> tuple[float, float, float]:
-        return paired(found(dataset, encoder, pooling), found(dataset, encoder, other))
+        return _beside({"dataset": dataset, "encoder": encoder, "settings": ""}, pooling, other)
 
     def gains(dataset: str, pooling: str) -> str:
         return " and ".join(one(abs(round(beside(dataset, e, pooling, "constant")[0], 6))) for e in ("stack", "dense"))
@@ -61,13 +62,9 @@ def _routing_over_frozen_vectors() -> Iterator[Claim]:
         f"the stack has {mean} % on TREC with the mean, {constant} with `constant`, {position} with `position` and "
         f"{vector} with `vector`"
     )
-
-    def beside(pooling: str, other: str) -> tuple[float, float, float]:
-        return paired(*([float(score) for score in found[name]["accuracies"].split()] for name in (pooling, other)))
-
-    routed = [beside(pooling, "constant") for pooling in ("position", "vector")]
+    routed = [_beside(named, pooling, "constant") for pooling in ("position", "vector")]
     told = [f"{one(round(mean, 6))} ({one(low)} to {one(high)})" for mean, low, high in routed]
-    others = [beside(pooling, "mean") for pooling in ("constant", "position", "vector")]
+    others = [_beside(named, pooling, "mean") for pooling in ("constant", "position", "vector")]
     yield Claim(
         f"Beside `constant`, `position` is {told[0]} and `vector` {told[1]} points away; all intervals, also beside "
         "the mean, contain zero",

@@ -12,7 +12,8 @@ _MODELS = ("lstm", "bilstm", "dc_bilstm", "cnn_mc")
 _FILE = "classification_fixed"
 
 
-def _score(dataset: str, model: str) -> Decimal:
+def score(dataset: str, model: str) -> Decimal:
+    """Return the test accuracy of a classifier with the zoo's frozen vectors."""
     return number(_FILE, "accuracy_mean", dataset=dataset, model=model)
 
 
@@ -53,8 +54,8 @@ def fixed_vectors() -> Iterator[Claim]:
         f"Every interval contains zero but that of the LSTM on CR ({_told(others['cr', 'lstm'])})",
         apart == {("cr", "lstm")},
     )
-    best = {d: max(_MODELS, key=lambda model, d=d: _score(d, model)) for d in _NAMES}
-    *shown, last = (f"{one(_score(d, m))} % on {_NAMES[d]} (`{m}`)" for d, m in best.items())
+    best = {d: max(_MODELS, key=lambda model, d=d: score(d, model)) for d in _NAMES}
+    *shown, last = (f"{one(score(d, m))} % on {_NAMES[d]} (`{m}`)" for d, m in best.items())
     yield Claim(f"The best scores are {', '.join(shown)} and {last}")
     quick, slow = (number(_FILE, "seconds_median", dataset="sst2", model=model) for model in ("cnn_mc", "bilstm"))
     yield Claim("train on SST-2 in less than half the time of a Bi-LSTM", quick < slow / 2)
@@ -102,7 +103,7 @@ def _linear() -> Iterator[Claim]:
 def _beyond_linear() -> dict[str, list[Decimal]]:
     """Return how far each model is from ``nb_svm``, by corpus."""
     linear = {d: number("classification", "accuracy_mean", dataset=d, model="nb_svm") for d in _NAMES}
-    return {dataset: [_score(dataset, model) - linear[dataset] for model in _MODELS] for dataset in _NAMES}
+    return {dataset: [score(dataset, model) - linear[dataset] for model in _MODELS] for dataset in _NAMES}
 
 
 def above_linear() -> list[Decimal]:

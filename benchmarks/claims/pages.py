@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.fixed_vectors import above_linear
+from benchmarks.claims.fixed_vectors import above_linear, score
 from benchmarks.claims.rows import Claim, Quoted, interval, number, one, row, rows, span
-
-
-def _fixed(dataset: str, model: str) -> Decimal:
-    return number("classification_fixed", "accuracy_mean", dataset=dataset, model=model)
 
 
 def _ahead_on_dev(dataset: str) -> bool:
@@ -39,7 +35,7 @@ def choose() -> Iterator[Claim | Quoted]:
         _pretraining("accuracy_mean", dataset, "scratch") - _pretraining("accuracy_mean", dataset, "scratch", "bilstm")
         for dataset in ("sst2", "trec")
     ]
-    lags += [_fixed(dataset, "dc_bilstm") - _fixed(dataset, "bilstm") for dataset in ("sst2", "trec")]
+    lags += [score(dataset, "dc_bilstm") - score(dataset, "bilstm") for dataset in ("sst2", "trec")]
     yield Claim(f"{span(lags)} points less on SST-2 and TREC, which may be chance")
     context = [one(_pretraining("accuracy_mean", dataset, "context")) for dataset in ("sst2", "imdb")]
     yield Claim(f"{context[0]} % on SST-2, {context[1]} % on IMDB")
