@@ -23,7 +23,7 @@ from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
 from benchmarks.result_files import ROOT, read
 from benchmarks.result_files import merge as merge  # what scripts call
-from benchmarks.speed.more_tables import long_texts, profile
+from benchmarks.speed.more_tables import kept_memory, long_texts, profile
 from benchmarks.speed.table import table as speed_table
 from benchmarks.table_cells import compared, named, paper, rows_table, with_spread
 from dense_lstm_zoo import files, plots
@@ -172,6 +172,7 @@ TABLES = {
     "dynamic_interaction": dynamic_interaction,
     "frontier": frontier,
     "heat_maps": heat_maps,
+    "kept_memory": kept_memory,
     "language_model": language_model,
     "long_texts": long_texts,
     "onnx_export": onnx_export,

@@ -36,6 +36,7 @@ SECTIONS = (
     frontier.frontier,
     serving.serving,
     speed.speed,
+    speed.kept_memory,
     speed.long_texts,
 )
 # Decimals, percentages (but those of an interval), ratios and megabytes; other whole numbers are mostly settings.

@@ -53,6 +53,17 @@ def _limits() -> Iterator[Claim | Quoted]:
     yield Quoted("and 1.6x would leave half of what the rest takes", "the aim, and the profile's products")
 
 
+def kept_memory() -> Iterator[Claim | Quoted]:
+    """Yield the claims of Memory between steps."""
+    names = ("gated_skip_tagger", "dc_bilstm", "lstm")
+    ratios = [number("kept_memory", "ratio", model=name) for name in names]
+    yield Claim(f"An epoch of the tagger takes {ratios[0]} times as long without it")
+    yield Claim(f"one of `dc_bilstm` {ratios[1]} and one of `lstm` {ratios[2]} times")
+    peaks = [[number("kept_memory", f"{side}_peak_mb", model=name) for side in ("kept", "returned")] for name in names]
+    growth = [100 * (kept / returned - 1) for kept, returned in peaks]
+    yield Claim(f"grows by {min(growth):.0f} to {max(growth):.0f} %")
+
+
 def long_texts() -> Iterator[Claim | Quoted]:
     """Yield the claims of Long texts."""
 

@@ -1,4 +1,4 @@
-"""The tables of long texts and of a step's profile, as Markdown, from their CSV files."""
+"""The tables of long texts, of a step's profile and of kept memory, as Markdown, from their CSV files."""
 
 from __future__ import annotations
 
@@ -48,6 +48,27 @@ def profile() -> str:
         cells.append((work, *(cell.get(column, "-") for column in columns)))
     header = ["work", *(f"{NETWORKS[network]}, batch {batch}" for network, batch in columns)]
     return "\n".join([display.table(header, cells), *_end(rows)])
+
+
+def kept_memory() -> str:
+    """Return the table of an epoch's time and memory with large blocks of memory kept, and without."""
+    rows = read(ROOT / "results" / "kept_memory.csv")
+    header = ["model", "corpus", "texts", "kept", "returned", "returned to kept", "million faults", "peak MB"]
+    cells = [
+        (
+            *(row.model, row.dataset, row.texts),
+            *(f"{seconds} s ({quartiles})" for seconds, quartiles in _sides(row, "s", "spread_s")),
+            f"{row.ratio}x ({row.ratio_low}-{row.ratio_high})",
+            f"{row.kept_million_faults} and {row.returned_million_faults}",
+            f"{row.kept_peak_mb} and {row.returned_peak_mb}",
+        )
+        for row in rows.itertuples()
+    ]
+    return "\n".join([display.table(header, cells), *_end(rows)])
+
+
+def _sides(row: Any, *measures: str) -> list[list[str]]:
+    return [[getattr(row, f"{side}_{measure}") for measure in measures] for side in ("kept", "returned")]
 
 
 def _time(row: Any) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
+from collections.abc import Iterator
 
-_M_TOP_PAD = -2  # from malloc.h
+# from malloc.h
+_M_TRIM_THRESHOLD = -1
+_M_TOP_PAD = -2
+_M_MMAP_MAX = -4
 _HEAP_BYTES = 64 << 20  # the largest heap that glibc gives a thread on 64-bit machines
+_TRIM_BYTES = 1 << 30  # more than a step of the zoo's models frees
+_DEFAULTS = {_M_MMAP_MAX: 65_536, _M_TRIM_THRESHOLD: 128 << 10}
 
 
 def keep_freed_memory() -> bool:
@@ -20,5 +27,30 @@ def keep_freed_memory() -> bool:
         >>> keep_freed_memory() in (True, False)
         True
     """
+    return _mallopt({_M_TOP_PAD: _HEAP_BYTES})
+
+
+@contextlib.contextmanager
+def keep_large_blocks() -> Iterator[bool]:
+    """Make glibc keep large blocks too, while a model trains; then give what is free back. Yields whether that worked.
+
+    Each block of more than a few megabytes, such as the gates of a layer for a whole batch, has a mapping of its own
+    that ends when it is freed, so that every step waits for new pages filled with zeros. Here such blocks come from the
+    heap, which keeps up to a gigabyte that is free. The process needs some more memory in return.
+
+    Example:
+        >>> with keep_large_blocks() as kept:
+        ...     kept in (True, False)
+        True
+    """
+    try:
+        yield _mallopt({_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: _TRIM_BYTES})
+    finally:
+        if _mallopt(_DEFAULTS):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def _mallopt(parameters: dict[int, int]) -> bool:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    return mallopt is not None and bool(mallopt(_M_TOP_PAD, _HEAP_BYTES))
+    done = [mallopt is not None and bool(mallopt(name, value)) for name, value in parameters.items()]
+    return all(done)

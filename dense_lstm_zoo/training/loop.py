@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks, registry
 from dense_lstm_zoo.bundle import read_dev_curve
 from dense_lstm_zoo.task import with_options
 from dense_lstm_zoo.training import run_file, run_folder
+from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import LINE_PER_EPOCH, Run, prepare
 from dense_lstm_zoo.training.request import check
 
@@ -120,7 +121,8 @@ def train(
         if checkpoint.has_begun:
             run.say(f"resuming an interrupted run after {checkpoint.place}")
         try:
-            _fit(run, checkpoint, pause_after)
+            with keep_large_blocks():
+                _fit(run, checkpoint, pause_after)
         except KeyboardInterrupt:
             run.say(f"\ninterrupted; the same command resumes after {checkpoint.place}")
             raise

@@ -1,0 +1,145 @@
+"""An epoch of ``zoo.train`` with the memory of large blocks kept, and without: two processes, in turn.
+
+The batches are those of ``zoo.train``, in the same order in every epoch. The first epoch of a side, which traces and
+compiles, is not counted. The losses of the sides are compared first. Rows go to results/kept_memory.csv.
+From the repository's root, with nothing else running:
+
+    python -m benchmarks.kept_memory lstm sst2
+    python -m benchmarks.kept_memory gated_skip_tagger ewt_upos --texts 2000
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import multiprocessing
+import resource
+import statistics
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dense_lstm_zoo as zoo
+from benchmarks import protocols, result_files
+from benchmarks.speed.measure import compare, spread
+from dense_lstm_zoo import machine, registry
+from dense_lstm_zoo.training.allocator import keep_large_blocks
+from dense_lstm_zoo.training.prepare import prepare
+from dense_lstm_zoo.training.request import check
+
+RESULTS = result_files.ROOT / "results" / "kept_memory.csv"
+SIDES = {"kept": keep_large_blocks, "returned": contextlib.nullcontext}
+
+
+class Side:
+    """A model with the batches of ``zoo.train``, which trains in one way or the other."""
+
+    def __init__(self, how: str, name: str, dataset: str, texts: int | None) -> None:
+        corpus = first_texts(zoo.load_corpus(dataset, registry.entry(name).task), texts)
+        self._folder = tempfile.TemporaryDirectory()
+        folder = Path(self._folder.name)
+        request = check(name, folder / "run", {}, recipe=None, seed=1, tensorboard=False, overwrite=False)
+        run = prepare(request, corpus, progress=False)
+        self._model, self._data = run.model, run.job.fit_data(run.model, run.config, folder)
+        self._memory = SIDES[how]
+        self.sizes = {"batch": run.job.options.batch_size, "texts": len(corpus.train)}
+
+    def epoch(self) -> Epoch:
+        """Train an epoch."""
+        data, before, started = self._data, _page_faults(), time.perf_counter()
+        with self._memory():
+            history = self._model.fit(data.training, callbacks=data.callbacks, verbose=0, shuffle=False).history
+        seconds = time.perf_counter() - started
+        return Epoch(seconds, float(history["loss"][0]), (_page_faults() - before) / 1e6, machine.peak_mb())
+
+
+class Epoch(NamedTuple):
+    """What an epoch took; ``page_faults`` in millions, ``peak_mb`` since the process began."""
+
+    seconds: float
+    loss: float
+    page_faults: float
+    peak_mb: float
+
+
+def _page_faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def start(*arguments: Any) -> None:
+    """Make this process's side."""
+    global _side
+    _side = Side(*arguments)
+
+
+def sizes() -> dict[str, int]:
+    """Return the sizes of this process's side."""
+    return _side.sizes
+
+
+def epoch() -> Epoch:
+    """Train an epoch in this process."""
+    return _side.epoch()
+
+
+def first_texts(corpus: Any, number: int | None) -> Any:
+    """Return a corpus with the first ``number`` texts of its training part; None keeps all."""
+    if number is None:
+        return corpus
+    columns = [column[:number] for column in vars(corpus.train).values()]
+    return dataclasses.replace(corpus, train=type(corpus.train)(*columns))
+
+
+def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[str, Any]:
+    """Return the seconds of an epoch, its page faults and the most MB that the process held, for both sides.
+
+    Raises:
+        RuntimeError: The sides' losses differ.
+    """
+    epochs: dict[str, list[Epoch]] = {how: [] for how in SIDES}
+    with contextlib.ExitStack() as stack:
+        spawn = multiprocessing.get_context("spawn")
+        pools = {how: ProcessPoolExecutor(1, spawn, start, (how, name, dataset, texts)) for how in SIDES}
+        for pool in pools.values():
+            stack.enter_context(pool)
+        found: dict[str, Any] = {**pools["kept"].submit(sizes).result(), "repeats": repeats}
+        for _ in range(repeats + 1):
+            for how, pool in pools.items():
+                epochs[how].append(pool.submit(epoch).result())
+    losses = {how: [done.loss for done in epochs[how]] for how in SIDES}
+    if losses["kept"] != losses["returned"]:
+        raise RuntimeError(f"the sides' losses differ: {losses}")
+    seconds = {how: [done.seconds for done in epochs[how][1:]] for how in SIDES}
+    for how in SIDES:
+        median, quartiles = spread(seconds[how])
+        found |= {f"{how}_s": round(median, 2), f"{how}_spread_s": round(quartiles, 2)}
+        found[f"{how}_million_faults"] = round(statistics.median(done.page_faults for done in epochs[how][1:]), 2)
+        found[f"{how}_peak_mb"] = round(epochs[how][-1].peak_mb)
+    ratios = compare(seconds["kept"], seconds["returned"])
+    return found | {key: round(value, 2) for key, value in ratios.items()}
+
+
+def main() -> None:
+    """Measure a model on a corpus."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("dataset", help="a corpus's name")
+    parser.add_argument("--texts", type=int, help="train on the first TEXTS (default: all)")
+    parser.add_argument("--repeats", type=int, default=5, help="epochs a side (default: 5)")
+    given = parser.parse_args()
+    found = measure(given.model, given.dataset, given.texts, given.repeats)
+    row = {"model": given.model, "dataset": given.dataset, **found}
+    row |= {"processor": machine.processor(), "cores": machine.cores()}
+    texts = f" --texts {given.texts}" if given.texts else ""
+    command = f"python -m benchmarks.kept_memory {given.model} {given.dataset}{texts} --repeats {given.repeats}"
+    row |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
+    result_files.merge(RESULTS, [row], ["model", "dataset"])
+    print(row)
+
+
+if __name__ == "__main__":
+    with protocols.plain_errors():
+        main()

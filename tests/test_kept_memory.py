@@ -1,0 +1,22 @@
+"""The benchmark of the memory that training keeps."""
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from benchmarks import kept_memory
+
+
+@pytest.mark.parametrize("task", ["classification", "tagging"])
+def test_the_first_texts_keep_what_belongs_to_them(task):
+    corpus = zoo.load_corpus("demo", task)
+    first = kept_memory.first_texts(corpus, 7)
+    assert [column[:7] for column in vars(corpus.train).values()] == list(vars(first.train).values())
+    assert (len(first.train), first.dev) == (7, corpus.dev)
+    assert kept_memory.first_texts(corpus, None) is corpus
+
+
+@pytest.mark.slow
+def test_both_sides_train_the_same_and_are_timed():
+    row = kept_memory.measure("bilstm", "demo", 200, repeats=2)
+    assert (row["texts"], row["repeats"]) == (200, 2)
+    assert min(row["kept_s"], row["returned_s"], row["kept_peak_mb"], row["ratio"]) > 0
