@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import itertools
 import multiprocessing
 import resource
 import statistics
@@ -26,6 +27,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import protocols, result_files
 from benchmarks.speed.measure import compare, spread
 from dense_lstm_zoo import machine, registry
+from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check
@@ -86,7 +88,9 @@ def epoch() -> Epoch:
 
 
 def first_texts(corpus: Any, number: int | None) -> Any:
-    """Return a corpus with the first ``number`` texts of its training part; None keeps all."""
+    """Return a corpus with the first ``number`` texts of its training part, lines of running text; None keeps all."""
+    if isinstance(corpus, LanguageCorpus):
+        return dataclasses.replace(corpus, train=list(itertools.islice(corpus.train, number)))
     if number is None:
         return corpus
     columns = [column[:number] for column in vars(corpus.train).values()]

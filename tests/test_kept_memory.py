@@ -15,6 +15,12 @@ def test_the_first_texts_keep_what_belongs_to_them(task):
     assert kept_memory.first_texts(corpus, None) is corpus
 
 
+def test_the_first_lines_of_running_text():
+    corpus = zoo.load_corpus("demo", "language_model")
+    lines = [list(kept_memory.first_texts(corpus, number).train) for number in (7, None)]
+    assert lines == [list(corpus.train)[:7], list(corpus.train)]
+
+
 @pytest.mark.slow
 def test_both_sides_train_the_same_and_are_timed():
     row = kept_memory.measure("bilstm", "demo", 200, repeats=2)

@@ -55,10 +55,12 @@ def _limits() -> Iterator[Claim | Quoted]:
 
 def kept_memory() -> Iterator[Claim | Quoted]:
     """Yield the claims of Memory between steps."""
-    names = ("gated_skip_tagger", "dc_bilstm", "lstm")
+    names = ("gated_skip_tagger", "dc_bilstm", "lstm", "dense_lstm_lm")
     ratios = [number("kept_memory", "ratio", model=name) for name in names]
     yield Claim(f"An epoch of the tagger takes {ratios[0]} times as long without it")
-    yield Claim(f"one of `dc_bilstm` {ratios[1]} and one of `lstm` {ratios[2]} times")
+    yield Claim(
+        f"one of `dc_bilstm` {ratios[1]}, one of `lstm` {ratios[2]} and one of a language model {ratios[3]} times"
+    )
     peaks = [[number("kept_memory", f"{side}_peak_mb", model=name) for side in ("kept", "returned")] for name in names]
     growth = [100 * (kept / returned - 1) for kept, returned in peaks]
     yield Claim(f"grows by {min(growth):.0f} to {max(growth):.0f} %")
