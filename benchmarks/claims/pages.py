@@ -1,10 +1,11 @@
-"""What pages of docs/ say of scores and sizes, by the rows of ``results/``; README.md has a test of its own."""
+"""What pages other than the results say, by the rows of ``results/``; README.md has a test of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
 
+from benchmarks.claims import serving_pages
 from benchmarks.claims.fixed_vectors import above_linear, score
 from benchmarks.claims.rows import Claim, Quoted, interval, number, one, row, rows, span
 
@@ -82,4 +83,32 @@ def pretraining() -> Iterator[Claim | Quoted]:
     yield Claim(f"its perplexity on dev is {dense}, and that of the stacked one {stacked}")
 
 
-PAGES = {"docs/choose.md": choose, "docs/pretraining.md": pretraining}
+def changelog() -> Iterator[Claim | Quoted]:
+    """Yield the claims of CHANGELOG.md."""
+
+    def dev(model: str, recipe: str, **settings: str) -> Decimal:
+        return number("recipe_search", "dev_accuracy_mean", dataset="sst2", model=model, recipe=recipe, **settings)
+
+    stacks = [dev("stacked_bilstm", "fixed_vectors", settings=f"learning_rate={rate}") for rate in ("0.005", "0.002")]
+    yield Claim(
+        "at a rate of 0.002. At 0.005 the first did not learn "
+        f"({stacks[0]:.0f} % on SST-2's dev texts, {one(stacks[1])} now)"
+    )
+    tagger, *others = (
+        number("kept_memory", "ratio", model=name) for name in ("gated_skip_tagger", "dc_bilstm", "lstm")
+    )
+    yield Claim(
+        "takes two thirds of the time, one of a classifier six sevenths",
+        round(1 / tagger, 1) == Decimal("0.7")
+        and all(Decimal("0.85") < 1 / ratio < Decimal("0.9") for ratio in others),
+    )
+
+
+PAGES = {
+    "CHANGELOG.md": changelog,
+    "deploy/runtime/README.md": serving_pages.server,
+    "docs/batch.md": serving_pages.batch,
+    "docs/choose.md": choose,
+    "docs/pretraining.md": pretraining,
+    "docs/runtime.md": serving_pages.runtime,
+}
