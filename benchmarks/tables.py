@@ -131,35 +131,47 @@ def paper_table(path: Path) -> str:
     Each row is also set beside the first one, seed by seed.
     """
     found = read(path)
-    alike = ["dataset", "settings", "vectors", "protocol"]
-    first = found.groupby(alike).first()["scores"]
+    first = found.groupby(_ALIKE).first()["scores"]
     measure = found["measure"].iloc[-1].replace("_", " ")
 
     def beside_first(row: Any) -> str:
-        ours, theirs = row.scores, first[tuple(row[alike])]
+        ours, theirs = row.scores, first[tuple(row[_ALIKE])]
         return "" if ours == theirs else compared(ours, theirs)
 
     found["beside_first"] = found.apply(beside_first, axis=1)
-    columns = ("corpus", "row", "depth", "width", "encoder weights", measure, "beside the first row", "dev")
+    columns = ("corpus", "row", "depth", "width", "vectors", "encoder weights", measure, "beside the first row", "dev")
     return rows_table(
         found,
         ["dataset"],
         (*columns, "protocol", "best epoch", "paper"),
         lambda row: (
-            *(row.dataset, named(row.recipe, row.settings), row.depth, row.width, f"{int(row.encoder_parameters):,}"),
+            *(row.dataset, named(row.recipe, row.settings), row.depth, row.width, row.vectors),
+            f"{int(row.encoder_parameters):,}",
             *(with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
             *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", paper(row)),
         ),
     )
 
 
+_ALIKE = ["dataset", "settings", "vectors", "protocol"]
+_NUMBERS = ("depth", "score_mean", "score_std", "paper")
+
+
+def _series(row: Any) -> str:
+    frozen = ", frozen" if "trainable_embeddings=false" in row.settings.split() else ""
+    return f"{row.dataset}, {row.vectors or 'no vectors'}{frozen}"
+
+
 def draw_by_depth(path: Path, picture: Path) -> None:
     """Draw the scores of a paper's table against depth, ours and the paper's; nothing where all rows are as deep."""
-    found = pd.read_csv(path)
+    found = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, ""))
+    several = len(found[_ALIKE].drop_duplicates()) > 1
+    series = [_series(row) if several else "ours" for row in found.itertuples()]
     ours = pd.DataFrame(
-        {"series": "ours", "depth": found["depth"], "mean": found["score_mean"], "std": found["score_std"]}
+        {"series": series, "depth": found["depth"], "mean": found["score_mean"], "std": found["score_std"]}
     )
-    paper = pd.DataFrame({"series": "paper", "depth": found["depth"], "mean": found["paper"], "std": float("nan")})
+    published = {"series": "paper", "depth": found["depth"], "mean": found["paper"], "std": float("nan")}
+    paper = pd.DataFrame(published).drop_duplicates()
     scores = pd.concat([ours, paper]).dropna(subset=["depth", "mean"])
     if scores["depth"].nunique() > 1:
         measure = found["measure"].iloc[-1].replace("_", " ")

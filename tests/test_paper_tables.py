@@ -244,6 +244,23 @@ def test_each_row_stands_beside_the_first_of_its_kind_seed_by_seed(tmp_path):
     assert not (tmp_path / "flat.png").exists()
 
 
+def test_a_picture_by_depth_has_a_line_for_each_corpus_and_kind_of_vectors(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(tables.plots, "by_depth", lambda scores, *_: drawn.append(scores))
+    row = {"dataset": "sst2", "settings": "", "vectors": "v.txt", "protocol": "seed 1", "measure": "test_accuracy"}
+    row |= {"score_mean": 80.0, "score_std": "", "paper": 90.0}
+    frozen = {**row, "settings": "batch_size=50 trainable_embeddings=false", "vectors": ""}
+    made = [
+        {**each, "depth": depth} for each in (row, frozen, {**row, "dataset": "trec", "paper": ""}) for depth in (0, 5)
+    ]
+    path = tmp_path / "t_table3.csv"
+    tables.merge(path, made, ["dataset", "settings", "depth"])
+    tables.draw_by_depth(path, tmp_path / "t.png")
+    lines = drawn[0].groupby("series", sort=False)["depth"].agg(list).to_dict()
+    names = ["sst2, v.txt", "sst2, no vectors, frozen", "trec, v.txt", "paper"]
+    assert list(lines.items()) == [(name, [0, 5]) for name in names]
+
+
 @pytest.mark.parametrize("path", sorted((tables.ROOT / "results").glob("*_table[0-9].csv")), ids=lambda path: path.stem)
 def test_the_results_of_a_table_are_rows_of_its_job_with_their_figures_and_seeds(path):
     table = load(path.stem)
