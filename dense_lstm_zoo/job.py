@@ -34,6 +34,7 @@ class FitData:
         callbacks: The callbacks that the data needs.
         class_weight: Weights of classes.
         carried: What a batch leaves to the next one, apart from the variables of the model and its optimiser.
+        batch_tokens: Padded tokens in the median batch; 0 if few.
     """
 
     training: tf.data.Dataset
@@ -42,6 +43,7 @@ class FitData:
     callbacks: list[keras.callbacks.Callback] = field(default_factory=list)
     class_weight: dict[int, float] | None = None
     carried: Sequence[tf.Variable] = ()
+    batch_tokens: int = 0
 
 
 class Job(abc.ABC):

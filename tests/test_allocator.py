@@ -9,7 +9,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.training import allocator, loop
-from dense_lstm_zoo.training.allocator import keep_freed_memory
+from dense_lstm_zoo.training.allocator import keep_freed_memory, keep_large_blocks
 
 FAULTS = """
 import contextlib, resource, sys, threading
@@ -72,6 +72,13 @@ def test_large_blocks_too_are_used_again_while_a_model_trains():
 
 
 @pytest.mark.skipif(not keep_freed_memory(), reason="needs Linux with glibc")
+@pytest.mark.parametrize(("batch_tokens", "kept"), [(16_384, True), (16_385, False)])
+def test_blocks_of_long_texts_are_larger_than_a_heap_and_not_kept(batch_tokens, kept):
+    with keep_large_blocks(batch_tokens) as does:
+        assert does == kept
+
+
+@pytest.mark.skipif(not keep_freed_memory(), reason="needs Linux with glibc")
 def test_after_training_the_system_has_large_blocks_back():
     run = subprocess.run([sys.executable, "-c", AFTERWARDS], capture_output=True, text=True, check=True)
     during, after, later = map(float, run.stdout.split())
@@ -83,7 +90,8 @@ def test_training_keeps_large_blocks_for_its_steps_alone(tmp_path, monkeypatch):
     seen = []
 
     @contextlib.contextmanager
-    def kept():
+    def kept(batch_tokens):
+        assert 0 < batch_tokens < 16_384
         seen.append("kept")
         yield
         seen.append("returned")

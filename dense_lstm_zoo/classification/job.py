@@ -137,7 +137,10 @@ class ClassificationJob(WordVectorJob):
             targets, network = np.array(dev.labels), logits_of(model, text_to_ids.signature)
             callbacks.append(DevMacroF1(lambda: macro_f1(targets, predict_rows(network, rows).argmax(axis=1))))
         dev_batches = evaluation_batches(rows, dev.labels)
-        return FitData(batches.dataset, dev_batches, batches.start_at, callbacks, self.class_weight)
+        return FitData(
+            *(batches.dataset, dev_batches, batches.start_at, callbacks, self.class_weight),
+            batch_tokens=batches.median_tokens,
+        )
 
     def score(self, bundle: Any) -> dict[str, Any]:
         """Calibrate the bundle on dev if asked to, and return its scores."""

@@ -155,7 +155,10 @@ class ShuffledBatches(keras.callbacks.Callback):
         checks.integer("batch_size", batch_size)
         self._epoch = now = {"epoch": 0}
 
-        num_batches = len(plan_batches(lengths, batch_size, max_tokens=max_tokens))
+        planned = plan_batches(lengths, batch_size, max_tokens=max_tokens)
+        num_batches = len(planned)
+        # Padded tokens in the median batch.
+        self.median_tokens = int(np.median([len(batch) * padded_length(lengths[batch[-1]]) for batch in planned]))
 
         # TensorFlow never frees a generator, so it must not refer to the callback, which refers to the model.
         def dataset(first: int) -> tf.data.Dataset:

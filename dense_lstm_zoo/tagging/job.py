@@ -112,7 +112,7 @@ class TaggingJob(WordVectorJob):
         dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known)
         plan = [dev.collate(indices) for indices in plan_batches(dev.lengths, 64)]
         dev_batches = generated(lambda: iter(plan), signature, len(plan))
-        return FitData(batches.dataset, dev_batches, batches.start_at, [batches])
+        return FitData(batches.dataset, dev_batches, batches.start_at, [batches], batch_tokens=batches.median_tokens)
 
     def bundle(
         self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None

@@ -13,6 +13,7 @@ _M_TOP_PAD = -2
 _M_MMAP_MAX = -4
 _HEAP_BYTES = 64 << 20  # the largest heap that glibc gives a thread on 64-bit machines
 _TRIM_BYTES = 1 << 30  # more than a step of the zoo's models frees
+_MAX_TOKENS = _HEAP_BYTES // (4 * 256 * 4)  # of the gates of 256 units, in float32
 _DEFAULTS = {_M_MMAP_MAX: 65_536, _M_TRIM_THRESHOLD: 128 << 10}
 
 
@@ -31,18 +32,22 @@ def keep_freed_memory() -> bool:
 
 
 @contextlib.contextmanager
-def keep_large_blocks() -> Iterator[bool]:
-    """Make glibc keep large blocks too, while a model trains; then give what is free back. Yields whether that worked.
+def keep_large_blocks(batch_tokens: int = 0) -> Iterator[bool]:
+    """Make glibc keep large blocks too, while a model trains; then give what is free back. Yields whether it does.
 
     Each block of more than a few megabytes, such as the gates of a layer for a whole batch, has a mapping of its own
     that ends when it is freed, so that every step waits for new pages filled with zeros. Here such blocks come from the
-    heap, which keeps up to a gigabyte that is free. The process needs some more memory in return.
+    heap, which keeps up to a gigabyte that is free. The process needs some more memory in return. Nothing changes for
+    batches of more than 16,384 padded tokens (``batch_tokens``): their blocks are larger than a thread's heap.
 
     Example:
         >>> with keep_large_blocks() as kept:
         ...     kept in (True, False)
         True
     """
+    if batch_tokens > _MAX_TOKENS:
+        yield False
+        return
     try:
         yield _mallopt({_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: _TRIM_BYTES})
     finally:

@@ -121,8 +121,7 @@ def train(
         if checkpoint.has_begun:
             run.say(f"resuming an interrupted run after {checkpoint.place}")
         try:
-            with keep_large_blocks():
-                _fit(run, checkpoint, pause_after)
+            _fit(run, checkpoint, pause_after)
         except KeyboardInterrupt:
             run.say(f"\ninterrupted; the same command resumes after {checkpoint.place}")
             raise
@@ -182,13 +181,14 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
         class_weight=data.class_weight,
         shuffle=False,  # the data already comes in the right order
     )
-    if checkpoint.batches:
-        run.model.evaluate(data.dev.take(1), verbose=0)  # metrics create their variables with the first batch
-        fit(data.start_at(checkpoint.batches), initial_epoch=checkpoint.epochs, epochs=checkpoint.epochs + 1)
-        if run.model.stop_training or checkpoint.epochs >= epochs:
-            return
-        checkpoint.resume(run.model)  # fit ends with the average of the weights
-    fit(data.training, initial_epoch=checkpoint.epochs, epochs=epochs)
+    with keep_large_blocks(data.batch_tokens):
+        if checkpoint.batches:
+            run.model.evaluate(data.dev.take(1), verbose=0)  # metrics create their variables with the first batch
+            fit(data.start_at(checkpoint.batches), initial_epoch=checkpoint.epochs, epochs=checkpoint.epochs + 1)
+            if run.model.stop_training or checkpoint.epochs >= epochs:
+                return
+            checkpoint.resume(run.model)  # fit ends with the average of the weights
+        fit(data.training, initial_epoch=checkpoint.epochs, epochs=epochs)
 
 
 def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
