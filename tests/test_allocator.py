@@ -78,6 +78,14 @@ def test_blocks_of_long_texts_are_larger_than_a_heap_and_not_kept(batch_tokens, 
         assert does == kept
 
 
+def test_an_allocator_that_the_environment_tunes_is_left_alone(monkeypatch):
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "131072")
+    monkeypatch.setattr(allocator.ctypes, "CDLL", lambda name: pytest.fail("glibc was asked"))
+    with keep_large_blocks() as kept:
+        assert not kept
+    assert not keep_freed_memory()
+
+
 @pytest.mark.skipif(not keep_freed_memory(), reason="needs Linux with glibc")
 def test_after_training_the_system_has_large_blocks_back():
     run = subprocess.run([sys.executable, "-c", AFTERWARDS], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import sys
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ _M_TOP_PAD = -2
 _M_MMAP_MAX = -4
 _HEAP_BYTES = 64 << 20  # the largest heap that glibc gives a thread on 64-bit machines
 _TRIM_BYTES = 1 << 30  # more than a step of the zoo's models frees
+_TUNED = ("GLIBC_TUNABLES", "MALLOC_MMAP_MAX_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_TRIM_THRESHOLD_")
 _MAX_TOKENS = _HEAP_BYTES // (4 * 256 * 4)  # of the gates of 256 units, in float32
 _DEFAULTS = {_M_MMAP_MAX: 65_536, _M_TRIM_THRESHOLD: 128 << 10}
 
@@ -22,7 +24,8 @@ def keep_freed_memory() -> bool:
 
     A step frees tens of megabytes that the next step asks for again. By default glibc returns a thread's heap to the
     system as soon as it is empty, and the system fills every page with zeros when it is asked for again. Deep taggers
-    suffer most, since their matrix products allocate memory at each word. Does nothing except on Linux with glibc.
+    suffer most, since their matrix products allocate memory at each word. Does nothing except on Linux with glibc, nor
+    where the environment tunes glibc's allocator (``MALLOC_TOP_PAD_``, ``GLIBC_TUNABLES``, ...).
 
     Example:
         >>> keep_freed_memory() in (True, False)
@@ -56,6 +59,8 @@ def keep_large_blocks(batch_tokens: int = 0) -> Iterator[bool]:
 
 
 def _mallopt(parameters: dict[int, int]) -> bool:
+    if any(name in os.environ for name in _TUNED):
+        return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     done = [mallopt is not None and bool(mallopt(name, value)) for name, value in parameters.items()]
     return all(done)
