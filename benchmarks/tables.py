@@ -170,7 +170,8 @@ def draw_by_depth(path: Path, picture: Path) -> None:
     ours = pd.DataFrame(
         {"series": series, "depth": found["depth"], "mean": found["score_mean"], "std": found["score_std"]}
     )
-    published = {"series": "paper", "depth": found["depth"], "mean": found["paper"], "std": float("nan")}
+    theirs = [f"paper, {dataset}" if several else "paper" for dataset in found["dataset"]]
+    published = {"series": theirs, "depth": found["depth"], "mean": found["paper"], "std": float("nan")}
     paper = pd.DataFrame(published).drop_duplicates()
     scores = pd.concat([ours, paper]).dropna(subset=["depth", "mean"])
     if scores["depth"].nunique() > 1:
