@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, result_files
 from benchmarks.speed.measure import compare, spread
-from dense_lstm_zoo import machine, registry
+from dense_lstm_zoo import checks, machine, registry
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import prepare
@@ -101,8 +101,13 @@ def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[st
     """Return the seconds of an epoch, its page faults and the most MB that the process held, for both sides.
 
     Raises:
+        ValueError: An unknown model or corpus, or a number below 1.
         RuntimeError: The sides' losses differ.
     """
+    for number, value in (("texts", texts), ("repeats", repeats)):
+        if value is not None:
+            checks.integer(number, value)
+    zoo.load_corpus(dataset, registry.entry(name).task)  # what is wrong with either is said before processes start
     epochs: dict[str, list[Epoch]] = {how: [] for how in SIDES}
     with contextlib.ExitStack() as stack:
         spawn = multiprocessing.get_context("spawn")

@@ -21,6 +21,21 @@ def test_the_first_lines_of_running_text():
     assert lines == [list(corpus.train)[:7], list(corpus.train)]
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("lstmm", "demo", None, 1), "Did you mean 'lstm'"),
+        (("lstm", "ptb", None, 1), "is for language_model"),
+        (("lstm", "demo", 0, 1), "texts must be"),
+        (("lstm", "demo", None, 0), "repeats must be"),
+    ],
+)
+def test_what_is_wrong_is_said_before_any_process_starts(asked, said, monkeypatch):
+    monkeypatch.setattr(kept_memory, "ProcessPoolExecutor", lambda *_: pytest.fail("a process started"))
+    with pytest.raises(ValueError, match=said):
+        kept_memory.measure(*asked)
+
+
 @pytest.mark.slow
 def test_both_sides_train_the_same_and_are_timed():
     row = kept_memory.measure("bilstm", "demo", 200, repeats=2)
