@@ -3,6 +3,8 @@
 import dataclasses
 import json
 
+import pytest
+
 import dense_lstm_zoo as zoo
 from tests.cli_harness import output_of
 from tests.training_harness import small_demo
@@ -58,7 +60,9 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     assert out == "".join(f"{t}\t{tag}\n" for t, tag in zip(raw.tokens, raw.tags, strict=True)) + "\n"
     (tmp_path / "in.csv").write_text("id,text\n7,The old man saw her.\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.csv")
-    assert json.loads(out) == {"id": "7", "text": "The old man saw her.", **dataclasses.asdict(raw)}
+    # A text alone and one in a batch differ in the last digit on some processors.
+    answer = dataclasses.asdict(raw) | {"probabilities": pytest.approx(raw.probabilities, abs=1e-6)}
+    assert json.loads(out) == {"id": "7", "text": "The old man saw her.", **answer}
     (tmp_path / "in.conllu").write_text("# text = her\n1\ther" + "\t_" * 8 + "\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conllu", "--format", "columns")
     assert out == "# text = her\n1\ther" + "\t_" * 8 + f"\t{alone.tags[0]}\n\n"
