@@ -125,6 +125,11 @@ def _rates_on_trec() -> Iterator[Claim]:
 _FROZEN = "trainable_embeddings=false"
 
 
+def _epochs(file: str, settings: str) -> list[int]:
+    """Return the best epochs of all runs."""
+    return [int(epoch) for found in rows(file, settings=settings) for epoch in found["best_epochs"].split()]
+
+
 def _equal_size_on_trec() -> Iterator[Claim]:
     first, *others = rows("ding2018_table3", dataset="trec", settings=_FROZEN)
     wanted = [{"dataset": "trec", "recipe": found["recipe"], "settings": _FROZEN} for found in (first, *others)]
@@ -168,9 +173,7 @@ def depth_against_width() -> Iterator[Claim]:
     ]
     yield Claim("where every model is two to three points better", {round(gain) for gain in gains} == {2, 3})
     yield Claim(f"every row is {span(gains)} points better")
-    best_frozen = [
-        int(epoch) for found in rows("ding2018_table4", settings=_FROZEN) for epoch in found["best_epochs"].split()
-    ]
+    best_frozen = _epochs("ding2018_table4", _FROZEN)
     yield Claim(f"the best epoch is the {min(best_frozen)}th to the {max(best_frozen)}nd")
     five, ten, _, twenty = ([one(value) for value in found] for found in deeper)
     published = number("ding2018_table4", "paper", **fourth[20]) - number("ding2018_table4", "paper", **fourth[0])
@@ -190,5 +193,5 @@ def depth_against_width() -> Iterator[Claim]:
     shallow, deep = (number("ding2018_table3", "paper", **third[name]) for name in ("0x10", "15x13"))
     yield Claim(f"In the paper 15 x 13 is {one(deep - shallow)} points above")
     yield Claim(f"gains no more than half a point ({one(beside[-1][1])} to {one(beside[-1][2])})")
-    epochs = [int(epoch) for found in rows("ding2018_table3", settings="") for epoch in found["best_epochs"].split()]
+    epochs = _epochs("ding2018_table3", "")
     yield Claim("every model is then at its best on dev after one to three epochs", max(epochs) == 3)

@@ -96,6 +96,16 @@ def level(difference: tuple[float, float, float]) -> bool:
     return low < 0 < high
 
 
+def rounded(value: Any, to: str) -> Decimal:
+    """Return a number to as many decimals as ``to`` has, as people round.
+
+    Example:
+        >>> print(rounded("1804.5", "1"), rounded("0.665", "0.01"))
+        1805 0.67
+    """
+    return Decimal(str(value)).quantize(Decimal(to), ROUND_HALF_UP)
+
+
 def one(value: Any) -> str:
     """Return a number to one decimal, as people round.
 
@@ -103,7 +113,7 @@ def one(value: Any) -> str:
         >>> one("0.25"), one(-1.04)
         ('0.3', '-1.0')
     """
-    return str(Decimal(str(value)).quantize(Decimal("0.1"), ROUND_HALF_UP))
+    return str(rounded(value, "0.1"))
 
 
 def span(values: Iterable[Any]) -> str:

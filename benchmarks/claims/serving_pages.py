@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
-from benchmarks.claims.rows import Claim, Quoted, number, one, row
+from benchmarks.claims.rows import Claim, Quoted, number, one, rounded, row
 
 _PRESET = "dc_bilstm_sst2"
 
@@ -37,18 +37,14 @@ def _milliseconds(time: Decimal) -> str:
     return one(time) if time < 100 else f"{time:.0f}"
 
 
-def _rounded(value: str, to: str) -> Decimal:
-    return Decimal(value).quantize(Decimal(to), ROUND_HALF_UP)
-
-
 def batch() -> Iterator[Claim | Quoted]:
     """Yield the claims of docs/batch.md."""
     for texts in ("100000", "1000000"):
         for command, processes in (("predict --file", "1"), ("predict-batch", "1"), ("predict-batch", "2")):
             found = row("batch", command=command, processes=processes, texts=texts)
             yield Claim(
-                f"| `{command}` | {processes} | {int(texts):,} | {_rounded(found['texts_per_s'], '1'):,} | "
-                f"{_rounded(found['cpu_ms_per_text'], '0.01')} ms | {found['peak_mb']} MB | "
+                f"| `{command}` | {processes} | {int(texts):,} | {rounded(found['texts_per_s'], '1'):,} | "
+                f"{rounded(found['cpu_ms_per_text'], '0.01')} ms | {found['peak_mb']} MB | "
                 f"{found['mb_second_quarter']} and {found['mb_last_quarter']} MB |"
             )
     rate = round(number("batch", "texts_per_s", command="predict-batch", processes="2", texts="1000000"))
@@ -83,14 +79,20 @@ def server() -> Iterator[Claim | Quoted]:
     for option, value in (("max-batch", n) for n in ("1", "4", "16", "32")):
         yield _setting(f"`--{option} {value}`", ("8", "32"), quiet | {"max_batch": value})
     # The default settings were measured twice on the busy machine; the table has the first of them.
-    first = _busy(quiet, clients="8", requests="385"), _busy(quiet, clients="32", requests="515")
+    first = (
+        row("runtime_server", **quiet, clients="8", requests="385"),
+        row("runtime_server", **quiet, clients="32", requests="515"),
+    )
     yield _compared("`--max-batch 8` (default)", ("8", "32"), first)
     for option, column, value in _OTHERS:
         yield _setting(
             f"`--{option} {value}`", ("1", "8"), quiet | {column: f"{value}.0" if "wait" in option else value}
         )
     single, *some = (
-        [Decimal(_busy(quiet | {"max_batch": size}, clients=clients)[_CPU]) for clients in ("8", "32")]
+        [
+            Decimal(row("runtime_server", **quiet | {"max_batch": size}, clients=clients)[_CPU])
+            for clients in ("8", "32")
+        ]
         for size in ("1", "4")
     )
     some.append([Decimal(found[_CPU]) for found in first])
@@ -112,12 +114,8 @@ _OTHERS = (
 )
 
 
-def _busy(settings: dict[str, str], **wanted: str) -> dict[str, Any]:
-    return row("runtime_server", **settings, **wanted)
-
-
 def _setting(shown: str, clients: tuple[str, str], settings: dict[str, str]) -> Claim:
-    return _compared(shown, clients, tuple(_busy(settings, clients=number) for number in clients))
+    return _compared(shown, clients, tuple(row("runtime_server", **settings, clients=number) for number in clients))
 
 
 def _compared(shown: str, clients: tuple[str, str], found: tuple[dict[str, Any], ...]) -> Claim:
