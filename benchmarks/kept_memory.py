@@ -14,18 +14,16 @@ import argparse
 import contextlib
 import dataclasses
 import itertools
-import multiprocessing
 import resource
 import statistics
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, result_files
-from benchmarks.speed.measure import compare, spread
+from benchmarks.speed.measure import Worker, compare, spread
 from dense_lstm_zoo import checks, machine, registry
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.training.allocator import keep_large_blocks
@@ -71,22 +69,6 @@ def _page_faults() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
-def start(*arguments: Any) -> None:
-    """Make this process's side."""
-    global _side
-    _side = Side(*arguments)
-
-
-def sizes() -> dict[str, int]:
-    """Return the sizes of this process's side."""
-    return _side.sizes
-
-
-def epoch() -> Epoch:
-    """Train an epoch in this process."""
-    return _side.epoch()
-
-
 def first_texts(corpus: Any, number: int | None) -> Any:
     """Return a corpus with the first ``number`` texts of its training part, lines of running text; None keeps all."""
     if isinstance(corpus, LanguageCorpus):
@@ -110,14 +92,13 @@ def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[st
     zoo.load_corpus(dataset, registry.entry(name).task)  # what is wrong with either is said before processes start
     epochs: dict[str, list[Epoch]] = {how: [] for how in SIDES}
     with contextlib.ExitStack() as stack:
-        spawn = multiprocessing.get_context("spawn")
-        pools = {how: ProcessPoolExecutor(1, spawn, start, (how, name, dataset, texts)) for how in SIDES}
-        for pool in pools.values():
-            stack.enter_context(pool)
-        found: dict[str, Any] = {**pools["kept"].submit(sizes).result(), "repeats": repeats}
+        workers = {how: stack.enter_context(Worker("tensorflow")) for how in SIDES}
+        found: dict[str, Any] = {"repeats": repeats}
+        for how, worker in workers.items():
+            found |= worker.ask("build_training", how=how, model=name, dataset=dataset, texts=texts)
         for _ in range(repeats + 1):
-            for how, pool in pools.items():
-                epochs[how].append(pool.submit(epoch).result())
+            for how, worker in workers.items():
+                epochs[how].append(Epoch(*worker.ask("run", method="epoch")))
     losses = {how: [done.loss for done in epochs[how]] for how in SIDES}
     if losses["kept"] != losses["returned"]:
         raise RuntimeError(f"the sides' losses differ: {losses}")

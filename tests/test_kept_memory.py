@@ -31,7 +31,7 @@ def test_the_first_lines_of_running_text():
     ],
 )
 def test_what_is_wrong_is_said_before_any_process_starts(asked, said, monkeypatch):
-    monkeypatch.setattr(kept_memory, "ProcessPoolExecutor", lambda *_: pytest.fail("a process started"))
+    monkeypatch.setattr(kept_memory, "Worker", lambda *_: pytest.fail("a process started"))
     with pytest.raises(ValueError, match=said):
         kept_memory.measure(*asked)
 

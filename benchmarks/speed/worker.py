@@ -67,6 +67,14 @@ def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None
     return _sides[key].sizes()
 
 
+def build_training(how: str, model: str, dataset: str, texts: int | None, key: str = "") -> dict[str, int]:
+    """Make a side that trains as ``zoo.train`` does; return its sizes."""
+    from benchmarks.kept_memory import Side
+
+    _sides[key] = Side(how, model, dataset, texts)
+    return _sides[key].sizes
+
+
 def run(method: str, key: str = "", **arguments: Any) -> Any:
     """Call a method of a side: ``train``, ``predict``, ..."""
     return getattr(_sides[key], method)(**arguments)
@@ -157,7 +165,7 @@ def _return_free_memory() -> None:
 REQUESTS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(build, build_text, run, save, set_weights),
+        *(build, build_text, build_training, run, save, set_weights),
         *(matmul_gflops, training_memory, step_memory),
     )
 }
