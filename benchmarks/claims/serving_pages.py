@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from benchmarks.claims.rows import Claim, Quoted, number, one, rounded, row
+from benchmarks import batch as batch_costs
+from benchmarks.claims.rows import Claim, Quoted, number, one, row
+from benchmarks.result_files import read
 
 _PRESET = "dc_bilstm_sst2"
 
@@ -39,14 +41,8 @@ def _milliseconds(time: Decimal) -> str:
 
 def batch() -> Iterator[Claim | Quoted]:
     """Yield the claims of docs/batch.md."""
-    for texts in ("100000", "1000000"):
-        for command, processes in (("predict --file", "1"), ("predict-batch", "1"), ("predict-batch", "2")):
-            found = row("batch", command=command, processes=processes, texts=texts)
-            yield Claim(
-                f"| `{command}` | {processes} | {int(texts):,} | {rounded(found['texts_per_s'], '1'):,} | "
-                f"{rounded(found['cpu_ms_per_text'], '0.01')} ms | {found['peak_mb']} MB | "
-                f"{found['mb_second_quarter']} and {found['mb_last_quarter']} MB |"
-            )
+    for line in batch_costs.table(read(batch_costs.RESULTS).to_dict("records")).splitlines()[2:]:
+        yield Claim(line)
     rate = round(number("batch", "texts_per_s", command="predict-batch", processes="2", texts="1000000"))
     per_core = round(rate / 2)
     hours = 10**9 / per_core / 3600
