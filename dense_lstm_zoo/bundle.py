@@ -192,9 +192,11 @@ class Bundle(Published, abc.ABC):
         if shared_words is not False:
             used = self.config["training"].get("vectors")
             shared = sharing.find(weights, self.network, self.vocabulary.words, used, required=shared_words)
+            shared = shared and shared.shortened()
         if shared is not None or dtype != "float32":
             weights_file.reduce(weights, shared.reduced if shared else None, dtype)
-        self.vocabulary.write(folder / "vocabulary.txt")
+        words = shared.own_words if shared else self.vocabulary.words
+        dataclasses.replace(self.vocabulary, words=words).write(folder / "vocabulary.txt")
         config = self.config if shared is None else {**self.config, sharing.KEY: shared.config}
         if shared is not None:
             shared.write_rows(folder / sharing.ROWS)

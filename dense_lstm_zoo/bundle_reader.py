@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,8 @@ def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
     bundle_checks.check_text(path / "config.json", config)
     with named(path / "vocabulary.txt"):
         vocabulary = bundle_class.read_vocabulary(path / "vocabulary.txt", **config["text"])
+        if shared:
+            vocabulary = dataclasses.replace(vocabulary, words=shared.words)
     bundle = bundle_class(model, config, vocabulary, labels, {}, history, evaluation, curve, train_texts=texts)
     bundle_checks.check_words(path, bundle)
     bundle_checks.check_shapes(weights, bundle._weights, shapes)

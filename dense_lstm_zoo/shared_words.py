@@ -3,11 +3,13 @@
 Such a bundle's config names the table and its sha256, and ``shared_words.rows`` holds, for each row of each array of
 word vectors, the row of the table that is the same word's (-1 for a row that the bundle holds): int32, little-endian.
 The arrays in the file of weights hold the other rows, in their order. Vectors of another length, such as those that a
-text encoder reads, may be another table's, which their array then names.
+text encoder reads, may be another table's, which their array then names. Where the last words of a vocabulary are all
+the other words of the table, in its order, both files leave them out, and the config says how many ``others`` follow.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +53,17 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class SharedWords:
-    """The rows of a bundle's weights that are rows of installed word tables, array by array; at least one array."""
+    """The rows of a bundle's weights that are rows of installed word tables, array by array; at least one array.
+
+    Args:
+        parts: The arrays.
+        words: The bundle's words, in the order of their ids.
+        others: How many of the last words are left to the first array's table; see ``shortened``.
+    """
 
     parts: tuple[Part, ...]
+    words: tuple[str, ...]
+    others: int = 0
 
     @property
     def name(self) -> str:
@@ -72,17 +82,38 @@ class SharedWords:
             {"array": p.array, "first": p.first, "rows": len(p.rows), "scale": p.scale, **self.own_table(p)}
             for p in self.parts
         ]
-        return {"table": self.name, "sha256": self.table.sha256, "arrays": arrays}
+        others = {"others": self.others} if self.others else {}
+        return {"table": self.name, "sha256": self.table.sha256, **others, "arrays": arrays}
 
     def own_table(self, part: Part) -> dict[str, str]:
         """Return name and sha256 of an array's table, if it is another than the first array's."""
         return {} if part.name == self.name else {"table": part.name, "sha256": part.table.sha256}
 
+    @property
+    def own_words(self) -> tuple[str, ...]:
+        """The words that the vocabulary's file has to hold."""
+        return self.words[: len(self.words) - self.others]
+
+    def shortened(self) -> SharedWords:
+        """Return the same without the last words, where these are all other words of the table, in its order."""
+        index, count, last = self.table.index, len(self.words), len(self.table)
+        while count and index.get(self.words[count - 1], last) < last:
+            count, last = count - 1, index[self.words[count - 1]]
+        rows = self.table.others(self.words[:count])
+        if len(rows) != len(self.words) - count:
+            return self
+        end = FIRST_WORD + count
+        tails = ((part.rows[max(0, end - part.first) :], tail(rows, end, part.first)) for part in self.parts)
+        same = all((found == expected[: len(found)]).all() for found, expected in tails)
+        return dataclasses.replace(self, others=len(rows)) if same else self
+
     def write_rows(self, path: Path) -> None:
-        """Write the numbers of the rows."""
+        """Write the numbers of the rows, but those of the words that are left to the table."""
         import numpy as np
 
-        path.write_bytes(np.concatenate([part.rows for part in self.parts]).astype("<i4").tobytes())
+        end = FIRST_WORD + len(self.own_words)
+        kept = [part.rows[: max(0, end - part.first)] for part in self.parts]
+        path.write_bytes(np.concatenate(kept).astype("<i4").tobytes())
 
     def reduced(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return an array without the rows that the table has."""
@@ -107,6 +138,11 @@ class SharedWords:
     def shapes(self, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
         """Return the shapes of the complete arrays."""
         return {**shapes, **{part.array: (len(part.rows), part.table.dim) for part in self.parts}}
+
+
+def tail(rows: np.ndarray, end: int, first: int) -> np.ndarray:
+    """Return the rows of the words left to a table from an array's first id on; those words' ids begin at ``end``."""
+    return rows[max(0, first - end) :]
 
 
 def find(
@@ -155,7 +191,7 @@ def find_in(
         same_length = [array for array in arrays if array[3].shape[1] == dim]
         by_name |= {part.array: part for part in _best(names, words, same_length, used)}
     if by_name:
-        return SharedWords(tuple(by_name[name] for name, *_ in arrays if name in by_name))
+        return SharedWords(tuple(by_name[name] for name, *_ in arrays if name in by_name), tuple(words))
     if required:
         raise ValueError(
             f"shared_words=True: none of the model's word vectors is one of an installed table ({', '.join(names)}), "

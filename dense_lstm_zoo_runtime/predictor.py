@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo_runtime import checks, export_folder, sources
+from dense_lstm_zoo_runtime import checks, export_folder, shared_words, sources
 from dense_lstm_zoo_runtime.answers import Continuation, Prediction, Score, TaggedSentence
 from dense_lstm_zoo_runtime.classification import Classifier
 from dense_lstm_zoo_runtime.language import LanguageModel
@@ -46,7 +46,7 @@ class Predictor:
     def __init__(self, source: str | os.PathLike[str], *, threads: int | None = None) -> None:
         if threads is not None:
             checks.integer("threads", threads)
-        export = export_folder.read(sources.find(source))
+        export = shared_words.with_all_words(export_folder.read(sources.find(source)))
         self.config: dict[str, Any] = export.config
         self.task: str = export.config["task"]
         self.model: str = export.config["model"]

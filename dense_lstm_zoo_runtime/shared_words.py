@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +49,32 @@ class SharedWords:
         return found.reshape(*ids.shape, -1)
 
 
+def with_all_words(export: Export) -> Export:
+    """Return an export with the words that its vocabulary leaves to a table: the table's others, in its order.
+
+    Raises:
+        ExportError: As for ``read``.
+    """
+    if export.config.get("shared_words") is None:
+        return export
+    path = export.folder / "config.json"
+    with named(path):
+        first, *_ = _checked_claims(export.config["shared_words"])
+        others = _others(export.config["shared_words"])
+    if not others:
+        return export
+    table = _table(export.folder, first["table"], first["sha256"])
+    rows = table.others(export.words)
+    if len(rows) != others:
+        raise ExportError(
+            f"{path} is damaged: {others:,} words of {table.name} are to follow those of vocabulary.txt, which lacks "
+            f"{len(rows):,} of them. Export the model again."
+        )
+    return dataclasses.replace(export, words=[*export.words, *(table.words[row] for row in rows.tolist())])
+
+
 def read(export: Export) -> dict[str, SharedWords]:
-    """Return the word vectors that an export shares with a table, by the input of its graph.
+    """Return the word vectors that an export ``with_all_words`` shares with a table, by the input of its graph.
 
     Raises:
         ExportError: The table is not installed or another version, or the files do not match it or each other.
@@ -59,7 +84,7 @@ def read(export: Export) -> dict[str, SharedWords]:
         claims = export.config["shared_words"]
         if claims is None:
             return {}
-        arrays = _checked_claims(claims)
+        arrays, others = _checked_claims(claims), _others(claims)
     tables = [_table(export.folder, array["table"], array["sha256"]) for array in arrays]
     count = len(export.words) + _FIRST_WORD
     for array, table in zip(arrays, tables, strict=True):
@@ -70,10 +95,13 @@ def read(export: Export) -> dict[str, SharedWords]:
             )
     found = {}
     with named(export.folder / _ROWS):
-        expected = 4 * count * len(arrays)
+        expected = 4 * (count - others) * len(arrays)
         if (size := (export.folder / _ROWS).stat().st_size) != expected:
             raise ValueError(f"it has {size:,} bytes, not {expected:,}")
-        rows = np.fromfile(export.folder / _ROWS, "<i4").astype(np.int32).reshape(len(arrays), count)
+        rows = np.fromfile(export.folder / _ROWS, "<i4").astype(np.int32).reshape(len(arrays), count - others)
+        if others:
+            implied = tables[0].others(export.words[:-others])
+            rows = np.concatenate([rows, np.tile(implied, (len(arrays), 1))], axis=1)
         for of_array, table in zip(rows, tables, strict=True):
             _check_rows(of_array, export.words, table)
     for number, (array, table, of_array) in enumerate(zip(arrays, tables, rows, strict=True)):
@@ -94,6 +122,14 @@ def _checked_claims(claims: Any) -> list[dict[str, Any]]:
         if [type(array[key]) for key in ("input", "dim", "rows", "table", "sha256")] != [str, int, int, str, str]:
             raise ValueError(f"shared_words has an array that is not one of word vectors: {array!s:.80}")
     return arrays
+
+
+def _others(claims: dict[str, Any]) -> int:
+    """Return how many words of the first array's table follow those of the vocabulary."""
+    others = claims.get("others", 0)
+    if type(others) is not int or others < 0:
+        raise ValueError(f"the other words of shared_words must be a number of them; received {others!r:.80}")
+    return others
 
 
 def _table(folder: Path, name: str, sha256: str) -> MappedTable:

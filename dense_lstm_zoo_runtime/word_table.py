@@ -96,6 +96,13 @@ class MappedTable:
         """Return the number of words."""
         return len(self.words)
 
+    def others(self, words: Collection[str]) -> np.ndarray:
+        """Return the rows of the words that are not among ``words``."""
+        import numpy as np
+
+        known = set(words)
+        return np.array([row for row, word in enumerate(self.words) if word not in known], np.int32)
+
     def rows(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of rows as float32, ``(len(rows), dim)``."""
         import numpy as np

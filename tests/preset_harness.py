@@ -7,6 +7,8 @@ from tests.bundle_harness import WORDS, bundle
 
 TABLE = "tiny_7d"
 IN_TABLE = ("zebra", "quartz", *reversed(WORDS))  # in another order than in a bundle, after words that none has
+LAST = WORDS[5:]
+OTHERS_LAST = ("was", "the", *LAST)  # the words of a bundle that are not among its first five, in its order
 
 
 def write_table(presets, name=TABLE, seed=1, words=IN_TABLE, dim=7) -> WordTable:

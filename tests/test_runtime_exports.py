@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dense_lstm_zoo_runtime import ExportError, Predictor
-from tests.bundle_harness import bundle
-from tests.preset_harness import TABLE, with_vectors, write_table
+from tests.bundle_harness import WORDS, bundle
+from tests.preset_harness import OTHERS_LAST, TABLE, with_vectors, write_table
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +199,51 @@ def test_rows_that_are_not_the_tables_are_refused(copy):
     np.save(folder / "own_words_0.npy", np.array([{}]), allow_pickle=True)
     seal(folder)
     refused(folder, "own_words_0.npy is damaged")
+
+
+@pytest.fixture
+def short(tmp_path, monkeypatch):
+    """A bundle and its export whose last words are all other words of the table, in its order."""
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "presets"))
+    one = with_vectors(write_table(tmp_path / "presets", words=OTHERS_LAST))
+    return one, one.export(tmp_path / "short", format="onnx", shared_words=True)
+
+
+def test_words_that_are_all_others_of_the_table_are_left_to_it(short):
+    one, folder = short
+    assert (folder / "vocabulary.txt").read_text().split() == list(WORDS[:5])
+    assert len((folder / "shared_words.rows").read_bytes()) == 4 * 7
+    texts = [" ".join(WORDS), WORDS[-1], "nothing known", ""]
+    expected = [list(found.probabilities.values()) for found in one.predict(texts)]
+    received = [list(found.probabilities.values()) for found in Predictor(folder).predict(texts)]
+    assert np.allclose(received, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        (-1, "must be a number of them; received -1"),
+        (True, "must be a number of them; received True"),
+        (10**12, "1,000,000,000,000 words of tiny_7d are to follow those of vocabulary.txt, which lacks 9 of them"),
+        (0, "the vocabulary has 7 ids"),
+    ],
+)
+def test_a_claim_about_other_words_that_cannot_be_is_refused(short, others, said):
+    _, folder = short
+    claims = json.loads((folder / "config.json").read_text())["shared_words"]
+    change(folder, shared_words={**claims, "others": others})
+    refused(folder, said)
+
+
+def test_words_that_a_table_cannot_complete_are_refused(short):
+    _, folder = short
+    for words, said in ((WORDS[:6], "lacks 8 of them"), (WORDS[1:5], "lacks 10 of them"), (WORDS[:4], "15 ids")):
+        (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in words))
+        seal(folder)
+        refused(folder, said)
+    (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in WORDS[:5]))
+    rows(np.zeros(16), folder)
+    refused(folder, "shared_words.rows is damaged", "64 bytes, not 28")
 
 
 def test_threads_must_be_a_number_of_them(made):

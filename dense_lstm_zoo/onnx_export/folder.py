@@ -59,8 +59,9 @@ def write(
     graphs = graphs_of(bundle, weights=weights, shared=shared_words)
     with files.new_folder(path, overwrite) as folder:
         _write_graphs(folder, graphs)
-        bundle.vocabulary.write(folder / "vocabulary.txt")
         table = write_shared(folder, bundle) if shared_words else None
+        if table is None:
+            bundle.vocabulary.write(folder / "vocabulary.txt")
         files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
         sums = {file.name: files.sha256(file) for file in sorted(folder.iterdir())}
         files.write_json(folder / "manifest.json", {"format": FORMAT, "sha256": sums})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def word_inputs(graph: Graph, model: keras.Model, shared: bool) -> dict[str, Val
 
 
 def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
-    """Write which row of an installed word table each word has, and the vectors that are not a table's.
+    """Write the words, which row of an installed word table each has, and the vectors that are not a table's.
 
     Returns:
         What config.json says about it.
@@ -54,6 +55,8 @@ def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
             f"shared_words=True: none of the vectors of {' and '.join(own)} is one of an installed table. Export "
             "without it."
         )
+    found = found.shortened()
+    dataclasses.replace(bundle.vocabulary, words=found.own_words).write(folder / "vocabulary.txt")
     found.write_rows(folder / shared_words.ROWS)
     for number, (part, (*_, matrix)) in enumerate(zip(found.parts, arrays, strict=True)):
         np.save(folder / f"own_words_{number}.npy", found.reduced(part.array, matrix), allow_pickle=False)
@@ -61,4 +64,4 @@ def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
         {"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size, **found.own_table(part)}
         for layer, part in zip(layers, found.parts, strict=True)
     ]
-    return {"table": found.name, "sha256": found.table.sha256, "arrays": told}
+    return {**found.config, "arrays": told}
