@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dense_lstm_zoo import files
-from dense_lstm_zoo.display import fenced
+from dense_lstm_zoo.display import escape, fenced
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,3 +31,13 @@ def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
 def folded(commands: str) -> str:
     """Return commands as a block of code that a reader opens with a click."""
     return "\n".join(["<details>", "<summary>Commands</summary>", "", fenced(commands), "", "</details>"])
+
+
+def versions(rows: pd.DataFrame) -> str:
+    """Return the versions that rows were made with, as Markdown: of each package all of them.
+
+    Example:
+        >>> versions(pd.DataFrame({"versions": ["zoo=0.1.0 keras=3.15.1", "zoo=0.2.0 keras=3.15.1"]}))
+        'Versions: keras=3.15.1 zoo=0.1.0 zoo=0.2.0.'
+    """
+    return f"Versions: {escape(' '.join(sorted({one for told in rows['versions'] for one in told.split()})))}."

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.claims.rows import paired
-from benchmarks.result_files import folded
+from benchmarks.result_files import folded, versions
 from dense_lstm_zoo.display import Markdown, code, escape, table
 
 
@@ -31,10 +31,10 @@ def compared(ours: str, theirs: str) -> str:
 def rows_table(
     rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
 ) -> str:
-    """Return rows as a table, and after it, folded, the commands that made them, and the last versions."""
+    """Return rows as a table, and after it, folded, the commands that made them, and their versions."""
     made = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([made, "", folded(commands), "", f"Versions: {escape(max(rows['versions'], key=len))}."])
+    return "\n".join([made, "", folded(commands), "", versions(rows)])
 
 
 def named(name: str, settings: str) -> Markdown:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.frontier.figure import COSTS, front
-from benchmarks.result_files import ROOT, folded, read
+from benchmarks.result_files import ROOT, folded, read, versions
 from dense_lstm_zoo.display import Markdown, code, escape, table
 
 COLUMNS = (
@@ -25,12 +25,9 @@ def frontier() -> str:
         }
         best_first = group.sort_values("test_accuracy", key=lambda scores: -scores.astype(float), kind="stable")
         cells += [_cells(row, fronts) for _, row in best_first.iterrows()]
-    versions = sorted({version for told in rows["versions"] for version in told.split()})
     commands = "\n".join(dict.fromkeys(rows["command"]))
     machine = f"{escape(rows['processor'].iloc[-1])}, {rows['cores'].iloc[-1]} cores."
-    return "\n".join(
-        [table(COLUMNS, cells), "", folded(commands), "", f"{machine} Versions: {escape(' '.join(versions))}."]
-    )
+    return "\n".join([table(COLUMNS, cells), "", folded(commands), "", f"{machine} {versions(rows)}"])
 
 
 def _cells(row: Any, fronts: dict[str, Any]) -> tuple[Any, ...]:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.result_files import ROOT, folded, read
+from benchmarks.result_files import ROOT, folded, read, versions
 from dense_lstm_zoo import display
-from dense_lstm_zoo.display import escape
 
 NETWORKS = {"dc_bilstm": "W", "bilstm": "BiLSTM, 300 units", "classifier": "W", "language_model": "language model"}
 STEPS = {"train": "training", "predict": "prediction"}
@@ -81,5 +80,4 @@ def _time(row: Any) -> str:
 def _end(rows: pd.DataFrame) -> list[str]:
     """Return the commands, folded, and the versions."""
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    versions = escape(max(rows["versions"], key=len))
-    return ["", folded(commands), "", f"Versions: {versions}."]
+    return ["", folded(commands), "", versions(rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.result_files import ROOT, folded, read
+from benchmarks.result_files import ROOT, folded, read, versions
 from benchmarks.speed.workloads import SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo import display
 from dense_lstm_zoo.display import Markdown, code, escape
@@ -55,8 +55,7 @@ def table(path: Path = RESULTS) -> str:
         ]
     commands = "\n".join(dict.fromkeys([*rows["command"], *exported["command"]]))
     machines = "; ".join(dict.fromkeys(f"{row.processor}, {row.cores} cores" for row in everything.itertuples()))
-    versions = max(rows["versions"], key=len)
-    return "\n".join([*lines, "", folded(commands), "", f"{machines}. Versions: {versions}."])
+    return "\n".join([*lines, "", folded(commands), "", f"{machines}. {versions(rows)}"])
 
 
 def _cells(row: Any, title: str) -> tuple[str, ...]:
