@@ -48,6 +48,15 @@ def other_widths() -> None:
         layer_harness.trace_other_widths()
 
 
+@pytest.fixture
+def presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that stands for the installed word tables and presets."""
+    folder = tmp_path / "presets"
+    folder.mkdir()
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The real corpora, where the machine has them."""

@@ -9,25 +9,9 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.corpus import Split
 from tests.bundle_harness import LABELS, WORDS, bundle, refused, seal, sealed_copy
-from tests.preset_harness import LAST, OTHERS_LAST, TABLE, with_vectors, write_table
+from tests.preset_harness import TABLE, with_vectors, write_table
 from tests.saving_harness import same_weights
-
-TEXTS = ["the film was good", "", "zebra caf\u00e9 !", "very bad and very long"]
-MODELS = {
-    "frozen words": ("bilstm", {}),
-    "vectors at a rate of their own": ("bilstm", {"embedding_learning_rate": 0.003}),
-    "a static channel": ("cnn_mc", {}),
-    "a tagger": ("gated_skip_tagger", {}),
-    "a tagger with a CRF": ("bilstm_tagger", {"crf": True}),
-}
-
-
-@pytest.fixture
-def presets(tmp_path, monkeypatch):
-    folder = tmp_path / "presets"
-    folder.mkdir()
-    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(folder))
-    return folder
+from tests.shared_words_harness import MODELS, claim, claims, outputs, rows, written
 
 
 @pytest.fixture
@@ -46,14 +30,6 @@ def stored(folder):
         found = []
         file.visititems(lambda name, item: found.append(item[()]) if isinstance(item, h5py.Dataset) else None)
     return found
-
-
-def written(folder):
-    return json.loads((folder / "config.json").read_text())
-
-
-def outputs(bundle):
-    return [found.tags if bundle.task.name == "tagging" else found.probabilities for found in bundle.predict(TEXTS)]
 
 
 @pytest.mark.parametrize("case", MODELS)
@@ -78,36 +54,6 @@ def test_only_rows_that_the_table_lacks_are_written(table, folder):
     assert sorted(len(array) for array in words if len(array) < 4) == [0, 3]
     rows = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
     assert rows.tolist() == [-1, -1, *(-1 if word == "film" else table.words.index(word) for word in WORDS)]
-
-
-@pytest.fixture
-def short(presets, tmp_path):
-    """A saved bundle whose last words are all other words of the table, in its order."""
-    return with_vectors(write_table(presets, words=OTHERS_LAST)).save(tmp_path / "short", shared_words=True)
-
-
-@pytest.mark.parametrize("case", MODELS)
-def test_words_that_are_all_others_of_the_table_are_left_to_it(presets, tmp_path, case):
-    model, arguments = MODELS[case]
-    made = with_vectors(write_table(presets, words=OTHERS_LAST), model, **arguments)
-    folder = made.save(tmp_path / "shared", shared_words=True)
-    assert (folder / "vocabulary.txt").read_text().split() == list(WORDS[:5])
-    assert written(folder)["shared_words"]["others"] == len(LAST)
-    again = zoo.load(folder)
-    assert same_weights(again, made)
-    assert again.vocabulary == made.vocabulary
-    assert outputs(again) == outputs(made)
-    assert again.fingerprint() == made.fingerprint()
-    again.save(tmp_path / "whole")
-    assert (tmp_path / "whole" / "vocabulary.txt").read_text().split() == list(WORDS)
-
-
-def test_no_word_is_left_to_a_table_whose_vector_the_model_has_not(presets, tmp_path):
-    made = with_vectors(write_table(presets, words=OTHERS_LAST), own=("film", WORDS[-1]))
-    folder = made.save(tmp_path / "shared", shared_words=True)
-    assert (folder / "vocabulary.txt").read_text().split() == list(WORDS)
-    assert "others" not in written(folder)["shared_words"]
-    assert same_weights(zoo.load(folder), made)
 
 
 def test_a_vector_that_differs_in_its_last_bit_is_written(table, tmp_path):
@@ -173,30 +119,6 @@ def test_a_changed_byte_is_found(folder, name):
         zoo.load(folder)
 
 
-def claim(**changes):
-    def change(folder):
-        config = written(folder)
-        config["shared_words"]["arrays"][0] |= changes
-        (folder / "config.json").write_text(json.dumps(config))
-
-    return change
-
-
-def claims(value):
-    def change(folder):
-        (folder / "config.json").write_text(json.dumps({**written(folder), "shared_words": value}))
-
-    return change
-
-
-def rows(make):
-    def change(folder):
-        path = folder / "shared_words.rows"
-        path.write_bytes(make(np.frombuffer(path.read_bytes(), "<i4").copy()).astype("<i4").tobytes())
-
-    return change
-
-
 def put(at, value):
     def change(found):
         found[at] = value
@@ -240,43 +162,6 @@ def gone(folder):
 )  # fmt: skip
 def test_no_claim_about_shared_words_is_trusted(folder, tmp_path, change, message):
     copy = sealed_copy(folder, tmp_path / "copy")
-    change(copy)
-    refused(copy, message)
-
-
-def words_of(*words):
-    def change(folder):
-        (folder / "vocabulary.txt").write_text("".join(f"{word}\n" for word in words))
-
-    return change
-
-
-def others(value):
-    def change(folder):
-        claims({**written(folder)["shared_words"], "others": value})(folder)
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (others(-1), "must be a number of them; received -1"),
-        (others(True), "must be a number of them; received True"),
-        (others("9"), "must be a number of them; received '9'"),
-        (others(10**12), "1,000,000,000,000 words of tiny_7d follow; it lacks 9 of them"),
-        (others(0), "config.json says"),
-        (words_of(*WORDS[:6]), "9 words of tiny_7d follow; it lacks 8 of them"),
-        (words_of(*WORDS[1:5]), "9 words of tiny_7d follow; it lacks 10 of them"),
-        (words_of(*WORDS[:4]), "another word's"),
-        (words_of(*WORDS[:5], "more"), "another word's"),
-        (rows(lambda found: np.append(found, [3] * 9)), "rows, config.json says"),
-        (claim(rows=10**12), "config.json says"),
-        (claim(first=10**12), "config.json says"),
-    ],
-)
-def test_no_claim_about_other_words_is_trusted(short, tmp_path, change, message):
-    copy = sealed_copy(short, tmp_path / "copy")
     change(copy)
     refused(copy, message)
 
