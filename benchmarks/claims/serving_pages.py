@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from benchmarks import batch as batch_costs
-from benchmarks.claims.rows import Claim, Quoted, number, one, row
+from benchmarks.claims.rows import Claim, Quoted, number, one, rounded, row, rows
 from benchmarks.result_files import read
 
 _PRESET = "dc_bilstm_sst2"
@@ -28,6 +28,15 @@ def runtime() -> Iterator[Claim | Quoted]:
     yield Claim(f"an export of {light['disk_mb']:.0f} MB instead of {cost('disk_mb', 'bundle'):.0f} MB")
     yield Quoted(f"half of the {light['peak_mb']:.0f} MB are pages of mapped files", "pmap of such a process")
     yield Quoted("to within 0.00001", "tests/test_onnx_export.py")
+    presets = [each for each in rows("onnx_export", kind="onnx", weights="int8") if each["dev_texts"]]
+    furthest = rounded(max(float(each["largest_difference"]) for each in presets), "0.01")
+    same = all(
+        each["accuracy"] == row("onnx_export", model=each["model"], kind="bundle")["accuracy"] for each in presets
+    )
+    yield Claim(
+        f"three of them differ from their bundles by at most {furthest} in a probability, and not in accuracy",
+        same and len(presets) == 3,
+    )
     yield Quoted("| 2.3 ms | 1.7 ms | 1.5 ms | 1.3 ms | 1.4 ms | 1.6 ms | 1.8 ms | 3.5 ms |", "an earlier measurement")
     yield Quoted("new in 15.1", "Unicode")
 
