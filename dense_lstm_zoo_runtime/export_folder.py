@@ -31,11 +31,13 @@ class Export:
         folder: Where it is.
         config: What its ``config.json`` says, with the types that this module checks.
         words: The words of its vocabulary, in the order of their ids.
+        other_rows: The rows of a word table whose words are the last ones; see ``shared_words.with_all_words``.
     """
 
     folder: Path
     config: dict[str, Any]
     words: list[str]
+    other_rows: tuple[int, ...] = ()
 
 
 def is_export(folder: Path) -> bool:

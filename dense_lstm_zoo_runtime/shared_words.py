@@ -64,13 +64,14 @@ def with_all_words(export: Export) -> Export:
     if not others:
         return export
     table = _table(export.folder, first["table"], first["sha256"])
-    rows = table.others(export.words)
+    rows = tuple(table.others(export.words).tolist())
     if len(rows) != others:
         raise ExportError(
             f"{path} is damaged: {others:,} words of {table.name} are to follow those of vocabulary.txt, which lacks "
             f"{len(rows):,} of them. Export the model again."
         )
-    return dataclasses.replace(export, words=[*export.words, *(table.words[row] for row in rows.tolist())])
+    words = [*export.words, *(table.words[row] for row in rows)]
+    return dataclasses.replace(export, words=words, other_rows=rows)
 
 
 def read(export: Export) -> dict[str, SharedWords]:
@@ -84,7 +85,7 @@ def read(export: Export) -> dict[str, SharedWords]:
         claims = export.config["shared_words"]
         if claims is None:
             return {}
-        arrays, others = _checked_claims(claims), _others(claims)
+        arrays = _checked_claims(claims)
     tables = [_table(export.folder, array["table"], array["sha256"]) for array in arrays]
     count = len(export.words) + _FIRST_WORD
     for array, table in zip(arrays, tables, strict=True):
@@ -95,13 +96,12 @@ def read(export: Export) -> dict[str, SharedWords]:
             )
     found = {}
     with named(export.folder / _ROWS):
-        expected = 4 * (count - others) * len(arrays)
+        kept = count - len(export.other_rows)
+        expected = 4 * kept * len(arrays)
         if (size := (export.folder / _ROWS).stat().st_size) != expected:
             raise ValueError(f"it has {size:,} bytes, not {expected:,}")
-        rows = np.fromfile(export.folder / _ROWS, "<i4").astype(np.int32).reshape(len(arrays), count - others)
-        if others:
-            implied = tables[0].others(export.words[:-others])
-            rows = np.concatenate([rows, np.tile(implied, (len(arrays), 1))], axis=1)
+        rows = np.fromfile(export.folder / _ROWS, "<i4").astype(np.int32).reshape(len(arrays), kept)
+        rows = np.concatenate([rows, np.tile(np.array(export.other_rows, np.int32), (len(arrays), 1))], axis=1)
         for of_array, table in zip(rows, tables, strict=True):
             _check_rows(of_array, export.words, table)
     for number, (array, table, of_array) in enumerate(zip(arrays, tables, rows, strict=True)):
