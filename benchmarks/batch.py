@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks import protocols, result_files
-from benchmarks.claims.rows import rounded
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.batch import check_beam
 from dense_lstm_zoo_runtime import export_folder, sources
@@ -152,7 +151,8 @@ def table(rows: Sequence[dict[str, str]]) -> str:
         memory = (
             f"{int(one['peak_mb']):,} MB | {int(one['mb_second_quarter']):,} and {int(one['mb_last_quarter']):,} MB"
         )
-        rate, cost = rounded(one["texts_per_s"], "1"), rounded(one["cpu_ms_per_text"], "0.01")
+        rate = result_files.rounded(one["texts_per_s"], "1")
+        cost = result_files.rounded(one["cpu_ms_per_text"], "0.01")
         speed = f"{int(one['texts']):,} | {rate:,} | {cost} ms"
         lines.append(f"| `{one['command']}` | {one['processes']} | {speed} | {memory} |")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,13 @@ def versions(rows: pd.DataFrame) -> str:
         'Versions: keras=3.15.1 zoo=0.1.0 zoo=0.2.0.'
     """
     return f"Versions: {escape(' '.join(sorted({one for told in rows['versions'] for one in told.split()})))}."
+
+
+def rounded(value: Any, to: str) -> Decimal:
+    """Return a number to as many decimals as ``to`` has, as people round.
+
+    Example:
+        >>> print(rounded("1804.5", "1"), rounded("0.665", "0.01"))
+        1805 0.67
+    """
+    return Decimal(str(value)).quantize(Decimal(to), ROUND_HALF_UP)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.result_files import ROOT, read
+from benchmarks.result_files import ROOT, read, rounded
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,6 @@ def level(difference: tuple[float, float, float]) -> bool:
     """Return whether the interval of a difference contains zero."""
     _, low, high = difference
     return low < 0 < high
-
-
-def rounded(value: Any, to: str) -> Decimal:
-    """Return a number to as many decimals as ``to`` has, as people round.
-
-    Example:
-        >>> print(rounded("1804.5", "1"), rounded("0.665", "0.01"))
-        1805 0.67
-    """
-    return Decimal(str(value)).quantize(Decimal(to), ROUND_HALF_UP)
 
 
 def one(value: Any) -> str:

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from benchmarks import batch as batch_costs
-from benchmarks.claims.rows import Claim, Quoted, number, one, rounded, row, rows
-from benchmarks.result_files import read
+from benchmarks.claims.rows import Claim, Quoted, number, one, row, rows
+from benchmarks.result_files import read, rounded
 
 _PRESET = "dc_bilstm_sst2"
 
