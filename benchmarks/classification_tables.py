@@ -96,9 +96,9 @@ def heat_maps() -> str:
     return rows_table(
         read(ROOT / "results" / "heat_maps.csv"),
         ["dataset"],
-        ("corpus", "predicted", "test accuracy", "word", "saliency", "least share", "greatest share"),
+        ("corpus", "vectors", "predicted", "test accuracy", "word", "saliency", "least share", "greatest share"),
         lambda row: (
-            *(row.dataset, f"{escape(row.label, cell=True)} ({row.probability})", row.test_accuracy),
+            *(row.dataset, row.vectors, f"{escape(row.label, cell=True)} ({row.probability})", row.test_accuracy),
             *(code(row.token), row.saliency, row.share_min, row.share_max),
         ),
     )

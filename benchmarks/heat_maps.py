@@ -43,6 +43,7 @@ def rows(dataset: str, trained: dict[str, Any], found: Explanation) -> Iterator[
             **{"share_min": round(words * float(shares.min()), 3), "share_max": round(words * float(shares.max()), 3)},
             "test_accuracy": round(100 * trained["metrics"]["test_accuracy"], 2),
             "recipe": RECIPE,
+            "vectors": trained["config"]["training"]["vectors"] or "",
             "seed": 1,
             "versions": protocols.read_versions(trained["config"]),
             "command": f"python -m benchmarks.heat_maps --datasets {dataset}",

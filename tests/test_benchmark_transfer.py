@@ -129,4 +129,5 @@ def test_heat_maps_have_a_row_for_each_word_and_a_picture_of_each_sentence(tmp_p
     # A layer's shares sum to one: over the words, the least are below an even share and the greatest above it.
     assert found["share_min"].sum() <= 4 <= found["share_max"].sum()
     assert set(found["label"]) <= {"negative", "positive"}
+    assert set(found["vectors"].isna()) == {True}  # trained without
     assert (tmp_path / "heat_map_demo.png").read_bytes().startswith(b"\x89PNG")
