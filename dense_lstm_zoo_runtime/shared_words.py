@@ -167,6 +167,6 @@ def _check_rows(rows: np.ndarray, words: list[str], table: MappedTable) -> None:
 def _own(path: Path, count: int, dim: int) -> np.ndarray:
     with named(path):
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-        if mapped.dtype != np.float32 or mapped.shape != (count, dim):
-            raise ValueError(f"it has {mapped.dtype} of shape {mapped.shape}, not float32 of {(count, dim)}")
-        return np.array(mapped)
+        if mapped.dtype not in (np.float16, np.float32) or mapped.shape != (count, dim):
+            raise ValueError(f"it has {mapped.dtype} of shape {mapped.shape}, not float16 or float32 of {(count, dim)}")
+        return np.array(mapped, np.float32)

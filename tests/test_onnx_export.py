@@ -14,9 +14,9 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import cards
 from dense_lstm_zoo_runtime import ExportError, Predictor
-from tests.bundle_harness import bundle
+from tests.bundle_harness import WORDS, bundle
 from tests.cli_harness import output_of
-from tests.preset_harness import write_table
+from tests.preset_harness import with_vectors, write_table
 
 TEXTS = ["The film was n't good, but long!", "", "nothing known"]
 
@@ -102,10 +102,24 @@ def test_shared_words_are_left_out_and_looked_up_in_the_table(tmp_path, monkeypa
     inputs = [one.name for one in onnx.load(folder / "model.onnx").graph.input]
     assert sorted(inputs) == ["embedding", "lengths", "static_embedding"]
     own = np.load(folder / "own_words_0.npy")
+    assert own.dtype == np.float32
     known = sum(word in table for word in one.vocabulary.words)
     assert 0 < known == one.vocabulary.size - len(own)
     found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
     np.testing.assert_allclose(found, one.probabilities(TEXTS), atol=1e-5)
+
+
+def test_own_words_are_in_float16_where_that_changes_none(tmp_path, presets):
+    table = write_table(presets)
+    exact = with_vectors(table)
+    rounded = zoo.load(exact.save_to_preset(tmp_path / "preset", dtype="float16", shared_words=True))
+    for one, name in ((exact, "float32"), (rounded, "float16")):
+        folder = one.export(tmp_path / name, format="onnx", shared_words=True)
+        own, matrix = np.load(folder / "own_words_0.npy"), one.network.get_layer("embedding").get_matrix()
+        assert (own.dtype, len(own)) == (name, sum(word not in table for word in WORDS) + 3)
+        assert np.isin(own, matrix).all()
+        found = [[p.probabilities[label] for label in one.labels] for p in Predictor(folder).predict(TEXTS)]
+        np.testing.assert_allclose(found, one.probabilities(TEXTS), atol=1e-5)
 
 
 @pytest.mark.parametrize(

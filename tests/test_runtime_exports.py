@@ -185,6 +185,7 @@ def rows(values, folder):
 
 def test_rows_that_are_not_the_tables_are_refused(copy):
     folder = copy / "shared"
+    own = np.load(folder / "own_words_0.npy")
     before = np.frombuffer((folder / "shared_words.rows").read_bytes(), "<i4")
     at = int(np.flatnonzero(before >= 0)[0])
     for row, said in ((10**6, "a row that tiny_7d does not have"), (0, "another word's")):
@@ -196,6 +197,9 @@ def test_rows_that_are_not_the_tables_are_refused(copy):
     np.save(folder / "own_words_0.npy", np.zeros((1, 7), np.float32))
     seal(folder)
     refused(folder, "own_words_0.npy is damaged", "of shape (1, 7)")
+    np.save(folder / "own_words_0.npy", own.astype(np.float64))
+    seal(folder)
+    refused(folder, "own_words_0.npy is damaged", "not float16 or float32")
     np.save(folder / "own_words_0.npy", np.array([{}]), allow_pickle=True)
     seal(folder)
     refused(folder, "own_words_0.npy is damaged")

@@ -12,6 +12,7 @@ from dense_lstm_zoo.onnx_export.graph import Graph, Value
 
 if TYPE_CHECKING:
     import keras
+    import numpy as np
 
 
 def embeddings(model: keras.Model) -> list[WordEmbedding]:
@@ -33,6 +34,15 @@ def word_inputs(graph: Graph, model: keras.Model, shared: bool) -> dict[str, Val
     for layer in embeddings(model):
         inputs[layer.name] = graph.input(layer.name, "float32", ("batch", "time", layer.embedding_dim))
     return inputs
+
+
+def _halved(values: np.ndarray) -> np.ndarray:
+    """Return numbers in float16 where that changes none, as in a model that was saved so; else as they are."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        half = values.astype(np.float16)
+    return half if (half == values).all() else values
 
 
 def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
@@ -59,7 +69,7 @@ def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
     dataclasses.replace(bundle.vocabulary, words=found.own_words).write(folder / "vocabulary.txt")
     found.write_rows(folder / shared_words.ROWS)
     for number, (part, (*_, matrix)) in enumerate(zip(found.parts, arrays, strict=True)):
-        np.save(folder / f"own_words_{number}.npy", found.reduced(part.array, matrix), allow_pickle=False)
+        np.save(folder / f"own_words_{number}.npy", _halved(found.reduced(part.array, matrix)), allow_pickle=False)
     told = [
         {"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size, **found.own_table(part)}
         for layer, part in zip(layers, found.parts, strict=True)
