@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from dense_lstm_zoo import files
+from dense_lstm_zoo.lock import Lock
 from tests.files_harness import names, write
 
 
@@ -151,7 +152,7 @@ def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):
             patch.delattr(os, "umask")  # setting it, if for a moment, opens other threads' files to the world
             write(tmp_path / "run", "new")
             files.write_json(tmp_path / "x.json", {})
-            files.Lock(tmp_path / "lock", "").release()
+            Lock(tmp_path / "lock", "").release()
     finally:
         os.umask(before)
     assert {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()} == {
@@ -164,13 +165,13 @@ def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):
 
 def test_a_lock_notices_that_its_file_was_deleted(tmp_path):
     path = tmp_path / "state" / "lock"
-    first = files.Lock(path, "held")
+    first = Lock(path, "held")
     assert first.is_in_place
     with pytest.raises(BlockingIOError, match="held"):
-        files.Lock(path, "held")
+        Lock(path, "held")
     shutil.rmtree(path.parent)
     assert not first.is_in_place
-    with files.Lock(path, "held") as second:
+    with Lock(path, "held") as second:
         assert second.is_in_place
         assert not first.is_in_place
     first.release()

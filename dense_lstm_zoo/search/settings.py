@@ -7,12 +7,13 @@ from typing import Any
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.json_files import DamagedFileError, read_object
+from dense_lstm_zoo.lock import Lock
 from dense_lstm_zoo.search.plan import ROW, Sweep
 
 SETTINGS = "sweep.json"
 
 
-def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> files.Lock:
+def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
     """Hold a sweep's folder against other sweeps, and write or compare what it is for.
 
     Args:
@@ -30,7 +31,7 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> files.Lock:
     if not begun and not any(path.is_file() for path in _settings(run_dir)):
         files.check_new_folder(run_dir, overwrite=False)
     run_dir.mkdir(parents=True, exist_ok=True)
-    lock = files.Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
+    lock = Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
     try:
         asked = sweep.to_json()
         found = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else asked

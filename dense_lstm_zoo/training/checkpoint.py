@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks, files, leftovers
+from dense_lstm_zoo.lock import Lock
 from dense_lstm_zoo.resumable import Resumable
 from dense_lstm_zoo.training import state_files, variables
 from dense_lstm_zoo.training.averaging import averaged
@@ -75,7 +76,7 @@ class Checkpoint(keras.callbacks.Callback):
         self._resumed: Inside | None = None
         self._taken = f"Another process is training in {folder}."
         self._begin_anew = f"delete {folder} to start over, or overwrite it."
-        self._lock = files.Lock(self.folder / "lock", self._taken)
+        self._lock = Lock(self.folder / "lock", self._taken)
         try:
             self._read(overwrite)
         except ValueError:
@@ -195,7 +196,7 @@ class Checkpoint(keras.callbacks.Callback):
         if self._lock.is_in_place:
             return
         self._lock.release()
-        self._lock = files.Lock(self.folder / "lock", self._taken)
+        self._lock = Lock(self.folder / "lock", self._taken)
         if (self.folder / "state.json").exists():
             self._lock.release()
             raise BlockingIOError(f"{self.folder} was deleted during this run, and another run has started there.")

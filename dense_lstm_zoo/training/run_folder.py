@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from dense_lstm_zoo import files, leftovers
+from dense_lstm_zoo.lock import Lock
 
 
 def state_folder(run_dir: Path) -> Path:
@@ -23,5 +24,5 @@ def tidy(run_dir: Path) -> None:
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
         settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]
         if settings == json.loads((run_dir / "config.json").read_text(encoding="utf-8")):
-            with files.Lock(state_dir / "lock", "It is held."):
+            with Lock(state_dir / "lock", "It is held."):
                 files.remove_folder(state_dir)
