@@ -12,8 +12,9 @@ import numpy as np
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
+from dense_lstm_zoo.classification.embedding import CHUNK, Embedded
 from dense_lstm_zoo.classification.task import TASK
-from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
+from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.notebook import Answers
@@ -27,22 +28,15 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.classification.corpus import Split
     from dense_lstm_zoo.classification.explain import Explanation
 
-_CHUNK = 4096  # texts held at a time by predict_stream
-
 
 @dataclass(eq=False, repr=False)
-class ClassificationBundle(Bundle):
+class ClassificationBundle(Embedded, Bundle):
     """A trained sentence classifier."""
 
     vocabulary: Vocabulary
 
     read_vocabulary: ClassVar[Callable[..., Vocabulary]] = Vocabulary.read
     task: ClassVar[Task] = TASK
-
-    @functools.cached_property
-    def text_to_ids(self) -> TextToIds:
-        """The layer that turns raw texts into the model's ids."""
-        return self.vocabulary.text_to_ids()
 
     def word_matrix(self) -> np.ndarray:
         """Return the vector of every id, padding (0) and unknown (1) included: (vocabulary size, dim), float32."""
@@ -73,7 +67,7 @@ class ClassificationBundle(Bundle):
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
-        for chunk in checks.text_chunks(texts, _CHUNK):
+        for chunk in checks.text_chunks(texts, CHUNK):
             logits = self._logits(chunk)
             shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
             for text, row, best in zip(chunk, shares, likeliest, strict=True):
@@ -136,72 +130,6 @@ class ClassificationBundle(Bundle):
         found = softmax(logits, self.temperature)
         return frames.with_predictions(frame, found, logits.argmax(axis=1), self.labels, prefix)
 
-    def embed(self, texts: Iterable[str]) -> np.ndarray:
-        """Return a vector per text, float32 (texts, width): what the softmax layer reads.
-
-        It is the pooled state of the encoder, without dropout. Empty texts and unknown words are allowed.
-
-        Args:
-            texts: Strings, in a list or as they come.
-
-        Raises:
-            TypeError: As for ``predict``.
-
-        Example:
-            ``bundle.embed(["A fine film .", "A dull one ."]) @ bundle.embed(["Great !"])[0]``
-        """
-        found = list(self._embedded(texts))
-        return np.concatenate(found) if found else np.empty((0, self.embedding_width), np.float32)
-
-    def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
-        """Embed texts as they come, in constant memory: one vector per text, in order."""
-        for vectors in self._embedded(texts):
-            yield from vectors
-
-    @property
-    def embedding_width(self) -> int:
-        """The length of the vectors that ``embed`` returns."""
-        return int(self.model.get_layer("logits").input.shape[-1])
-
-    def _embedded(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
-        from dense_lstm_zoo.classification.batches import predict_rows
-
-        for chunk in checks.text_chunks(texts, _CHUNK):
-            yield predict_rows(self._pooled_of, self.text_to_ids.encode(chunk))
-
-    @functools.cached_property
-    def _pooled_of(self) -> Callable[[Any], tf.Tensor]:
-        from dense_lstm_zoo.classification.embedding import pooled_of
-
-        return pooled_of(self.model, self.text_to_ids.signature)
-
-    def embed_tokens(self, texts: Iterable[str]) -> list[tuple[list[str], np.ndarray]]:
-        """Return the tokens that the model reads of each text, and a vector per token, float32 (tokens, width).
-
-        The vectors are the states that the pooling reads: the top layer's, or for ``cnn_mc``, which has no recurrent
-        layer, the word vectors. A text without a token that the model reads has one token, ``""``.
-
-        Args:
-            texts: Strings.
-
-        Raises:
-            TypeError: As for ``predict``.
-        """
-        from dense_lstm_zoo.data.batching import predict_by_token
-
-        found: list[tuple[list[str], np.ndarray]] = []
-        for chunk in checks.text_chunks(texts, _CHUNK):
-            tokens = [[word.decode() for word in row] for row in self.text_to_ids.read(to_bytes(chunk))[0].to_list()]
-            states = predict_by_token(self._states_of, self.text_to_ids.encode(chunk))
-            found.extend(zip(tokens, states, strict=True))
-        return found
-
-    @functools.cached_property
-    def _states_of(self) -> Callable[[Any], tf.Tensor]:
-        from dense_lstm_zoo.classification.embedding import states_of
-
-        return states_of(self.model, self.text_to_ids.signature)
-
     def explain(self, text: str) -> Explanation:
         """Show which words influenced the prediction for a text, and which the pooling attended to, layer by layer.
 
@@ -247,7 +175,7 @@ class ClassificationBundle(Bundle):
         return predict_rows(self.logits_of, self.text_to_ids.encode(texts))
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
-        found = [self._logits(chunk) for chunk in checks.text_chunks(texts, _CHUNK)]
+        found = [self._logits(chunk) for chunk in checks.text_chunks(texts, CHUNK)]
         return np.concatenate(found) if found else np.empty((0, len(self.labels)), np.float32)
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
