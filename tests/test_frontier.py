@@ -74,6 +74,15 @@ def test_presets_are_found_by_their_corpus():
     assert frontier.presets_of("demo") == []
 
 
+def test_a_presets_dev_accuracy_is_the_one_it_was_chosen_by(tmp_path, monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(frontier.tables.ROOT / "presets" / "dense_lstm_zoo_presets"))
+    # The preset of CR was chosen on dev texts of another seed: those of the frontier were among its training texts.
+    parts = {"dev": (["superb"], ["positive"]), "test": (["A smart and sweet comedy."], ["positive"])}
+    found = list(frontier.our_rows("dc_bilstm_cr", parts, tmp_path, repeats=2))
+    assert [(row["kind"], row["dev_accuracy"]) for row in found] == [("SavedModel", 89.12), ("ONNX", 89.12)]
+    assert [row["test_accuracy"] for row in found] == [100, 100]
+
+
 def test_the_table_names_what_no_other_beats(tmp_path, monkeypatch):
     shared = {"dataset": "trec", "dev_accuracy": 1, "p99_ms_1": 9, "p50_ms_32": 1, "start_s": 1, "peak_mb": 2000}
     shared |= {"train_s": "", "versions": "a=1", "command": "c", "processor": "P", "cores": 2, "settings": ""}

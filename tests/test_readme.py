@@ -69,5 +69,6 @@ def test_the_sentence_on_other_libraries_is_what_their_rows_say():
         return f"{one(found['test_accuracy'])} % at {milliseconds} ms"
 
     assert f"the preset has {shown(kind='ONNX', model='dc_bilstm_sst2')} per sentence" in page
+    assert f"the small preset {shown(kind='ONNX', model='bilstm_sst2')}" in page
     assert f"MiniLM with a logistic regression {shown(model='MiniLM + logistic regression')}" in page
     assert f"NB-SVM {shown(model='NB-SVM')};" in page

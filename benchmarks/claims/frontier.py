@@ -37,10 +37,10 @@ def frontier() -> Iterator[Claim | Quoted]:
     )
     times = [ours[name]["p50_ms_1"] for name in _SENTENCES]
     minilm = _cells("p50_ms_1", "MiniLM + logistic regression")
-    yield Claim(f"reads a sentence in {span(times)} ms, MiniLM in {span(minilm)}")
+    yield Claim(f"they read a sentence in {span(times)} ms, MiniLM in {span(minilm)}")
     yield Claim(
-        "fastText and NB-SVM take less than a tenth of a millisecond",
-        max(_cells("p50_ms_1", "fastText", "NB-SVM")) < Decimal("0.1"),
+        "fastText and NB-SVM take at most a tenth of a millisecond",
+        max(_cells("p50_ms_1", "fastText", "NB-SVM")) <= Decimal("0.1"),
     )
     yield Claim(f"the linear models are at most {max(_cells('disk_mb', 'NB-SVM', 'tf-idf + logistic regression'))} MB")
     tagger = best["ewt_upos"]
@@ -51,9 +51,25 @@ def frontier() -> Iterator[Claim | Quoted]:
         f"which is smaller ({tagger['disk_mb']} MB) and faster ({one(tagger['p50_ms_1'])} ms against "
         f"{one(ours['ewt_upos']['p50_ms_1'])})"
     )
+    yield from _small(tagger)
     size = one(row("onnx_export", model="dc_bilstm_sst2", kind="onnx", weights="float16")["disk_mb"])
     yield Claim(f"{Decimal(ours['sst2']['disk_mb']):.0f} MB here are {size} MB beside the zoo's table of word vectors")
     yield Quoted(
         "has 91.3 % on SST-2's dev sentences as GLUE has them, with 66 million weights",
         "Sanh et al. 2019, Tables 1 and 3",
+    )
+
+
+def _small(peer: dict[str, str]) -> Iterator[Claim]:
+    """Yield what is said of the small presets; ``peer`` is the row of the best other tagger."""
+    sentences, words = (
+        row("frontier", dataset=dataset, kind="ONNX", model=model)
+        for dataset, model in (("sst2", "bilstm_sst2"), ("ewt_upos", "bilstm_tagger_ewt_upos"))
+    )
+    yield Claim(f"`bilstm_sst2` has {sentences['test_accuracy']} % at {one(sentences['p50_ms_1'])} ms")
+    yield Claim(
+        f"`bilstm_tagger_ewt_upos`, with {words['test_accuracy']} % at {one(words['p50_ms_1'])} ms, is ahead of "
+        "spaCy's tagger in both",
+        Decimal(words["test_accuracy"]) > Decimal(peer["test_accuracy"])
+        and Decimal(words["p50_ms_1"]) < Decimal(peer["p50_ms_1"]),
     )
