@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import bundle_checks, files, manifest, shared_words
+from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import cache_folder
 
@@ -20,7 +21,7 @@ LARGEST = 1 << 31  # bytes of a bundle
 # The files of a bundle; a repository may hold others, which are not fetched. run.toml names files of its owner's.
 NAMES = frozenset(
     {*bundle_checks.REQUIRED, *manifest.FOR_PEOPLE, "manifest.json", "evaluation.json", "dev_curve.csv"}
-    | {shared_words.ROWS}
+    | {shared_words.ROWS, text_hashes.FILE}
 ) - {"run.toml"}
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")

@@ -156,6 +156,16 @@ def test_commands_push_and_take_addresses(hub, saved, capsys, monkeypatch):
     assert err.splitlines()[-1].startswith("error: hf://owner/none does not exist on the hub")
 
 
+def test_a_trained_bundle_goes_to_the_hub_and_back_with_all_that_it_knows(hub, tmp_path):
+    sizes = {"units": 2, "embedding_dim": 3, "epochs": 1, "dev_every": 4, "progress": False}
+    trained = zoo.train("lstm", "demo", tmp_path / "run", **sizes)
+    trained.push_to_hub("owner/trained", token="secret")
+    again = zoo.from_preset("hf://owner/trained")
+    assert (again.train_texts == trained.train_texts).all()
+    written = {path.name for path in (tmp_path / "run").iterdir() if path.is_file()}
+    assert written - {"run.toml", "lock"} == set(hub.repositories["owner/trained"]) - {".gitattributes"}
+
+
 def test_a_tagger_goes_to_the_hub_and_back(hub):
     tagger = bundle("gated_skip_tagger")
     tagger.push_to_hub("owner/tagger", token="secret")
