@@ -13,7 +13,7 @@ def with_words(bundle: Any, max_words: int) -> Any:
 
     A vocabulary begins with the words of the training texts, most frequent first; the other words of the vectors
     follow, most frequent first. So the first ``max_words`` are kept. The result has no scores: texts with the words
-    that were dropped may be labelled differently.
+    that were dropped may be labelled differently. A classifier's temperature stays.
 
     Raises:
         ValueError: ``max_words`` is not a positive integer, or the bundle is a language model.
@@ -32,8 +32,10 @@ def with_words(bundle: Any, max_words: int) -> Any:
     made = type(bundle)(
         registry.build(config["model"], **arguments), config, vocabulary, bundle.labels, {}, bundle.history
     )
-    kept = {variable.path: variable for variable in bundle.network.weights}
-    for variable in made.network.weights:
+    kept = {variable.path: variable for variable in bundle._variables}
+    for variable in made._variables:
         value = kept[variable.path]
         variable.assign(value if value.shape == variable.shape else value[: variable.shape[0]])
+    if "temperature" in bundle.metrics:
+        made.metrics["temperature"] = bundle.metrics["temperature"]
     return made

@@ -71,6 +71,31 @@ def test_a_tagger_loses_words_likewise(tmp_path):
     assert fewer.predict([sentence])[0].tags == bundle.predict([sentence])[0].tags
 
 
+def test_a_tagger_keeps_its_transitions(tmp_path):
+    corpus = zoo.load_corpus("demo", task="tagging")
+    sizes = {"units": 4, "embedding_dim": 5, "num_layers": 1, "epochs": 1, "crf": True, "progress": False}
+    bundle = zoo.train("gated_skip_tagger", corpus, tmp_path / "run", **sizes)
+    rng = np.random.default_rng(1)
+    for variable in bundle.model.crf.weights:
+        variable.assign(rng.normal(size=variable.shape, scale=3))
+    fewer = with_words(bundle, 30)
+    sentences = [list(bundle.vocabulary.words[start : start + 6]) for start in range(0, 24, 3)]
+    for ours, theirs in zip(fewer.predict(sentences), bundle.predict(sentences), strict=True):
+        assert ours.tags == theirs.tags
+        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, rtol=1e-5)
+
+
+def test_a_calibrated_classifier_stays_calibrated(bundle, tmp_path):
+    calibrated = with_words(bundle, 403)
+    calibrated.metrics["temperature"] = 2.5
+    fewer = with_words(calibrated, 10)
+    np.testing.assert_allclose(fewer.probabilities(["good film"]), calibrated.probabilities(["good film"]), rtol=1e-6)
+    assert (fewer.probabilities(["good film"]) != bundle.probabilities(["good film"])).all()
+    small = calibrated.export(tmp_path / "small", max_words=10)
+    served = tf.saved_model.load(str(small)).signatures["serving_default"](tf.constant(["good film"]))
+    np.testing.assert_allclose(served["probabilities"], calibrated.probabilities(["good film"]), rtol=1e-5)
+
+
 def test_a_language_model_keeps_its_words(tmp_path):
     corpus = zoo.load_corpus("demo", task="language_model")
     sizes = {"num_layers": 1, "units": 4, "embedding_dim": 4, "epochs": 1, "progress": False}
