@@ -103,3 +103,8 @@ def test_a_saved_layer_decodes_the_same(case, tmp_path):
     keras.Model([inputs, lengths], layer(inputs, lengths=lengths)).save(tmp_path / "m.keras")
     again = keras.saving.load_model(tmp_path / "m.keras")
     np.testing.assert_array_equal(again([potentials, LENGTHS]), layer(potentials, lengths=LENGTHS))
+
+
+def test_half_precision_around_it_does_not_round_the_scores_that_it_compares():
+    potentials = np.array([[[12.26, 12.27, 0.0]]], np.float32)  # equal in bfloat16, whose steps are 0.0625 here
+    assert numpy(layers.CRF(3, dtype="mixed_bfloat16")(potentials)).tolist() == [[1]]

@@ -34,6 +34,14 @@ def test_an_unknown_kernel_and_one_that_cannot_run_are_refused_with_what_would_r
     assert kernels.explain("auto") == "native: this TensorFlow cannot compile with XLA"
 
 
+@pytest.mark.parametrize(("gpu", "kernel", "jit"), [(True, "auto", False), (False, "auto", True)])
+def test_a_model_that_holds_cudnns_loop_is_not_compiled_by_xla(gpu, kernel, jit, monkeypatch):
+    # Keras compiles a user's model with XLA where there is a GPU, unless a layer says that it cannot be.
+    monkeypatch.setattr(machine, "has_gpu", lambda: gpu)
+    for layer in (layers.DenseBiLSTM(1, 2, 3, kernel=kernel), layers.SkipBiLSTM(2, 3, kernel=kernel)):
+        assert layer.supports_jit is jit
+
+
 def test_a_saved_kernel_that_cannot_run_falls_back_to_portable_with_a_warning(tmp_path, monkeypatch):
     model = harness.model(harness.BY_NAME["dense_bilstm"], kernel="compiled")
     model.save(tmp_path / "m.keras")

@@ -103,6 +103,11 @@ def test_the_config_rebuilds_the_layer(case):
 
 
 @cases
+def test_a_layer_that_is_made_frozen_has_no_weights_that_a_model_trains(case):
+    assert harness.model(case, trainable=False).trainable_variables == []
+
+
+@cases
 def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, other_widths):
     model = harness.model(case)
     symbolic, run = keras.tree.flatten(model.output), model

@@ -66,3 +66,20 @@ def test_embedding_saves_and_loads(tmp_path):
     for ours, theirs in zip(model(given), again(given), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert numpy(again(given)[1]).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: layers.WordEmbedding(300, 4, num_frozen_words=100, update_scale=2.0, **options),
+        lambda **options: layers.AffixEmbedding(300, 4, **options),
+        lambda **options: layers.CharacterCNN(300, 4, 3, kernel_sizes=(2,), **options),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
+def test_half_precision_does_not_round_ids_that_are_given_as_floats(make, dtype):
+    layer = make(dtype=dtype)
+    ids = np.array([[[257, 259, 263]]]) if not isinstance(layer, layers.WordEmbedding) else np.array([[257, 259, 263]])
+    found = layer(ids.astype(np.float32))
+    assert keras.backend.standardize_dtype(found.dtype) == dtype.removeprefix("mixed_")
+    np.testing.assert_array_equal(numpy(found).astype(np.float32), numpy(layer(ids)).astype(np.float32))

@@ -10,6 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 
 
 def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
@@ -81,6 +82,7 @@ class ConvolutionPooling(keras.layers.Layer):
         features = checks.num_features(self, inputs_shape)
         for convolution in self.convolutions:
             convolution.build((None, None, features))
+        hand_down_trainable(self)
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
@@ -177,6 +179,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         features = checks.num_features(self, inputs_shape)
         self._blocks(features)
         self.convolution.build((None, None, features, 1))
+        hand_down_trainable(self)
 
     def _blocks(self, features: int) -> tuple[int, int]:
         """Return the numbers of blocks of a map in time and in features."""

@@ -42,6 +42,7 @@ class CRF(keras.layers.Layer):
 
     def __init__(self, num_tags: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.autocast = False  # tags are found among the scores that training sees, whatever the precision
         self.num_tags = checks.integer("num_tags", num_tags)
         self.transitions = self.add_weight(name="transitions", shape=(num_tags, num_tags), initializer="zeros")
         self.start = self.add_weight(name="start", shape=(num_tags,), initializer="zeros")

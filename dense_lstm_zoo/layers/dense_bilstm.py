@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bilstm import BiLSTM
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -98,6 +99,7 @@ class DenseBiLSTM(KernelLayer):
         for layer in self.layers:
             layer.build((*inputs_shape[:2], width))
             width += layer.output_units if self.couple_directions else layer.units
+        hand_down_trainable(self)
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""

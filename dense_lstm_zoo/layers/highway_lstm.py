@@ -12,6 +12,7 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.gated_skip import skip_loop
 from dense_lstm_zoo.layers.recurrence.highway import highway_loop, highway_step
 
@@ -131,6 +132,7 @@ class HighwayBiLSTM(BidirectionalEncoder):
         for layer, cells in enumerate(self.cells):
             for cell in cells:
                 cell.build((inputs_shape[0], features if layer == 0 else 2 * self.units))
+        hand_down_trainable(self)
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""

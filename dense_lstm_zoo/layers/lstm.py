@@ -126,6 +126,7 @@ class LSTM(KernelLayer):
         training: bool | None = None,
     ) -> Any:
         """Run the loop; see the class for the arguments."""
+        mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         final_state = self.return_state or not self.return_sequences

@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.highway import recurrent_highway_loop, recurrent_highway_step
 
 
@@ -146,6 +147,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
         """Create the weights for inputs of shape (batch, time, features)."""
         for cell in self.cells:
             cell.build((inputs_shape[0], checks.num_features(self, inputs_shape)))
+        hand_down_trainable(self)
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run both directions; see the class for the arguments."""

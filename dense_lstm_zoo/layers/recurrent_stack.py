@@ -13,6 +13,7 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
 
 WIRINGS = ("dense", "stacked", "skip", "residual")
@@ -163,6 +164,7 @@ class RecurrentStack(KernelLayer):
             layer.build((*inputs_shape[:2], sum(shape[-1] for shape in read)))
             widths.append(self.units)
         self.output_width = sum(widths) if self.wiring == "dense" else self.units
+        hand_down_trainable(self)
 
     def _read(self, below: list[Any], sum_of: Callable[[list[Any]], Any]) -> list[Any]:
         """Return the inputs of the next layer, as parts to concatenate, from the input and the layers below."""
@@ -181,6 +183,7 @@ class RecurrentStack(KernelLayer):
         training: bool | None = None,
     ) -> Any:
         """Run every layer; see the class for the arguments."""
+        mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         padded = lengths is not None or mask is not None
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         start: list[list[Any] | None] = [None] * self.num_layers

@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
 
@@ -131,6 +132,7 @@ class SkipBiLSTM(BidirectionalEncoder):
                 cell.build((inputs_shape[0], width + cell.skip_width))
         for projection in self.projections:
             projection.build(inputs_shape)
+        hand_down_trainable(self)
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""

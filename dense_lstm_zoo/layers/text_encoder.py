@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
 
 
@@ -113,7 +114,7 @@ class TextEncoderStates(KernelLayer):
         self.eos = self.add_weight(name="eos", shape=(features,), initializer="uniform")
         for stack in self.stacks:
             stack.build((inputs_shape[0], None, features))
-            stack.trainable = self.trainable  # and so each weight, which a model around the layer asks
+        hand_down_trainable(self)
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> list[Any]:
         """Run both directions; see the class for the arguments."""

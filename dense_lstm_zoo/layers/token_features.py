@@ -14,6 +14,7 @@ from dense_lstm_zoo.layers.convolution import largest
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
 from dense_lstm_zoo.layers.initializers import scaled_normal
+from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.eager import known_values
 
 
@@ -133,6 +134,7 @@ class AffixEmbedding(keras.layers.Layer):
 
     def __init__(self, num_chars: int, char_dim: int = 5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.autocast = False  # half precision would round ids that are given as floats
         self.num_chars, self.char_dim = checks.integer("num_chars", num_chars), checks.integer("char_dim", char_dim)
         self.table = self.add_weight(name="table", shape=(num_chars, char_dim), initializer="uniform")
         self.built = True
@@ -140,6 +142,7 @@ class AffixEmbedding(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         """Look up characters."""
         vectors = ops.take(self.table, checked_ids(self, inputs, self.num_chars), axis=0)
+        vectors = ops.cast(vectors, self.compute_dtype)
         batch, time = ops.shape(inputs)[:2]
         return ops.reshape(vectors, (batch, time, inputs.shape[2] * self.char_dim))
 
@@ -195,6 +198,7 @@ class CharacterCNN(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.autocast = False  # half precision would round ids that are given as floats
         self.num_chars, self.char_dim = checks.integer("num_chars", num_chars), checks.integer("char_dim", char_dim)
         self.filters, self.num_layers = checks.integer("filters", filters), checks.integer("num_layers", num_layers)
         self.kernel_sizes = tuple(checks.integer("kernel_sizes", size) for size in kernel_sizes)
@@ -215,6 +219,7 @@ class CharacterCNN(keras.layers.Layer):
                 self.convolutions.append(convolution)
                 width = convolution.filters
         self.built = True
+        hand_down_trainable(self)
 
     def call(self, inputs: Any) -> Any:
         """Convolve the characters of every word; see the class for the arguments."""

@@ -83,6 +83,7 @@ class WordEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable=trainable, **kwargs)
+        self.autocast = False  # half precision would round ids that are given as floats
         self.update_scale = checks.positive("update_scale", update_scale)
         self.vocab_size = checks.integer("vocab_size", vocab_size, minimum=2)
         self.embedding_dim = checks.integer("embedding_dim", embedding_dim)
@@ -136,10 +137,10 @@ class WordEmbedding(keras.layers.Layer):
         )
         if self.update_scale != 1:
             trained = trained * self.update_scale
-        if self.frozen_table is None:
-            return trained
-        frozen = ops.take(self.frozen_table, ops.maximum(inputs - num_trained, 0), axis=0)
-        return ops.where((inputs < num_trained)[..., None], trained, frozen)
+        if self.frozen_table is not None:
+            frozen = ops.take(self.frozen_table, ops.maximum(inputs - num_trained, 0), axis=0)
+            trained = ops.where((inputs < num_trained)[..., None], trained, frozen)
+        return ops.cast(trained, self.compute_dtype)
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
         """Return (batch, time, embedding_dim)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from keras import ops
 
+from dense_lstm_zoo.layers.recurrence.eager import known_values
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask
 
 
@@ -20,12 +21,31 @@ def real_steps(lengths: Any, num_steps: Any) -> Any:
 
 
 def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
-    """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: as given, else from the mask, else T for every row."""
+    """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: as given, else from the mask, else T for every row.
+
+    Raises:
+        ValueError: A given length is below 0 or above T. In a graph, which cannot say so, it counts as 0 or T.
+    """
     if lengths is not None:
-        return ops.cast(lengths, "int32")
+        return _checked(ops.cast(lengths, "int32"), ops.shape(inputs)[1])
     if mask is not None:
         return lengths_from_mask(mask)
     return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
+
+
+def attached_mask(inputs: Any) -> Any | None:
+    """Return the mask of the layer that made ``inputs``: Keras passes it only to calls with a single tensor."""
+    return getattr(inputs, "_keras_mask", None)
+
+
+def _checked(lengths: Any, num_steps: Any) -> Any:
+    values = known_values(lengths)
+    if values is None:
+        return ops.clip(lengths, 0, num_steps)
+    wrong = values[(values < 0) | (values > num_steps)]
+    if wrong.size:
+        raise ValueError(f"lengths must be from 0 to the {num_steps} steps of the inputs; received {wrong[0]}.")
+    return lengths
 
 
 def reverse_sequence(inputs: Any, lengths: Any) -> Any:
