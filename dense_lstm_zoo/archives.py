@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from dense_lstm_zoo import files, manifest
+from dense_lstm_zoo import files, lock, manifest
 from dense_lstm_zoo.data.download import download
 from dense_lstm_zoo.data.sources import cache_folder
 
@@ -49,6 +49,13 @@ def fetch(source: str, sha256: str | None = None) -> Path:
     folder = cache_folder() / "presets" / "archives" / checksum
     if folder.is_dir():
         return manifest.check(folder)
+    with lock.turn(folder):
+        if not folder.is_dir():  # another process may have written it
+            _fetch(url, checksum, folder)
+    return folder
+
+
+def _fetch(url: str, checksum: str, folder: Path) -> None:
     archive = folder.with_name(f"{checksum}.archive")
     download(url, archive, checksum, size=LARGEST)
     try:
@@ -57,7 +64,6 @@ def fetch(source: str, sha256: str | None = None) -> Path:
             manifest.check(work)
     finally:
         archive.unlink(missing_ok=True)
-    return folder
 
 
 def _is_here(host: str) -> bool:

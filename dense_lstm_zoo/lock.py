@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from dense_lstm_zoo import leftovers
+
+_POLL_SECONDS = 0.2
 
 
 class Lock:
@@ -33,6 +39,9 @@ class Lock:
             except BlockingIOError:
                 os.close(self._handle)
                 raise BlockingIOError(message) from None
+            except OSError:  # a file system without locks
+                os.close(self._handle)
+                raise
             if self.is_in_place:
                 return
             os.close(self._handle)  # the previous holder has deleted it
@@ -53,3 +62,35 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+@contextlib.contextmanager
+def turn(path: Path, progress: bool = True) -> Iterator[None]:
+    """Wait until no other process makes the same file or folder, and keep others waiting for a block.
+
+    The lock is a file beside ``path``, which is gone after the block. Not for a block within one of the same ``path``.
+
+    Args:
+        path: What is made; look again inside the block whether another process has made it.
+        progress: Whether to say on stderr that another process is waited for.
+    """
+    place, is_told = path.with_name(f"{path.name}.lock"), not progress
+    lock: Lock | None = None
+    while lock is None:
+        try:
+            lock = Lock(place, "")
+        except BlockingIOError:
+            if not is_told:
+                print(f"{path.name}: waiting for another process that makes it", file=sys.stderr, flush=True)
+            is_told = True
+            time.sleep(_POLL_SECONDS)
+        except OSError:  # a file system without locks; or the folder cannot be written, and the block says so
+            break
+    try:
+        yield
+    finally:
+        if lock is None or lock.is_in_place:
+            with contextlib.suppress(OSError):
+                place.unlink()
+        if lock is not None:
+            lock.release()

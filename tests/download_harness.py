@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import re
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from dense_lstm_zoo.data import download as download_module
@@ -21,6 +22,7 @@ class Server(ThreadingHTTPServer):
         self.ranges, self.cuts, self.statuses = [], [], []
         self.honours_ranges = True
         self.shift = 0
+        self.pause = 0.0  # seconds in the middle of an answer
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -41,7 +43,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start + server.shift}-{len(CONTENT) - 1}/{len(CONTENT)}")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body[: server.cuts.pop(0) if server.cuts else None])
+        body = body[: server.cuts.pop(0) if server.cuts else None]
+        self.wfile.write(body[: len(body) // 2])
+        time.sleep(server.pause)
+        self.wfile.write(body[len(body) // 2 :])
 
     def log_message(self, *args):
         pass

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import errno
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import sys
 
 import pytest
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, lock
 from dense_lstm_zoo.lock import Lock
 from tests.files_harness import names, write
 
@@ -47,7 +48,7 @@ def test_an_error_leaves_the_old_folder(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, lock
 writers = [getattr(files, sys.argv[1])(Path(path)) for path in sys.argv[2:]]
 for writer in writers:
     writer.__enter__()
@@ -175,6 +176,29 @@ def test_a_lock_notices_that_its_file_was_deleted(tmp_path):
         assert second.is_in_place
         assert not first.is_in_place
     first.release()
+
+
+def test_a_turn_without_locks_goes_on_and_leaves_nothing(tmp_path, monkeypatch, capsys):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    with lock.turn(tmp_path / "corpus.txt"):
+        (tmp_path / "corpus.txt").touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="as the block does"), lock.turn(tmp_path / "file" / "corpus.txt"):
+        raise ValueError("as the block does")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_turn_leaves_the_lock_of_another_process_alone(tmp_path):
+    place = tmp_path / "corpus.txt.lock"
+    with lock.turn(tmp_path / "corpus.txt"):
+        place.unlink()
+        other = Lock(place, "held")
+    assert other.is_in_place
+    other.release()
 
 
 def test_a_file_is_replaced_only_when_it_is_whole_and_a_failed_write_names_it(tmp_path):

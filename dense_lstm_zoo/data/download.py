@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from dense_lstm_zoo import lock
 from dense_lstm_zoo.data.progress import Progress
 
 ATTEMPTS = 3
@@ -60,8 +61,17 @@ def download_member(
     """
     path = Path(path)
     archive = path.with_name(urllib.parse.urlsplit(url).path.rpartition("/")[2])
-    if not archive.exists():
-        download(url, archive, None, size=LARGEST_ARCHIVE, progress=progress)
+    _check_url(url)
+    with lock.turn(archive, progress):
+        if path.exists() and _sha256(path) == sha256:  # another process has written it
+            return path
+        if not archive.exists():
+            _fetch(url, archive, None, LARGEST_ARCHIVE, progress)
+        return _extract(url, archive, member, path, sha256, size)
+
+
+def _extract(url: str, archive: Path, member: str, path: Path, sha256: str, size: int | None) -> Path:
+    """Write one file of the archive, which is deleted if it is not as published."""
     part = path.with_name(path.name + ".part")
     try:
         with zipfile.ZipFile(archive) as files, part.open("wb") as target:
@@ -72,7 +82,7 @@ def download_member(
             raise ValueError(f"{member} has sha256 {received}, expected {sha256}")
         return part.replace(path)
     except (ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        archive.unlink()
+        archive.unlink(missing_ok=True)
         raise ValueError(f"{url} is not the published archive: {error}. The download was deleted.") from error
     finally:
         part.unlink(missing_ok=True)
@@ -102,7 +112,8 @@ def download(url: str, path: str | Path, sha256: str | None, *, size: int | None
 
     The received bytes are kept in ``path`` + ".part" until the file is complete and its checksum is right; ``path``
     itself is never half-written. A ".part" from an earlier call is resumed. An existing ``path`` with the right
-    checksum is returned without a request; one with another checksum is replaced.
+    checksum is returned without a request; one with another checksum is replaced. Processes that download the same file
+    at once take turns.
 
     Args:
         url: An http or https address.
@@ -123,14 +134,26 @@ def download(url: str, path: str | Path, sha256: str | None, *, size: int | None
         >>> download(url, "TREC_10.label", sha256)  # doctest: +SKIP
         PosixPath('TREC_10.label')
     """
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError(f"url must be an http or https address; received {url!r}.")
+    _check_url(url)
     path, sha256 = Path(path), sha256 and sha256.lower()
     if path.is_dir():
         raise IsADirectoryError(f"path must name the file to write; {path} is a folder.")
     if path.exists() and _sha256(path) == sha256:
         return path
+    with lock.turn(path, progress):
+        if path.exists() and _sha256(path) == sha256:  # another process has downloaded it
+            return path
+        return _fetch(url, path, sha256, size, progress)
+
+
+def _check_url(url: str) -> None:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError(f"url must be an http or https address; received {url!r}.")
+
+
+def _fetch(url: str, path: Path, sha256: str | None, size: int | None, progress: bool) -> Path:
+    """Download a file; no other process may do so at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     # An earlier call may have been killed between the last byte and the renaming.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, lock
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
 
 # The copies that NLTK distributes, with the authors' consent: in UTF-8, whereas the originals are in Latin-1.
@@ -56,10 +56,15 @@ def find_files(source: Source, *, progress: bool = True) -> list[Path]:
     """Find or download every file of a corpus, and return where they are."""
     if source.locate is not None:
         return source.locate()
-    found = (find_file(source.folder, file.filename) for file in source.files)
-    if source.prepare and not all(found):
-        _prepare(source, progress)
+    if source.prepare and not _is_complete(source):
+        with lock.turn(cache_folder() / source.folder, progress):
+            if not _is_complete(source):  # another process may have written it
+                _prepare(source, progress)
     return [find_file(source.folder, file.filename) or _download(source, file, progress) for file in source.files]
+
+
+def _is_complete(source: Source) -> bool:
+    return all(find_file(source.folder, file.filename) for file in source.files)
 
 
 def _prepare(source: Source, progress: bool) -> None:
