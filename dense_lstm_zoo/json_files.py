@@ -1,10 +1,10 @@
-"""Reading this package's own JSON files; errors name a damaged file and what is wrong in it."""
+"""This package's own JSON files, whose errors name a damaged one; and JSON of numbers that it cannot hold."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +72,16 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def to_line(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Return a value as JSON on one line, with null for each number that JSON cannot hold.
+
+    Args:
+        value: The value.
+        default: Returns what is written for an object of a type that JSON lacks.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=default)
+    except ValueError:  # rare, so that only then the value is copied
+        return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=default)

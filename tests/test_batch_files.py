@@ -51,6 +51,46 @@ def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(
     assert all(words in reason for words, reason in zip(expected, reasons, strict=True)), reasons
 
 
+def test_half_a_character_is_a_bad_row_and_a_whole_one_in_two_escapes_is_none(model, write, tmp_path):
+    halves = [r'"a\ud83d"', r'"a", "more": {"\uDE00": 1}', r'"a", "more": [["\ude00\ud83d"]]']
+    whole = [r'"\ud83d\ude00"', r'"a", "more": "\uD83D\uDE00"', r'"\\ud83d"']
+    source = write("".join(f'{{"text": {line}}}\n' for line in [*halves, *whole]), "a.jsonl")
+    done = predict(model[0], source, tmp_path / "out")
+    assert (done.predicted, done.bad) == (3, 3)
+    found = lines_of(tmp_path / "out")
+    assert [row["text"] for row in found] == ["\U0001f600", "a", r"\ud83d"]
+    assert found[1]["more"] == "\U0001f600"
+    told = lines_of(tmp_path / "out", "_bad")
+    assert [row["line"] for row in told] == [1, 2, 3]
+    assert {row["reason"] for row in told} == {"an escape of half a character (a lone surrogate)"}
+
+
+def test_json_lines_hold_no_number_that_json_lacks(model, write, tmp_path):
+    write('{"text": "a", "x": 1e999, "more": [{"y": NaN}, -Infinity, 1.5]}\n', "a.jsonl")
+    pd.DataFrame({"text": ["a", "b"], "x": [1.5, None]}).to_parquet(tmp_path / "a.parquet")
+    for name, rows_of in (("a.jsonl", [(None, [{"y": None}, None, 1.5])]), ("a.parquet", [(1.5, None), (None, None)])):
+        predict(model[0], tmp_path / name, tmp_path / "out", form="jsonl", overwrite=True)
+        text = (tmp_path / "out" / "part-00000-of-00001.jsonl").read_text()
+        found = [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+        assert [(row["x"], row.get("more")) for row in found] == rows_of
+
+
+def test_folders_may_have_names_that_look_like_patterns(model, tmp_path, monkeypatch):
+    here = tmp_path / "in[1]"
+    here.mkdir()
+    (here / "a.jsonl").write_text('{"text": "good"}\n{"text": 1}\n')
+    monkeypatch.chdir(here)
+    runners = ("DirectRunner", "apache_beam.runners.portability.fn_api_runner.FnApiRunner")
+    for runner, output in zip(runners, ("out[1]", "a*/b?"), strict=True):
+        for overwrite in (False, True):
+            done = predict(model[0], "*.jsonl", output, runner=runner, overwrite=overwrite)
+            assert (done.predicted, done.bad) == (1, 1)
+            assert left_in(here / output) == [*done.bad_shards, "_manifest.json", *done.shards]
+    told = json.loads((here / "a*" / "b?" / "_manifest.json").read_text())
+    assert told["input"] == [str(here / "a.jsonl")]  # workers elsewhere have another current folder
+    assert left_in(here) == ["a*", "a.jsonl", "out[1]"]
+
+
 def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
     cells = [["1", "good\nfilm, really", "=1+1"], ["2", 'a "bad" one', ""], ["3", "", "é"]]
     content = 'id,text,note\r\n1,"good\nfilm, really",\'=1+1\r\n\r\n2,"a ""bad"" one"\r\n3,,é\r\n'

@@ -82,6 +82,14 @@ def test_the_manifest_is_written_after_everything_else(bucket, batch_exports):
         predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out", overwrite=True)
 
 
+def test_an_address_that_is_a_pattern_is_refused(bucket, batch_exports):
+    for name in ("out[1]", "out*", "a?/out"):
+        with pytest.raises(ValueError, match=r"--output bucket://.* holds '.', which makes it a pattern"):
+            predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", f"bucket://{name}")
+    assert left_in(bucket) == ["in"]
+    assert not Bucket.moved
+
+
 def test_a_run_that_fails_leaves_nothing_at_the_address(bucket, batch_exports):
     with pytest.raises(ValueError, match="1 of 2 rows are bad"):
         predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out", max_bad=0)

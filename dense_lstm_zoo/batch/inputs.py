@@ -74,12 +74,13 @@ def match(patterns: Sequence[str]) -> list[str]:
         FileNotFoundError: A pattern that matches no file.
     """
     found = set()
-    for pattern, result in zip(patterns, FileSystems.match(list(patterns)), strict=True):
+    asked = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder
+    for pattern, result in zip(patterns, FileSystems.match(asked), strict=True):
         if not result.metadata_list:
             raise FileNotFoundError(
                 f"No file matches {pattern!r}. Check the folder, and put a pattern in quotation marks: 'data/*.jsonl'."
             )
-        found |= {one.path for one in result.metadata_list}
+        found |= {one.path.removeprefix("./") for one in result.metadata_list}
     return sorted(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apache_beam as beam
@@ -62,13 +62,10 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
     checks.integer("--shard-rows", job.shard_rows)
     if job.max_bad is not None:
         checks.integer("--max-bad", job.max_bad, minimum=0)
-    patterns = list(job.input)
-    if job.runner != beam_options.DIRECT:  # workers elsewhere have another current folder
-        patterns = [one if output.is_remote(one) else str(Path(one).absolute()) for one in patterns]
     runner, options = beam_options.parse(job.runner, arguments, ours)
     output.check(job.output, job.overwrite)
     model = engines.find(job.model)
-    layout, plan = _look(job, patterns, model)
+    layout, plan = _look(job, model)
     with output.work_folder(job.output, job.overwrite) as work:
         pipeline = beam.Pipeline(runner=runner, options=options)
         _build(pipeline, job, model, layout, plan, work)
@@ -79,11 +76,11 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
         return output.publish(work, job.output, sinks.SUFFIXES[plan.form], told, job.max_bad)
 
 
-def _look(job: Job, patterns: Sequence[str], model: engines.Model) -> tuple[Layout, sinks.Plan]:
+def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
     """Return how the input is read and the output is written."""
     layout, names = inputs.look(
         inputs.Asked(
-            patterns=patterns,
+            patterns=job.input,
             form=job.input_form,
             text_column=job.text_column,
             encoding=job.encoding,
@@ -91,6 +88,9 @@ def _look(job: Job, patterns: Sequence[str], model: engines.Model) -> tuple[Layo
             max_chars=job.max_chars,
         )
     )
+    if job.runner != beam_options.DIRECT:  # workers elsewhere have another current folder
+        paths = (one if output.is_remote(one) else str(Path(one).absolute()) for one in layout.files)
+        layout = replace(layout, files=tuple(paths))
     writable = sinks.WRITABLE[layout.form]
     if model.task == "tagging":
         writable = tuple(form for form in writable if form != "csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,10 +43,13 @@ def check(output: str, overwrite: bool) -> None:
     """Raise before any work if the output cannot be written, or would replace what is not ours to replace.
 
     Raises:
+        ValueError: An address that Beam would take for a pattern.
         FileExistsError: The folder is there and ``overwrite`` is False; or it holds anything but an earlier output.
         OSError: As for ``files.check_new_folder``.
     """
     if is_remote(output):
+        if odd := re.search(r"[*?\[]", output):
+            raise ValueError(f"--output {output} holds {odd[0]!r}, which makes it a pattern. Choose another name.")
         if _listed(output):
             raise FileExistsError(
                 f"{output} is not empty; choose another folder. --overwrite is for folders of this machine."
@@ -140,7 +144,7 @@ def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad:
             FileSystems.rename([FileSystems.join(work, one["name"])], [FileSystems.join(folder, name)])
             written.append({"name": name, **{key: one[key] for key in ("kind", "rows", "bytes", "sha256")}})
     left = {*_listed(work), RECORDS} - {one["name"] for one in written}
-    FileSystems.delete([FileSystems.join(work, name) for name in sorted(left)])
+    _delete(work, sorted(left))
     rows = {"rows": done.rows, "predicted": done.predicted, "bad": done.bad}
     manifest = files.to_json({"kind": KIND, "format": 1, **told, **rows, "files": written})
     with FileSystems.create(FileSystems.join(folder, MANIFEST)) as stream:
@@ -166,5 +170,17 @@ def _too_many_bad(done: accounts.Accounts, most: int | None, work: str) -> Value
 
 def _listed(folder: str) -> dict[str, int]:
     """Return the names and sizes of the files in a folder; none if it is not there."""
+    if not is_remote(folder):  # Beam would take brackets in its name for a pattern
+        entries = Path(folder).iterdir() if Path(folder).is_dir() else ()
+        return {entry.name: entry.stat().st_size for entry in entries}
     (found,) = FileSystems.match([FileSystems.join(folder, "*")])
     return {one.path.rstrip("/").rpartition("/")[2]: one.size_in_bytes for one in found.metadata_list}
+
+
+def _delete(folder: str, names: Sequence[str]) -> None:
+    """Delete files of a folder."""
+    if is_remote(folder):
+        FileSystems.delete([FileSystems.join(folder, name) for name in names])
+        return
+    for name in names:
+        (Path(folder) / name).unlink()

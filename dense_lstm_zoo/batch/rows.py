@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch.layout import Layout, Part
 from dense_lstm_zoo.batch.streams import Lines, opened
 from dense_lstm_zoo.batch.tables import table_rows
@@ -15,6 +17,7 @@ from dense_lstm_zoo.data.tables import parse_json_object
 Row = dict[str, Any]
 _CONTENT = 200  # characters of a bad row that are kept
 _ESCAPED = re.compile("[\udc80-\udcff]")  # what ``surrogateescape`` makes of bytes that are not in the encoding
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a character, which may lack the other half
 _BATCH = 1024  # rows of a Parquet file that are decoded at a time
 
 
@@ -74,6 +77,8 @@ def _json(number: int, line: str, layout: Layout) -> Row:
         row = parse_json_object(line, "the line", repr(key))
     except ValueError as error:
         return bad(number, str(error).rstrip("."), line)
+    if _SURROGATE.search(line) and not checks.is_writable(json.dumps(row, ensure_ascii=False)):
+        return bad(number, "an escape of half a character (a lone surrogate)", line)
     if key not in row:
         return bad(number, f"no key {key!r}", line)
     if taken := sorted(layout.reserved.intersection(row)):

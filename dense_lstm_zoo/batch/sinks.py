@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from dense_lstm_zoo import json_files
 from dense_lstm_zoo.batch import answers
 from dense_lstm_zoo.data.cells import escape_controls, escape_json, mark_formula
 
@@ -69,9 +70,9 @@ class LineSink:
             new = answers.values(row, plan.task, plan.labels)
             self._cells([*(given[name] for name in plan.names), *map(_cell, new)])
         elif plan.form == "jsonl":
-            found = {f"{plan.prefix}{key}": _finite(row[key]) for key in answers.KEYS[plan.task]}
+            found = {f"{plan.prefix}{key}": row[key] for key in answers.KEYS[plan.task]}
             # A Parquet file may hold dates and the like.
-            self._line(escape_json(json.dumps({**given, **found}, ensure_ascii=False, default=str)))
+            self._line(escape_json(json_files.to_line({**given, **found}, default=str)))
         else:
             cells = answers.line(row, plan.task, row["text"])
             self._line("\t".join(cells if plan.raw else map(escape_controls, cells)))
@@ -132,8 +133,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, str):
         return value
     return f"{value:.6f}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def _finite(value: Any) -> Any:
-    """Return a value that JSON can hold: the perplexity of a text that a model deems impossible is infinite."""
-    return None if value == float("inf") else value

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import IO, Any
 
+from dense_lstm_zoo import json_files
 from dense_lstm_zoo.data.cells import escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.data.records import Record, Source
 
@@ -103,7 +104,7 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
             if new[name] in item and (name not in shapes.shared or item[new[name]] != value):
                 raise _taken(record, new[name])
             item[new[name]] = value
-        target.write(escape_json(json.dumps(item, ensure_ascii=False)) + "\n")
+        target.write(escape_json(json_files.to_line(item)) + "\n")
 
 
 def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
