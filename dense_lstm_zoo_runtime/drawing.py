@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,7 +69,7 @@ def continuation(
             break
         log_p, states = step(drawn[-1], states)
     told = ["\n" if i == eos else words[i] for i in drawn]
-    return Continuation(prompt, " ".join(told).replace(" \n ", "\n").removesuffix("\n").rstrip(" "), total)
+    return Continuation(prompt, re.sub(" ?\n ?", "\n", " ".join(told)).removesuffix("\n"), total)
 
 
 def likeliest(log_p: np.ndarray, words: Sequence[str], k: int) -> list[tuple[str, float]]:

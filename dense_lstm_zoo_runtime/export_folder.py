@@ -83,7 +83,8 @@ def read(folder: Path) -> Export:
     required = ["model.onnx", "vocabulary.txt", "config.json"]
     required += ["score.onnx"] if config["task"] == "language_model" else []
     if config.get("shared_words") is not None:
-        count = len(config["shared_words"]["arrays"])
+        with named(folder / "config.json"):
+            count = len(config["shared_words"]["arrays"])
         required += ["shared_words.rows", *(f"own_words_{number}.npy" for number in range(count))]
     for name in required:
         if name not in sums:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,7 @@ class Graph:
     """
 
     def __init__(self, path: Path, inputs: Sequence[str], outputs: Sequence[str], threads: int | None = None) -> None:
+        self._path = path
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads or 0
         options.inter_op_num_threads = 1
@@ -50,6 +52,19 @@ class Graph:
             raise ExportError(f"{path} takes {odd[0]:.80} as another type than int32 or float32. Export it again.")
 
     def run(self, outputs: Sequence[str], feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Return the named outputs for the inputs."""
-        found: list[np.ndarray] = self._session.run(list(outputs), dict(feeds))
+        """Return the named outputs for the inputs.
+
+        Raises:
+            RuntimeError: The graph fails on them.
+            MemoryError: It needs more memory than there is.
+        """
+        try:
+            found: list[np.ndarray] = self._session.run(list(outputs), dict(feeds))
+        except MemoryError:
+            raise
+        except Exception as error:  # the base of ONNX Runtime's own errors
+            reason = str(error).strip().split("\n")[0]
+            # They have no class of their own for a lack of memory.
+            kind = MemoryError if re.search("bad_alloc|Failed to allocate memory", reason) else RuntimeError
+            raise kind(f"{self._path} failed: {reason:.300}") from error
         return found

@@ -20,6 +20,7 @@ AFFIX = 5  # characters at each end of a word
 MAX_CHARS = 24  # characters of a word that a character CNN reads
 Row = dict[str, np.ndarray]  # the ids of a text: arrays (tokens, ...) by the name of the graph's input
 _CACHED = 8192  # tokens whose ids a tagger remembers
+_LONGEST_CACHED = 64  # characters; longer tokens are rare, and would hold memory for ever
 _DIGIT = re.compile("[0-9]")
 
 
@@ -92,7 +93,7 @@ class TokenIds:
         self._sizes = {"token_ids": (), "case_ids": (), "affix_ids": (2 * AFFIX,)}
         if whole_words:
             self._sizes["char_ids"] = (MAX_CHARS,)
-        self._of_token = functools.lru_cache(maxsize=_CACHED)(self._features)
+        self._remembered = functools.lru_cache(maxsize=_CACHED)(self._features)
 
     def __call__(self, tokens: Sequence[str]) -> Row:
         """Return ``token_ids``, ``case_ids``, ``affix_ids`` and, with whole words, ``char_ids`` of tokens."""
@@ -101,6 +102,9 @@ class TokenIds:
             name: np.array(list(values), np.int32).reshape(len(tokens), *size)
             for (name, size), values in zip(self._sizes.items(), columns, strict=True)
         }
+
+    def _of_token(self, token: str) -> tuple[int | list[int], ...]:
+        return self._remembered(token) if len(token) <= _LONGEST_CACHED else self._features(token)
 
     def _features(self, token: str) -> tuple[int | list[int], ...]:
         token = writable(token)

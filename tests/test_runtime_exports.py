@@ -5,6 +5,7 @@ import json
 import shutil
 
 import numpy as np
+import onnx
 import pytest
 
 from dense_lstm_zoo_runtime import ExportError, Predictor
@@ -99,6 +100,21 @@ def test_a_file_outside_the_folder_is_not_read(copy):
     refused(copy / "bilstm", "lies elsewhere")
 
 
+@pytest.mark.parametrize("name", ["../secret.bin", "here/../../secret.bin", "{folder}/secret.bin"])
+def test_weights_outside_the_folder_are_not_read(name, copy):
+    graph = copy / "stacked_lstm_lm" / "model.onnx"
+    (copy / "stacked_lstm_lm" / "here").mkdir()
+    shutil.copy(graph.with_name("weights.bin"), copy / "secret.bin")
+    model = onnx.load(graph, load_external_data=False)
+    told = [told for weight in model.graph.initializer for told in weight.external_data if told.key == "location"]
+    assert told
+    for each in told:
+        each.value = name.format(folder=copy)
+    graph.write_bytes(model.SerializeToString())
+    seal(copy / "stacked_lstm_lm")
+    refused(copy / "stacked_lstm_lm", "model.onnx is damaged")
+
+
 def test_another_version_is_named_with_what_to_do(copy):
     change(copy / "bilstm", format=2)
     refused(copy / "bilstm", "has format 2; this runtime reads format 1", "pip install -U dense-lstm-zoo-runtime")
@@ -120,6 +136,9 @@ def test_another_version_is_named_with_what_to_do(copy):
         ({"tokenizer": {"normalization": "NFKC", "rules": [["(?=a)", "b"]]}}, "RE2 refuses"),
         ({"tokenizer": {"normalization": "NFKC", "rules": [["a"]]}}, "a pattern and a replacement"),
         ({"tokenizer": None}, "config.json is damaged"),
+        ({"shared_words": {}}, "config.json is damaged: arrays is missing"),
+        ({"shared_words": {"arrays": None}}, "config.json is damaged"),
+        ({"shared_words": 3}, "config.json is damaged"),
     ],
 )
 def test_a_claim_that_cannot_be_is_refused(values, said, copy):

@@ -82,6 +82,14 @@ def test_a_taggers_ids_are_those_of_the_graph(sentences):
             assert_same(runtime(tokens), expected)
 
 
+def test_long_tokens_are_not_kept():
+    layer, runtime = TokensToIds(WORDS, list(CHARS)), TokenIds(WORDS, CHARS)
+    tokens = ["film", "A" * 64, "b" * 65, "film" * 1000]
+    for _ in range(2):
+        assert_same(runtime(tokens), encode(layer, [tokens])[0])
+    assert runtime._remembered.cache_info().currsize == 2
+
+
 @pytest.mark.parametrize("number", [0, 2])
 def test_every_character_has_the_same_case_and_word(number):
     layer, runtime = taggers[number]

@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     settings = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         loaded = models.load(settings.models, settings.threads)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:  # the last: a graph fails
         print(f"error: {error}", file=sys.stderr)
         return 2
     uvicorn.run(

@@ -1,0 +1,74 @@
+"""A graph that fails on a text, as a stranger's may, is told in one line; the server answers other requests."""
+
+import pytest
+
+from dense_lstm_zoo.cli import main as zoo_main
+from dense_lstm_zoo_runtime import Predictor, graph
+from dense_lstm_zoo_runtime.command import main
+from deploy.runtime.server.__main__ import main as serve
+from tests.bundle_harness import bundle
+from tests.server_harness import running
+from tests.test_runtime_exports import seal
+
+
+@pytest.fixture
+def with_words(tmp_path):
+    """Returns an export that knows more words than its graph."""
+
+    def _with_words(*words):
+        folder = bundle("bilstm").export(tmp_path / "odd", format="onnx")
+        with (folder / "vocabulary.txt").open("a") as file:
+            file.writelines(f"{word}\n" for word in words)
+        seal(folder)
+        return folder
+
+    return _with_words
+
+
+def test_the_graph_and_its_reason_are_told(with_words):
+    folder = with_words("more")
+    predictor = Predictor(folder)
+    with pytest.raises(RuntimeError, match=r"odd/model\.onnx failed: .*out of data bounds") as raised:
+        predictor.predict(["one more"])
+    assert "\n" not in str(raised.value)
+    assert predictor.predict(["good film"])[0].label
+
+
+def test_a_lack_of_memory_is_one(with_words, monkeypatch):
+    predictor = Predictor(with_words())
+    session = predictor._loaded._graph.graph._session
+    for reason in ("Status Message: std::bad_alloc", "Failed to allocate memory for requested buffer of size 8\n"):
+
+        def fail(*_, reason=reason):
+            raise graph.onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException(reason)
+
+        monkeypatch.setattr(session, "run", fail)
+        with pytest.raises(MemoryError, match=r"model\.onnx failed: "):
+            predictor.predict(["good film"])
+
+
+def test_commands_print_one_line(with_words, capsys):
+    folder = str(with_words("more"))
+    for run, arguments in ((main, [folder]), (zoo_main, ["predict", folder])):
+        assert run([*arguments, "one more"]) == 1
+        err = capsys.readouterr().err
+        assert err.startswith("error: RuntimeError: ")
+        assert "model.onnx failed" in err
+        assert err.count("\n") == 1
+
+
+def test_the_server_fails_one_request(with_words):
+    with running(Predictor(with_words("more"))) as server:
+        answer = server.ask("/v1/predict", {"texts": ["one more"]})
+        assert answer.status == 500
+        assert answer.error.startswith("The server failed on this request; its log says why.")
+        assert server.ask("/v1/predict", {"texts": ["good film"]}).status == 200
+
+
+def test_the_server_does_not_start_with_a_graph_that_fails(with_words, capsys):
+    folder = with_words("")  # the only word of an empty text
+    assert serve(["--model", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert "model.onnx failed" in err
