@@ -270,3 +270,16 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, arguments
     with pytest.raises(ValueError, match=message):
         train(tmp_path / "run", **arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_span_whose_tag_the_model_does_not_know_is_missed(tmp_path):
+    sentences, tags = [["the", "old", "cat", "ran"]] * 40, [["B-NP", "I-NP", "I-NP", "B-VP"]] * 40
+    train_split = TaggedSplit(sentences, [*tags[:-1], ["B-NP", "I-NP", "I-NP", "O"]])
+    test = TaggedSplit([["the", "old", "cat", "ran"]], [["B-LOC", "I-LOC", "O", "B-VP"]])
+    corpus = TaggingCorpus("mine", train_split, test, test)
+    bundle = train(tmp_path / "run", dataset=corpus, min_tag_count=2, epochs=2)
+    assert set(bundle.labels) == {"B-NP", "I-NP", "B-VP", "RARE"}
+    again = bundle.evaluate(test)
+    assert bundle.metrics["test_f1"] == pytest.approx(again["f1"])
+    assert bundle.metrics["test_recall"] == pytest.approx(again["recall"])
+    assert bundle.metrics["test_recall"] in (0, 0.5)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dense_lstm_zoo.tagging.corpus import TaggedSplit, is_right
+from dense_lstm_zoo.tagging.corpus import RARE, TaggedSplit, is_right
 
 
 def analyse(
@@ -17,7 +17,7 @@ def analyse(
     Args:
         split: The tokens and the right tags.
         predicted: A tag for each token.
-        labels: The tags that the model knows; spans are scored if all of them are BIO tags.
+        labels: The tags that the model knows; spans are scored if all of them, but for ``RARE``, are BIO tags.
 
     Example:
         >>> split = TaggedSplit([["He", "runs"]], [["PRON", "VERB"]])
@@ -27,7 +27,7 @@ def analyse(
     pairs = [pair for gold, found in zip(split.tags, predicted, strict=True) for pair in zip(gold, found, strict=True)]
     right = sum(is_right(*pair) for pair in pairs)
     scores: dict[str, float] = {"accuracy": right / len(pairs), "texts": len(split), "tokens": len(pairs)}
-    if all(label == "O" or label[:2] in ("B-", "I-") for label in labels):
+    if all(label in ("O", RARE) or label[:2] in ("B-", "I-") for label in labels):
         scores |= span_scores(split.tags, predicted)
     golds, finds = Counter(gold for gold, _ in pairs), Counter(found for _, found in pairs)
     hits = Counter(gold for gold, found in pairs if is_right(gold, found))

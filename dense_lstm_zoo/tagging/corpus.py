@@ -85,15 +85,15 @@ class TaggingCorpus:
 
 
 def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
-    """Return the corpus with ``RARE`` in place of tags that are rare or absent in training.
+    """Return the corpus with ``RARE`` in place of tags that are rare in training.
 
-    Rare tags of train become ``RARE``, which a model may learn and predict; so do those tags in dev and test, and tags
-    that never occur in train. ``RARE`` does not say which tag was meant, so such a token always counts as wrong: score
-    with ``is_right``, or, with tags as numbers, give the gold ``RARE`` a number that is never predicted.
+    A model may learn ``RARE`` and predict it, which does not say which tag was meant: score with ``is_right``. Dev and
+    test keep their tags: a token whose tag is rare, or not in train at all, always counts as wrong, and so does a span
+    that it is a part of.
 
     Args:
         corpus: The corpus; it is not changed.
-        min_tag_count: Tags with fewer tokens in train are rare; with 1, only tags that are not in train.
+        min_tag_count: Tags with fewer tokens in train are rare; with 1, none.
 
     Raises:
         ValueError: ``min_tag_count`` is below 1, or leaves no tags in train.
@@ -103,7 +103,7 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
         >>> test = TaggedSplit([["Wow", "bark"]], [["INTJ", "VERB"]])
         >>> merged = merge_rare_tags(TaggingCorpus("mine", train, None, test), min_tag_count=2)
         >>> merged.train.tags, merged.test.tags
-        ([['RARE', 'VERB', 'RARE'], ['VERB']], [['RARE', 'VERB']])
+        ([['RARE', 'VERB', 'RARE'], ['VERB']], [['INTJ', 'VERB']])
     """
     checks.integer("min_tag_count", min_tag_count)
     counts = Counter(tag for tags in corpus.train.tags for tag in tags)
@@ -114,11 +114,8 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
             f"min_tag_count={min_tag_count} leaves no tags; the most frequent is {tag} with {count:,} tokens in train."
         )
 
-    def merged(split: TaggedSplit) -> TaggedSplit:
-        return replace(split, tags=[[tag if tag in kept else RARE for tag in tags] for tags in split.tags])
-
-    dev, test = (split and merged(split) for split in (corpus.dev, corpus.test))
-    return replace(corpus, train=merged(corpus.train), dev=dev, test=test)
+    tags = [[tag if tag in kept else RARE for tag in tags] for tags in corpus.train.tags]
+    return replace(corpus, train=replace(corpus.train, tags=tags))
 
 
 def is_right(gold: str, predicted: str) -> bool:
