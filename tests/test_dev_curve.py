@@ -38,6 +38,15 @@ def test_an_interrupted_run_ends_with_the_same_curve(curved, tmp_path, monkeypat
     assert train(tmp_path / "run", dev_every=2).dev_curve.equals(curved[0].dev_curve)
 
 
+def test_a_run_does_not_take_the_curve_of_one_that_it_overwrites(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt(patch, epoch=1, batch=4)
+        with pytest.raises(KeyboardInterrupt):
+            train(tmp_path / "run", dev_every=2)
+    assert train(tmp_path / "run", epochs=1, overwrite=True).dev_curve is None
+    assert not (tmp_path / "run" / "dev_curve.csv").exists()
+
+
 def test_the_command_compares_runs(curved, run, tmp_path, capsys):
     bundle, folder = curved
     picture = tmp_path / "curves.svg"

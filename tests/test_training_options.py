@@ -180,9 +180,22 @@ def test_a_callback_that_stops_training_ends_the_run(tmp_path):
             assert {"val_accuracy", "seconds"} <= set(logs)
             self.model.stop_training = epoch == 1
 
-    found = train(tmp_path / "run", epochs=5, callbacks=(Stop(),))
-    assert found.metrics["epochs"] == 2
-    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+    for pause in (None, 2):
+        found = train(tmp_path / "run", epochs=5, callbacks=(Stop(),), pause_after=pause, overwrite=True)
+        assert found.metrics["epochs"] == 2
+        assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_numbers_of_callbacks_that_json_cannot_hold_do_not_end_the_run(tmp_path):
+    class Odd(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            logs |= {"f1": float("nan") if epoch else 0.5, "least": -np.inf, "most": np.inf}
+
+    history = train(tmp_path / "run", epochs=2, callbacks=[Odd()]).history
+    assert history["f1"].fillna(-1).tolist() == [0.5, -1]
+    assert (history["least"] < -1e300).all()
+    assert (history["most"] > 1e300).all()
+    assert zoo.load(tmp_path / "run").history["f1"].isna().tolist() == [False, True]
 
 
 def test_longer_texts_are_cut_the_same_way_everywhere(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import time
@@ -175,8 +176,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Save the epoch, and stop training if patience has run out."""
-        # The perplexity of a bad epoch may be infinite, which JSON cannot hold; and JSON as it is written is sorted.
-        row = {name: min(float(value), sys.float_info.max) for name, value in sorted((logs or {}).items())}
+        row = self._row(logs or {})
         best = None if self.best_epoch is None else self.history[self.best_epoch - 1][self.monitor]
         progress = Progress([*self.history, row], self.best_epoch)
         if best is None or self._sign * (row[self.monitor] - best) > 0:
@@ -186,6 +186,20 @@ class Checkpoint(keras.callbacks.Callback):
         self._write(progress)
         if self.is_done:
             self.model.stop_training = True
+
+    def _row(self, logs: dict[str, float]) -> dict[str, float]:
+        """Return an epoch's row as JSON can hold it, and sorted as it is written.
+
+        The perplexity of a bad epoch may be infinite. A number of a user's callback that is not a number is left out.
+        """
+        row = {}
+        for name, value in sorted((name, float(value)) for name, value in logs.items()):
+            if math.isnan(value):
+                if name != self.monitor:
+                    continue
+                value = -self._sign * math.inf  # the worst
+            row[name] = max(-sys.float_info.max, min(value, sys.float_info.max))
+        return row
 
     def keep_hold(self) -> None:
         """Lock the folder again if it was deleted during the run; all of its files are then rewritten.

@@ -130,7 +130,8 @@ def train(
                 checkpoint.remove()
                 raise
             diverged = str(error)
-        unfinished = not checkpoint.is_done and checkpoint.epochs < run.config["training"]["epochs"]
+        unfinished = checkpoint.epochs < run.config["training"]["epochs"]
+        unfinished = unfinished and not (checkpoint.is_done or run.model.stop_training)
         if diverged is None and unfinished and pause_after and checkpoint.epochs >= pause_after:
             raise Paused(checkpoint, run)
         bundle = _finish(run, checkpoint, diverged)
@@ -200,7 +201,9 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     checkpoint.restore_best(run.model)
     history = pd.DataFrame(checkpoint.history)
     history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
-    bundle = run.job.bundle(run.model, run.config, history, read_dev_curve(checkpoint.folder))
+    # The folder may hold the curve of a run that was overwritten.
+    curve = read_dev_curve(checkpoint.folder) if "dev_every" in run.config["training"] else None
+    bundle = run.job.bundle(run.model, run.config, history, curve)
     bundle.train_texts = training_texts(run.job, run.seen)
     bundle.metrics = run.job.score(bundle) | _facts(checkpoint, run.model)
     if diverged:
