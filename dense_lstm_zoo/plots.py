@@ -89,7 +89,7 @@ def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accur
         axes.set(xlabel="layers", ylabel=measure)
         axes.set_xticks(sorted(set(scores["depth"])))
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
+        figure.legend(loc="outside lower center", ncols=2, fontsize="small")  # it hides no point
 
 
 def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None:

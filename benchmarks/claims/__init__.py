@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from benchmarks.claims import (
     classification,
+    depth,
     dynamic_interaction,
     fixed_vectors,
     frontier,
@@ -26,7 +27,7 @@ from benchmarks.claims.rows import Claim, Quoted
 SECTIONS = (
     classification.classification,
     fixed_vectors.fixed_vectors,
-    classification.depth_against_width,
+    depth.depth_against_width,
     dynamic_interaction.dynamic_interaction,
     language_models.language_models,
     tagging.tagging,

@@ -1,0 +1,130 @@
+"""What results/README.md says of Ding et al. 2018's tables of depth and width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.claims.rows import Claim, interval, level, number, one, row, rows, span
+
+_FROZEN = "trainable_embeddings=false"
+
+
+def _epochs(file: str, settings: str) -> list[int]:
+    """Return the best epochs of all runs."""
+    return [int(epoch) for found in rows(file, settings=settings) for epoch in found["best_epochs"].split()]
+
+
+def _equal_size_on_trec() -> Iterator[Claim]:
+    first, *others = rows("ding2018_table3", dataset="trec", settings=_FROZEN)
+    wanted = [{"dataset": "trec", "recipe": found["recipe"], "settings": _FROZEN} for found in (first, *others)]
+    beside = {found["recipe"]: interval("ding2018_table3", "scores", found, wanted[0]) for found in wanted[1:]}
+    most = max(abs(mean) for mean, _, _ in beside.values())
+    yield Claim(
+        f"and by no more than {one(most)} on TREC",
+        len(beside) == 4 and all(level(found) for found in beside.values()),
+    )
+    widest = max(beside, key=lambda name: beside[name][2] - beside[name][1])
+    _, low, high = beside[widest]
+    depth, width = widest.removeprefix("ding2018_table3_").split("x")
+    yield Claim(
+        f"On TREC, the Bi-LSTM has {one(first['score_mean'])} % and the others "
+        f"{span(found['score_mean'] for found in others)}; the widest interval is that of {depth} x {width} "
+        f"({one(low)} to {one(high)})"
+    )
+
+
+def _equal_size_on_sst2() -> Iterator[Claim]:
+    first, *others = [found["recipe"] for found in rows("ding2018_table3", dataset="sst2", settings=_FROZEN)]
+    same = {"dataset": "sst2", "settings": _FROZEN}
+    beside = {
+        name.removeprefix("ding2018_table3_"): interval(
+            "ding2018_table3", "scores", {**same, "recipe": name}, {**same, "recipe": first}
+        )
+        for name in others
+    }
+    told = {name: [one(round(value, 6)) for value in found] for name, found in beside.items()}
+    means = [mean for mean, _, _ in beside.values()]
+    low, high = one(round(min(means), 6)), one(round(max(means), 6))
+    yield Claim(
+        f"at equal size, the rows differ by {low} to {high} points on SST-2",
+        len(beside) == 4 and all(level(found) for found in beside.values()),
+    )
+    best = max(beside, key=lambda name: beside[name][0])
+    (mean, low, high), narrow = told["10x20"], told["15x13"]
+    yield Claim(
+        f"the best row is 10 x 20, {mean} points above the Bi-LSTM ({low} to {high}); 15 x 13 is {narrow[0]} points "
+        f"above ({narrow[1]} to {narrow[2]})",
+        best == "10x20",
+    )
+
+
+def _trained_twice() -> Iterator[Claim]:
+    """Yield what is said of the network that is in both tables."""
+
+    def scores(table: str, settings: str) -> list[str]:
+        return str(row(table, dataset="sst2", recipe=f"{table}_20x10", settings=settings)["scores"]).split()
+
+    tables = ("ding2018_table3", "ding2018_table4")
+    trained, frozen = ([scores(table, settings) for table in tables] for settings in ("", _FROZEN))
+    yield Claim(
+        "it gave the same scores to the last digit; with frozen ones, on two machines, so did two of three seeds",
+        trained[0] == trained[1] and sum(one == other for one, other in zip(*frozen, strict=True)) == 2,
+    )
+
+
+def depth_against_width() -> Iterator[Claim]:
+    """Yield the claims of Depth against width."""
+    third = {
+        name: {"recipe": f"ding2018_table3_{name}", "settings": ""}
+        for name in ("0x10", "5x40", "10x20", "15x13", "20x10")
+    }
+    fourth = {depth: {"recipe": f"ding2018_table4_{depth}x10", "settings": ""} for depth in (0, 5, 10, 15, 20)}
+    beside = [interval("ding2018_table3", "scores", third[name], third["0x10"]) for name in list(third)[1:]]
+    beside += [interval("ding2018_table4", "scores", fourth[depth], fourth[0]) for depth in list(fourth)[1:]]
+    frozen = {depth: {**wanted, "settings": _FROZEN} for depth, wanted in fourth.items()}
+    deeper = [interval("ding2018_table4", "scores", frozen[depth], frozen[0]) for depth in list(frozen)[1:]]
+    yield Claim(
+        "beside the row without dense layers, every interval contains zero",
+        all(level(found) for found in beside + deeper),
+    )
+    yield Claim("no row differs from it by more than half a point", all(abs(found[0]) <= 0.5 for found in beside))
+    yield Claim(f"dense layers of width ten add {span(found[0] for found in deeper)} points there")
+    gains = [
+        number("ding2018_table4", "score_mean", **frozen[depth])
+        - number("ding2018_table4", "score_mean", **fourth[depth])
+        for depth in fourth
+    ]
+    yield Claim(f"every row is {span(gains)} points better")
+    third_gains = [
+        number("ding2018_table3", "score_mean", dataset="sst2", recipe=wanted["recipe"], settings=_FROZEN)
+        - number("ding2018_table3", "score_mean", **wanted)
+        for wanted in third.values()
+    ]
+    yield Claim(
+        "where every model is one to three points better on SST-2",
+        {round(gain) for gain in gains + third_gains} == {1, 2, 3},
+    )
+    yield from _equal_size_on_sst2()
+    yield from _trained_twice()
+    best_frozen = _epochs("ding2018_table4", _FROZEN)
+    yield Claim(f"the best epoch is the {min(best_frozen)}th to the {max(best_frozen)}nd")
+    five, ten, _, twenty = ([one(value) for value in found] for found in deeper)
+    published = number("ding2018_table4", "paper", **fourth[20]) - number("ding2018_table4", "paper", **fourth[0])
+    yield Claim(
+        f"Depth gains more there, {five[0]} points at 5 ({five[1]} to {five[2]}) and at 10 layers ({ten[1]} to "
+        f"{ten[2]}), {twenty[0]} at 20 ({twenty[1]} to {twenty[2]})",
+        five[0] == ten[0],
+    )
+    yield Claim(f"in the paper 20 layers gain {one(published)}")
+    yield from _equal_size_on_trec()
+    mean, low, high = map(one, beside[0])
+    best = max(third, key=lambda name: number("ding2018_table3", "score_mean", **third[name]))
+    yield Claim(
+        f"With trained vectors the best row, 5 x 40, is {mean} points above the Bi-LSTM ({low} to {high})",
+        best == "5x40",
+    )
+    shallow, deep = (number("ding2018_table3", "paper", **third[name]) for name in ("0x10", "15x13"))
+    yield Claim(f"In the paper 15 x 13 is {one(deep - shallow)} points above")
+    yield Claim(f"gains no more than half a point ({one(beside[-1][1])} to {one(beside[-1][2])})")
+    epochs = _epochs("ding2018_table3", "")
+    yield Claim("every model is then at its best on dev after one to three epochs", max(epochs) == 3)
