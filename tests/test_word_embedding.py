@@ -79,7 +79,8 @@ def test_embedding_saves_and_loads(tmp_path):
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
 def test_half_precision_does_not_round_ids_that_are_given_as_floats(make, dtype):
     layer = make(dtype=dtype)
-    ids = np.array([[[257, 2049, 2051]]]) if not isinstance(layer, layers.WordEmbedding) else np.array([[257, 2049, 2051]])
+    ids = np.array([[257, 2049, 2051]])
+    ids = ids if isinstance(layer, layers.WordEmbedding) else ids[None]
     found = layer(ids.astype(np.float32))
     assert keras.backend.standardize_dtype(found.dtype) == dtype.removeprefix("mixed_")
     np.testing.assert_array_equal(numpy(found).astype(np.float32), numpy(layer(ids)).astype(np.float32))
