@@ -22,7 +22,7 @@ def dynamic_interaction() -> Iterator[Claim | Quoted]:
         return _beside({"dataset": dataset, "encoder": encoder, "settings": ""}, pooling, other)
 
     def gains(dataset: str, pooling: str) -> str:
-        return " and ".join(one(abs(round(beside(dataset, e, pooling, "constant")[0], 6))) for e in ("stack", "dense"))
+        return " and ".join(one(abs(beside(dataset, e, pooling, "constant")[0])) for e in ("stack", "dense"))
 
     tried = [(d, e, p) for d in ("trec", "sst2") for e in ("stack", "dense") for p in ("position", "vector", "dsa")]
     kept = [names for names in tried if names[0] == "sst2" or names[2] == "position"]
@@ -36,8 +36,8 @@ def dynamic_interaction() -> Iterator[Claim | Quoted]:
     projections = {(d, e): beside(d, e, "constant", "mean")[0] for d in ("trec", "sst2") for e in ("stack", "dense")}
     gain = projections.pop(("trec", "dense"))
     yield Claim(
-        f"they are {one(round(gain, 6))} points higher over DC-Bi-LSTM on TREC and "
-        f"{span(round(-loss, 6) for loss in projections.values())} lower elsewhere, again within chance"
+        f"they are {one(gain)} points higher over DC-Bi-LSTM on TREC and "
+        f"{span(-loss for loss in projections.values())} lower elsewhere, again within chance"
     )
     weighed = (beside(*names, "constant") for names in kept if names[2] != "dsa")
     halves = sorted((high - low) / 2 for _, low, high in weighed)
@@ -63,7 +63,7 @@ def _routing_over_frozen_vectors() -> Iterator[Claim]:
         f"{vector} with `vector`"
     )
     routed = [_beside(named, pooling, "constant") for pooling in ("position", "vector")]
-    told = [f"{one(round(mean, 6))} ({one(low)} to {one(high)})" for mean, low, high in routed]
+    told = [f"{one(mean)} ({one(low)} to {one(high)})" for mean, low, high in routed]
     others = [_beside(named, pooling, "mean") for pooling in ("constant", "position", "vector")]
     yield Claim(
         f"Beside `constant`, `position` is {told[0]} and `vector` {told[1]} points away; all intervals, also beside "

@@ -27,7 +27,7 @@ def _ahead_on_dev(dataset: str) -> bool:
 
 
 def _told(found: tuple[float, float, float]) -> str:
-    mean, low, high = (one(round(value, 6)) for value in found)
+    mean, low, high = (one(value) for value in found)
     return f"{mean} points, {low} to {high}"
 
 
@@ -40,7 +40,7 @@ def _dev(dataset: str, model: str, settings: str) -> Decimal:
 def fixed_vectors() -> Iterator[Claim]:
     """Yield the claims of With frozen word vectors."""
     dense = {dataset: _beside(dataset, "dc_bilstm") for dataset in _NAMES}
-    *told, last = (f"{one(round(mean, 6))} on {_NAMES[name]}" for name, (mean, _, _) in dense.items())
+    *told, last = (f"{one(mean)} on {_NAMES[name]}" for name, (mean, _, _) in dense.items())
     yield Claim(f"On test its differences from the Bi-LSTM of equal size are, in points, {', '.join(told)} and {last}")
     yield Claim(
         "on the dev texts of all six corpora, DC-Bi-LSTM is the best of the models",
@@ -93,7 +93,7 @@ def _recipes() -> Iterator[Claim]:
     )
     found = row(_FILE, dataset="trec", model="stacked_bilstm")
     last = [int(epoch) for epoch in found["best_epochs"].split()]
-    below = [one(round(-_beside(d, "stacked_bilstm")[0], 6)) for d in ("sst2", "trec")]
+    below = [one(-_beside(d, "stacked_bilstm")[0]) for d in ("sst2", "trec")]
     yield Claim(
         f"on SST-2 it is {below[0]} points below the Bi-LSTM, and on TREC's test questions {below[1]} points below, at "
         "its best in the last four of 30 epochs",
@@ -116,11 +116,11 @@ def _deep() -> Iterator[Claim]:
     plain, deep_trec = (_beside(dataset, "dc_bilstm", "stacked_bilstm") for dataset in ("sst2", "trec"))
     residual, on_trec = (_beside(dataset, "dc_bilstm", "residual_bilstm") for dataset in ("sst2", "trec"))
     weights = {m: number(_FILE, "encoder_parameters", dataset="sst2", model=m) for m in ("dc_bilstm", "stacked_bilstm")}
-    told = [[one(round(value, 6)) for value in found] for found in (plain, deep_trec, residual)]
+    told = [[one(value) for value in found] for found in (plain, deep_trec, residual)]
     yield Claim(
         f"DC-Bi-LSTM, with two thirds of their weights, is above the plain stack by {told[0][0]} points on SST-2 "
         f"({told[0][1]} to {told[0][2]}) and by {told[1][0]} on TREC ({told[1][1]} to {told[1][2]}), and above the "
-        f"residual one by {told[2][0]} on SST-2 ({told[2][1]} to {told[2][2]}); its {one(round(on_trec[0], 6))} points "
+        f"residual one by {told[2][0]} on SST-2 ({told[2][1]} to {told[2][2]}); its {one(on_trec[0])} points "
         "on TREC may be chance",
         not any(level(found) for found in (plain, deep_trec, residual))
         and level(on_trec)

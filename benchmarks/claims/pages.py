@@ -92,7 +92,7 @@ def pretraining() -> Iterator[Claim | Quoted]:
 
     def gain(dataset: str, model: str = "dc_bilstm") -> Decimal:
         ways = ({"dataset": dataset, "start": start, "model": model} for start in ("context", "scratch"))
-        return Decimal(str(round(interval("pretraining", "accuracies", *ways)[0], 6)))
+        return Decimal(str(interval("pretraining", "accuracies", *ways)[0]))
 
     films = [gain("sst2"), gain("sst2", "bilstm"), gain("sst1")]
     small = [gain("mr"), gain("subj"), gain("trec"), gain("trec", "bilstm"), gain("cr")]

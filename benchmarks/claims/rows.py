@@ -72,7 +72,9 @@ def number(file: str, column: str, **wanted: str) -> Decimal:
 def interval(file: str, column: str, ours: dict[str, str], theirs: dict[str, str]) -> tuple[float, float, float]:
     """Return the mean difference of two rows' runs, seed by seed, and its 95 % interval."""
     first, second = ([float(score) for score in row(file, **wanted)[column].split()] for wanted in (ours, theirs))
-    return paired(first, second)
+    # Scores have two decimals: what binary fractions add to their mean would decide how its half is rounded.
+    mean, low, high = (round(value, 6) for value in paired(first, second))
+    return mean, low, high
 
 
 def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
