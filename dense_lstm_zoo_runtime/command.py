@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import os
 import sys
 import traceback
@@ -103,9 +104,16 @@ def _line(found: Any) -> str:
 
 
 def _json(found: Any) -> str:
-    fields = dataclasses.asdict(found)
-    finite = {name: None if value == float("inf") else value for name, value in fields.items()}
-    return escape_json(json.dumps(finite, ensure_ascii=False))
+    return escape_json(json.dumps(_finite(dataclasses.asdict(found)), ensure_ascii=False))
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for each number that JSON cannot hold."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _tell(message: str, status: int) -> int:

@@ -51,6 +51,15 @@ def test_json_lines_keep_their_keys_and_bad_lines_are_told_with_file_and_reason(
     assert all(words in reason for words, reason in zip(expected, reasons, strict=True)), reasons
 
 
+def test_json_that_python_reads_but_cannot_write_is_a_bad_row(model, write, tmp_path):
+    source = write('{"text": "a", "more": ' + "[" * 800 + "]" * 800 + '}\n{"text": "b"}\n', "a.jsonl")
+    done = predict(model[0], source, tmp_path / "out")
+    assert (done.predicted, done.bad) == (1, 1)
+    (told,) = lines_of(tmp_path / "out", "_bad")
+    assert told["line"] == 1
+    assert "nested too deeply" in told["reason"]
+
+
 def test_half_a_character_is_a_bad_row_and_a_whole_one_in_two_escapes_is_none(model, write, tmp_path):
     halves = [r'"a\ud83d"', r'"a", "more": {"\uDE00": 1}', r'"a", "more": [["\ude00\ud83d"]]']
     whole = [r'"\ud83d\ude00"', r'"a", "more": "\uD83D\uDE00"', r'"\\ud83d"']

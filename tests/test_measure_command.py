@@ -125,6 +125,7 @@ def run_command(capsys, *arguments):
 
 def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(answers, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(BUNDLES)
+    monkeypatch.setattr("dense_lstm_zoo.machine.cores", lambda: 1)
     answers |= {"dc_bilstm": result(), "di_bilstm": process.WorkerError("out of\nmemory"), "dense_lstm_lm": result()}
     output = tmp_path / "new" / "costs.csv"
     status, out, err = run_command(capsys, *answers, "--output", output, "--repeats", "7")
@@ -132,6 +133,7 @@ def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(
     assert err == "error: di_bilstm: out of memory\n"
     first, *_, tops, bottoms, one, failed, other = out.splitlines()
     assert first.startswith("1,000 texts of the demo corpus, 15 words on average; ")
+    assert ", 1 core, load average " in first
     assert len({len(line) for line in (tops, bottoms, one, failed, other)}) == 1
     assert " ".join(tops.split()) == "start import load first 1 text 32 texts 200 texts peak model disk"
     assert bottoms.split()[:5] == ["run", "s", "s", "s", "ms"]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from dense_lstm_zoo_runtime import Predictor
+from dense_lstm_zoo_runtime.answers import Prediction, Score
 from dense_lstm_zoo_runtime.command import main
 from tests.bundle_harness import bundle
 
@@ -48,6 +49,16 @@ def test_json_holds_every_field(exports, capsys):
     assert set(found) == {"text", "label", "probability", "probabilities"}
     assert found["text"] == "café\x9b"
     assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_json_has_null_for_what_it_cannot_hold(exports, capsys, monkeypatch):
+    nan = Prediction("a", "good", float("nan"), {"good": float("nan"), "bad": 0.5})
+    for found in (nan, Score("a", -800.0, float("inf"), 1, 0)):
+        monkeypatch.setattr("dense_lstm_zoo_runtime.Predictor.predict_stream", lambda *_, found=found: iter([found]))
+        assert main([str(exports / "bilstm"), "--json", "a"]) == 0
+        told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+        assert told["text"] == "a"
+        assert told.get("probabilities", {"good": None, "bad": 0.5}) == {"good": None, "bad": 0.5}
 
 
 def test_options_may_stand_between_the_export_and_its_texts(exports, capsys):

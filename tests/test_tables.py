@@ -285,6 +285,14 @@ def test_json_that_nests_a_thousand_deep_is_named_by_its_line(write):
     fails("line 2 is JSON that is nested too deeply", "jsonl", write(content))
 
 
+def test_json_may_hold_99_levels_inside_its_object(write):
+    rows = ['{"text": "a", "label": 0}', '{"text": "b", "label": 1, "more": ' + "[" * 99 + "]" * 99 + "}"]
+    corpus = read_table_corpus("jsonl", train_file=write("\n".join(rows) + "\n"))
+    assert corpus.train.texts == ["a", "b"]
+    deeper = rows[1].replace("[]", "[[]]")
+    fails("line 2 is JSON that is nested too deeply", "jsonl", write(f"{rows[0]}\n{deeper}\n"))
+
+
 def test_a_label_with_half_a_surrogate_pair_is_named_by_its_row(write):
     content = '{"text": "a", "label": "x"}\n{"text": "b", "label": "y\\ud800"}\n'
     fails(r"1 row \(row 2\) with a label with a lone surrogate.*'y\\ud800'", "jsonl", write(content))

@@ -89,4 +89,5 @@ def _heading(shared: dict[str, Any]) -> str:
     """Return a line that describes the texts and the machine."""
     source, words = escape_controls(shared["source"]), shared["words_per_text"]
     texts = f"{shared['texts']:,} texts of {source}, {words:.0f} words on average"
-    return f"{texts}; {shared['processor']}, {shared['cores']} cores, load average {shared['load_average']} before."
+    cores = f"{shared['cores']} core{'' if shared['cores'] == 1 else 's'}"
+    return f"{texts}; {shared['processor']}, {cores}, load average {shared['load_average']} before."

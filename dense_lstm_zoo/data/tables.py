@@ -20,6 +20,7 @@ from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
+_MOST_LEVELS = 100  # of JSON inside JSON
 _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-column, --label-column)."
 
 
@@ -163,10 +164,12 @@ def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
         needs: The keys that the object must have, for the error.
 
     Raises:
-        ValueError: Not JSON, not an object, nested too deeply for Python, or a number with too many digits.
+        ValueError: Not JSON, not an object, nested deeper than 100 levels, or a number with too many digits.
     """
     try:
         row = json.loads(line)
+        if _is_deep(row):
+            raise RecursionError
     except json.JSONDecodeError as error:
         raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.") from error
     except RecursionError:
@@ -177,6 +180,21 @@ def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{where} is not a JSON object with {needs}; found {row!r:.80}.")
     return row
+
+
+def _is_deep(value: Any) -> bool:
+    """Return whether JSON is nested deeper than we read it: Python may read more levels than it can write."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(_MOST_LEVELS):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def name_rows(numbers: list[int]) -> str:
