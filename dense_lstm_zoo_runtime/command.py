@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import codecs
+import contextlib
 import dataclasses
 import json
 import math
@@ -14,7 +16,7 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction, Score
-from dense_lstm_zoo_runtime.screen import escape_controls, escape_json
+from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, flush_output
 
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -63,12 +65,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = parser().parse_intermixed_args(argv)
     try:
         _run(asked)
+        flush_output()
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
     except _PLAIN_ERRORS as error:
+        with contextlib.suppress(OSError):
+            flush_output()
         return _tell(str(error), 2)
     except _FAILURES as error:
         first = str(error).strip().split("\n")[0]
@@ -88,8 +93,16 @@ def _run(asked: argparse.Namespace) -> None:
 
 
 def _lines(stream: Iterable[bytes]) -> Iterator[str]:
-    """Yield the lines of standard input, without their ends."""
-    for line in stream:
+    """Yield the lines of standard input, without their ends.
+
+    Raises:
+        ValueError: They begin with the byte order mark of UTF-16.
+    """
+    for number, line in enumerate(stream):
+        if number == 0:
+            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise ValueError("Standard input begins with the byte order mark of UTF-16; convert it to UTF-8.")
+            line = line.removeprefix(codecs.BOM_UTF8)
         yield line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 

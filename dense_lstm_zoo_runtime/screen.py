@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 
 _SURROGATES = "\ud800-\udfff"
 # Control characters, line separators, marks that change the text direction, lone surrogates.
@@ -28,3 +30,18 @@ def escape_json(line: str) -> str:
         "\\u009b31m"
     """
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+def flush_output() -> None:
+    """Write what standard output still holds.
+
+    What cannot be written is dropped: Python would try again at its end, and print a traceback.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise

@@ -7,7 +7,7 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import TaggedSentence
-from dense_lstm_zoo_runtime.errors import named
+from dense_lstm_zoo_runtime.errors import ExportError, named
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
 from dense_lstm_zoo_runtime.ids import TokenIds, as_text
@@ -20,7 +20,7 @@ class Tagger:
     """Tags of sentences; see ``Predictor``."""
 
     def __init__(self, export: Export, threads: int | None) -> None:
-        config = export.config
+        config, self._folder = export.config, export.folder
         self._labels = config["labels"]
         with named(export.folder / "config.json"):
             text = {name: config["text"][name] for name in ("case", "whole_words") if name in config["text"]}
@@ -36,6 +36,8 @@ class Tagger:
             seen += len(chunk)
             found: list[Any] = [None] * len(tokens)
             for indices, (tags, shares) in self._graph.run(list(map(self._ids, tokens)), ("tags", "probabilities")):
+                if tags.size and int(tags.max()) >= len(self._labels):
+                    raise ExportError(f"{self._folder} is damaged: its graph has more tags than its config.json.")
                 for i, row, row_shares in zip(indices, tags.tolist(), shares.tolist(), strict=True):
                     count = len(tokens[i])
                     names = [self._labels[tag] for tag in row[:count]]

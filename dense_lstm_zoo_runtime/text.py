@@ -85,7 +85,8 @@ class _AsciiRules:
 
     def __init__(self, rules: Sequence[tuple[str, str]]) -> None:
         self._spaces = re.compile(r"[\s\x00-\x1f\x7f]+")
-        self._before_period = re.compile(r"[a-zA-Z]+(?=\.)")
+        # Only from the start of a word: from each of its letters, a word without a period would take quadratic time.
+        self._before_period = re.compile(r"(?<![a-zA-Z])[a-zA-Z]+(?=\.)")
         # Private-use characters stand in the text for a while: patterns must not become bytes.
         self._rules = [
             (

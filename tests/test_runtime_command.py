@@ -2,7 +2,10 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +75,33 @@ def test_without_texts_each_line_of_standard_input_is_one(exports, capsys, monke
     assert main([str(exports / "bilstm")]) == 0
     texts = [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()]
     assert texts == ["good film", "", "bad \\u2028 film", "last"]
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""], ids=["marked", "plain"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(mark, exports, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{mark}the film\n{mark}x\n".encode())))
+    assert main([str(exports / "stacked_lstm_lm"), "--json"]) == 0
+    texts = [json.loads(line)["text"] for line in capsys.readouterr().out.splitlines()]
+    assert texts == ["the film", f"{mark}x"]
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_refused(codec, exports, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\ufeffthe film\n".encode(codec))))
+    assert main([str(exports / "bilstm")]) == 2
+    assert capsys.readouterr().err == (
+        "error: Standard input begins with the byte order mark of UTF-16; convert it to UTF-8.\n"
+    )
+
+
+@pytest.mark.parametrize("module", ["dense_lstm_zoo_runtime", "dense_lstm_zoo"])
+def test_output_that_cannot_be_written_is_an_error_on_one_line(module, exports):
+    arguments = [str(exports / "bilstm"), "good"] if module == "dense_lstm_zoo_runtime" else ["list", "models"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", module, *arguments]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    assert (ran.returncode, ran.stderr) == (2, "error: [Errno 28] No space left on device\n")
 
 
 def test_an_error_is_one_line_and_exit_status_2(tmp_path, capsys):

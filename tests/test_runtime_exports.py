@@ -146,6 +146,13 @@ def test_a_claim_that_cannot_be_is_refused(values, said, copy):
     refused(copy / "bilstm", said)
 
 
+def test_a_taggers_graph_with_more_tags_than_labels_is_damaged(copy):
+    change(copy / "bilstm_tagger", labels=["only"])
+    tagger = Predictor(copy / "bilstm_tagger")
+    with pytest.raises(ExportError, match=r"bilstm_tagger is damaged: its graph has more tags than its config\.json"):
+        tagger.predict(WORDS)
+
+
 def test_what_is_not_a_graph_is_refused(copy):
     (copy / "bilstm" / "model.onnx").write_bytes(b"not a graph")
     seal(copy / "bilstm")

@@ -47,6 +47,11 @@ PIECES += ("é", "\u0301", "ﬁ", "½", "“", "’", "—", "‐", "😀", "\u2
 rich_text = st.lists(st.sampled_from([*MARKS, *PIECES]), max_size=20).map("".join)
 
 
+def test_a_long_word_before_a_period_takes_no_longer_than_its_letters():
+    for word in ("a" * 1_000_000, "no" * 500_000):  # from each letter anew it would take an hour
+        assert runtime(f"{word} .") == [word, "."]
+
+
 def graph_tokens(texts):
     found = []
     for start in range(0, len(texts), 4096):

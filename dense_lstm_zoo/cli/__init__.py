@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -12,6 +13,7 @@ from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo_runtime.screen import flush_output
 
 # Errors in a request or its result: reported on one line, without a traceback.
 PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -33,18 +35,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = vars(commands.parse_args(argv))
     run = arguments.pop("run")
     try:
-        return run(**with_folders(arguments)) or 0
+        status = run(**with_folders(arguments)) or 0
+        flush_output()
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
     except Exception as error:
+        with contextlib.suppress(OSError):
+            flush_output()
         if isinstance(error, PLAIN_ERRORS):
             return _tell(str(error), 2)
         if isinstance(error, (*FAILURES, *_tensorflow_errors())):
             return _tell(f"{_reason(error)} ({DEBUG}=1 shows the traceback)", 1)
         raise
+    else:
+        return status
     return 0
 
 
