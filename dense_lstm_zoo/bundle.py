@@ -19,6 +19,7 @@ from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.publishing import Published
+from dense_lstm_zoo.replaceable import check_replaceable
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
@@ -132,15 +133,17 @@ class Bundle(Published, abc.ABC):
 
         Args:
             path: The folder to write.
-            overwrite: Whether to replace an existing folder.
+            overwrite: Whether to replace an existing bundle.
             shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name
                 and sha256: a few MB instead of a hundred. Such a bundle loads only where that table is installed.
 
         Raises:
-            FileExistsError: Something is there and ``overwrite`` is False.
+            FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
             ValueError: ``shared_words`` with word vectors that are not those of an installed table.
         """
         path = Path(path)
+        if overwrite:
+            check_replaceable(path, "bundle")
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with files.new_folder(path, overwrite) as folder:
             shown._write(folder, shared_words)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks, files, hub, weights_file
 from dense_lstm_zoo.bundle_reader import read
+from dense_lstm_zoo.replaceable import check_replaceable
 
 EXPORT_FORMATS = ("saved_model", "onnx")
 _ROUNDED = "rounded to float16 after training"
@@ -36,7 +37,7 @@ class Published:
 
         Args:
             path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
-            overwrite: Whether to replace an existing folder.
+            overwrite: Whether to replace an existing export.
             max_words: Keep this number of words: those of the training texts first, then the most frequent ones.
             format: ``saved_model`` or ``onnx``.
             weights: How ONNX stores weights: ``float32``, ``float16`` or ``int8``, a half or a quarter of the size.
@@ -45,7 +46,7 @@ class Published:
                 by name and sha256.
 
         Raises:
-            FileExistsError: Something is there and ``overwrite`` is False.
+            FileExistsError: Something is there and ``overwrite`` is False, or it is no export.
             ValueError: Another ``format`` or ``weights``; an option of ONNX without it; ``max_words`` with a language
                 model, or below 1; word vectors that are not those of an installed table.
             ImportError: ``"onnx"`` without the package ``onnx``.
@@ -60,6 +61,8 @@ class Published:
                 raise ImportError("format='onnx' needs the package onnx: pip install dense-lstm-zoo[onnx].")
         elif options != {"weights": "float32", "shared_words": False}:
             raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
+        if overwrite:
+            check_replaceable(path, "export")
         bundle = self
         if max_words is not None:
             from dense_lstm_zoo.fewer_words import with_words
@@ -89,10 +92,10 @@ class Published:
             shared_words: As for ``save``; None shares word vectors with an installed word table if it has any of them.
             dev: Dev data as ``evaluate`` takes it, to score the preset as it is stored.
             test: Test data, likewise.
-            overwrite: Whether to replace an existing folder.
+            overwrite: Whether to replace an existing bundle.
 
         Raises:
-            FileExistsError: Something is there and ``overwrite`` is False.
+            FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
             ValueError: Another ``dtype``, weights that float16 cannot hold, or as for ``save``.
 
         Example:
@@ -100,6 +103,8 @@ class Published:
         """
         checks.one_of("dtype", dtype, weights_file.DTYPES)
         folder = files.check_new_folder(folder, overwrite)
+        if overwrite:
+            check_replaceable(folder, "bundle")
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
             shown._write(Path(work), shared_words, dtype)

@@ -19,6 +19,12 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def content(folder):
+    """The bytes of every file in a folder, by its path there."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
 @contextlib.contextmanager
 def mounted(folder, kind):
     folder.mkdir()

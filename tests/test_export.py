@@ -211,6 +211,10 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
     with pytest.raises(FileExistsError, match="already exists"):
         trained.export(tmp_path / "1")
     assert (tmp_path / "1" / "precious").read_text() == "x"
+    with pytest.raises(FileExistsError, match="1 is not an export, and holds files: it is not overwritten"):
+        trained.export(tmp_path / "1", overwrite=True)
+    assert (tmp_path / "1" / "precious").read_text() == "x"
+    (tmp_path / "1" / "saved_model.pb").touch()
     trained.export(tmp_path / "1", overwrite=True)
     assert not (tmp_path / "1" / "precious").exists()
     assert [file.name for file in tmp_path.iterdir()] == ["1"]

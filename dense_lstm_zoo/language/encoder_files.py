@@ -24,6 +24,7 @@ from dense_lstm_zoo import (
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.options import DIRECTIONS
+from dense_lstm_zoo.replaceable import check_replaceable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +62,8 @@ def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
 
     checks.one_of("dtype", dtype, weights_file.DTYPES)
     path = files.check_new_folder(path, overwrite)
+    if overwrite:
+        check_replaceable(path, "bundle")
     arrays = {_WORDS: encoder.vectors}
     for direction, weights in encoder.weights.items():
         arrays |= {f"/{direction}/{number}": weight for number, weight in enumerate(weights)}
