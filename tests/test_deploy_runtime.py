@@ -132,6 +132,8 @@ def test_a_wrong_method_is_told_the_right_one(server):
 def test_an_unknown_path_model_or_operation_is_told_the_known_ones(server):
     path = server.ask("/v1/predikt", {"texts": []})
     assert (path.status, "Did you mean '/v1/predict'" in path.error) == (404, True)
+    slash = server.ask("/v1/predict/", {"texts": []})
+    assert (slash.status, "Did you mean '/v1/predict'" in slash.error) == (404, True)
     model = server.ask("/v1/models/m7:predict", {"texts": []})
     assert (model.status, "Accepted: m0, m1, m2." in model.error) == (404, True)
     operation = server.ask("/v1/models/m1:embed", {"texts": []})

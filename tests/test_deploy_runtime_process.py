@@ -57,6 +57,15 @@ def peak(pid):
     return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
 
 
+def test_a_measurement_that_cannot_begin_keeps_the_earlier_rows(tmp_path):
+    (tmp_path / "rows.csv").write_text("earlier\n")
+    command = [sys.executable, "measure.py", "--model", str(tmp_path / "none"), "--csv", str(tmp_path / "rows.csv")]
+    ran = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "does not exist" in ran.stderr
+    assert (tmp_path / "rows.csv").read_text() == "earlier\n"
+
+
 def test_answers_are_those_of_the_bundle(bundle, export):
     texts = ["The film was long .", "", "schön 😀 café", "x" * 500, "not bad but very short !"]
     with process(export) as (_, server, written):

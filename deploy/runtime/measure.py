@@ -10,8 +10,10 @@ import argparse
 import contextlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -65,13 +67,15 @@ def main() -> None:
     model = str(Path(given.model).resolve()) if Path(given.model).exists() else given.model
     target = given.csv.resolve()
     last = (LAST[0], LAST[1].format(requests=given.requests, seconds=given.seconds))
-    if not given.only_last:
-        target.unlink(missing_ok=True)
-    for settings, load in [last] if given.only_last else [*ROWS, last]:
-        print(f"\n{settings or 'defaults'}, {load}", flush=True)
-        with server(model, given.port, shlex.split(settings)) as url:
-            command = [sys.executable, "load.py", *shlex.split(load), "--warm-up", "100", "--url", url]
-            subprocess.run([*command, "--csv", str(target)], cwd=HERE, check=True)
+    with tempfile.TemporaryDirectory() as work:
+        rows = target if given.only_last else Path(work) / "rows.csv"
+        for settings, load in [last] if given.only_last else [*ROWS, last]:
+            print(f"\n{settings or 'defaults'}, {load}", flush=True)
+            with server(model, given.port, shlex.split(settings)) as url:
+                command = [sys.executable, "load.py", *shlex.split(load), "--warm-up", "100", "--url", url]
+                subprocess.run([*command, "--csv", str(rows)], cwd=HERE, check=True)
+        if rows != target:  # the earlier rows stay until there are others
+            shutil.copyfile(rows, target)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
             await batcher.stop()
         executor.shutdown()
 
-    app = FastAPI(title="Dense LSTM Zoo", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(title="Dense LSTM Zoo", lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(Watch, metrics=metrics, max_requests=settings.max_requests)
     _answer_errors(app, metrics)
     first = next(iter(models))
