@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import command_line, registry, terms
-from dense_lstm_zoo.display import by_class, code, escape, fenced, label, percent
+from dense_lstm_zoo.display import by_class, code, escape, fenced, percent
 from dense_lstm_zoo.manifest import FOR_PEOPLE
 
 if TYPE_CHECKING:
@@ -101,15 +101,16 @@ def _failure_lines(evaluation: Mapping[str, Any]) -> Iterator[str]:
     scored = [row for row in rows if row["f1"] is not None and row["texts"] >= _RARE]
     if len(scored) > 1:
         worst = min(scored, key=lambda row: row["f1"])
-        yield f"weakest on {label(worst['label'])}: F1 {percent(worst['f1'])} % of {worst['texts']:,} {unit}"
+        yield f"weakest on {escape(worst['label'], 80)}: F1 {percent(worst['f1'])} % of {worst['texts']:,} {unit}"
     confusions = _confusions(evaluation)[:_MOST_CONFUSIONS]
     if confusions:
         yield "taken for another: " + "; ".join(
-            f"{label(right)} for {label(predicted)} ({count:,} {unit})" for count, right, predicted in confusions
+            f"{escape(right, 80)} for {escape(predicted, 80)} ({count:,} {unit})"
+            for count, right, predicted in confusions
         )
     for found in evaluation.get("wrong", ())[:_MOST_WRONG]:
-        told = f"{label(found['predicted'])} with probability {found['probability']:.3f}, right is "
-        yield f"{told}{label(found['label'])}: {escape(found['text'], 200)}"
+        told = f"{escape(found['predicted'], 80)} with probability {found['probability']:.3f}, right is "
+        yield f"{told}{escape(found['label'], 80)}: {escape(found['text'], 200)}"
 
 
 def _confusions(evaluation: Mapping[str, Any]) -> list[tuple[int, str, str]]:

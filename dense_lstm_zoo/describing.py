@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import bundle_checks, manifest, presets, registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.docstrings import first_sentence
 from dense_lstm_zoo.recipe import Recipe
 from dense_lstm_zoo.recipes import list_recipes, recipes
@@ -113,12 +114,15 @@ class BundleDescription(_Page):
         ]
         size = sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
         given = {name: training[name] for name in helps if training.get(name) is not None}
+        trained = (
+            f"Trained on {training['dataset']}, seed {training.get('seed', 'unknown')}, "
+            f"recipe {training.get('recipe') or 'none'}"
+        )
         lines = [
-            f"{self.folder} ({'text encoder' if self.encoder else task.name})",
+            f"{escape_controls(str(self.folder))} ({'text encoder' if self.encoder else task.name})",
             f"  {model}: {entry.summary}",
             *self._of_encoder(),
-            f"  Trained on {training['dataset']}, seed {training.get('seed', 'unknown')}, "
-            f"recipe {training.get('recipe') or 'none'}",
+            f"  {escape_controls(trained)}",
             f"  Scores: {', '.join(scores) or 'none'}",
             f"  Size: {size / 2**20:.1f} MB" + _count(self.metrics),
             "  Training:",
@@ -212,7 +216,7 @@ def describe(name: str | os.PathLike[str] | keras.Model) -> Description:
         return _model(text)
     if text in recipes():
         return RecipeDescription(recipes()[text])
-    known = [preset.name for preset in presets.list_presets()]
+    known = presets.names()
     if text in known or "://" in text or Path(text).exists() or os.sep in text:
         return _bundle(presets.find(text))
     near = difflib.get_close_matches(text, [*registry.list_models(), *recipes(), *known])

@@ -62,6 +62,9 @@ def learning_curve(
         scores = history[f"val_{measure}"]
         if not higher_is_better:
             _logarithmic(axes)  # else the first epochs would hide the others
+        if scores.isna().all():
+            axes.legend()
+            return
         best = history.loc[scores.idxmax() if higher_is_better else scores.idxmin()]
         if best_epoch in history["epoch"].to_numpy():
             best = history.loc[history["epoch"] == best_epoch].iloc[0]

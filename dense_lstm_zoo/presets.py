@@ -11,6 +11,7 @@ import fnmatch
 import json
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from dense_lstm_zoo import archives, bundle_checks, checks, files, hub, manifest
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.bundle import Bundle, load
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.word_table import presets_folder
 from dense_lstm_zoo.terms import corpora_before, terms_of
 
@@ -64,7 +66,8 @@ class Preset:
     def __str__(self) -> str:
         score = "not scored" if self.score is None else f"{self.measure} {self.score:.4f} ({self.protocol})"
         here = "" if self.is_installed else "; not installed"
-        return f"{self.name:<28} {self.task:<15} {score}; {self.size / 2**20:.1f} MB; {self.terms}{here}"
+        told = f"{self.name:<28} {self.task:<15} {score}; {self.size / 2**20:.1f} MB; {self.terms}{here}"
+        return escape_controls(told)  # a preset may come from a stranger
 
 
 def list_presets(pattern: str = "*", task: str | None = None) -> list[Preset]:
@@ -188,10 +191,20 @@ def _official() -> dict[str, Preset]:
     return {entry["name"]: Preset(**entry) for entry in entries}
 
 
+def names() -> list[str]:
+    """Return the names of all presets, the zoo's own and those that are installed beside them."""
+    return list({**_official(), **_installed()})
+
+
 def _known() -> dict[str, Preset]:
-    official = _official()
-    others = {name: Preset(**index_entry(path)) for name, path in _installed().items() if name not in official}
-    return {**official, **others}
+    found = _official()
+    for name, path in _installed().items():
+        if name not in found:
+            try:
+                found[name] = Preset(**index_entry(path))
+            except bundle_checks.BundleError as error:
+                warnings.warn(f"The preset {name!r} is left out: {error}", stacklevel=3)
+    return found
 
 
 def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ EVALUATION = {
 def test_known_failures_are_the_weakest_class_frequent_confusions_and_confident_errors():
     assert list(cards._failure_lines(EVALUATION)) == [
         "weakest on spam: F1 79.0 % of 100 texts",
-        r"taken for another: spam for ham (30 texts); ham for spam (7 texts); ham for `a\|b` (3 texts)",
+        r"taken for another: spam for ham (30 texts); ham for spam (7 texts); ham for `a|b` (3 texts)",
         *["spam with probability 0.987, right is ham: `<b>buy</b> now`"] * 3,
     ]
 

@@ -62,6 +62,13 @@ def test_curves_are_drawn_by_run_and_a_picture_that_fails_leaves_the_old_one(tmp
     assert path.read_bytes() == before
 
 
+def test_a_run_without_a_single_score_is_drawn_without_a_best_epoch(tmp_path):
+    nan = [float("nan")] * 2
+    history = pd.DataFrame({"epoch": [1, 2], "loss": nan, "val_loss": nan, "accuracy": nan, "val_accuracy": nan})
+    plots.learning_curve(history, tmp_path / "curve.png", "mine")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_learning_curves_are_written_of_runs_that_have_ended_and_of_those_that_have_not(tmp_path, monkeypatch):
     monkeypatch.setattr(language_model, "CURVES", tmp_path / "curves.csv")
     monkeypatch.setattr(language_model, "PICTURE", tmp_path / "curves.png")

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import archives, presets, terms
+from dense_lstm_zoo import archives, manifest, presets, terms
 from dense_lstm_zoo.data import download, own_files
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
@@ -92,6 +92,28 @@ def test_presets_are_listed_by_pattern_and_task(official):
     assert [one.name for one in zoo.list_presets(task="tagging")] == ["tagger_none"]
     with pytest.raises(ValueError, match=r"Unknown value of task: 'tags'\. Accepted: .*tagging"):
         zoo.list_presets(task="tags")
+
+
+def test_a_damaged_preset_is_left_out_of_the_list_and_hides_no_other(installed, capsys):
+    (installed / "tagger_none" / "metrics.json").write_text("{")
+    with pytest.warns(UserWarning, match=r"The preset 'tagger_none' is left out: .*metrics\.json is damaged"):
+        assert [one.name for one in zoo.list_presets()] == ["lstm_trec"]
+    assert presets.names() == ["lstm_trec", "tagger_none"]
+    assert "lstm_trec" in str(zoo.describe("lstm_trec"))
+
+
+def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(installed):
+    folder = installed / "lstm_trec"
+    config = json.loads((folder / "config.json").read_text())
+    config["training"]["dataset"] = "evil\x1b[31m\nred"
+    (folder / "config.json").write_text(json.dumps(config))
+    metrics = json.loads((folder / "metrics.json").read_text())
+    (folder / "metrics.json").write_text(json.dumps({**metrics, "chosen": "\x1b[2J"}))
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").write_text(manifest.manifest(folder))
+    shown = [str(zoo.describe("lstm_trec")), *map(str, zoo.list_presets())]
+    assert all("\x1b" not in text for text in shown)
+    assert r"evil\x1b[31m\nred" in shown[0]
 
 
 def test_installed_presets_are_listed_without_an_index(installed):

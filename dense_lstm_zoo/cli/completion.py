@@ -78,10 +78,6 @@ def _only(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     return lambda **_: list(names())
 
 
-def _presets() -> list[str]:
-    return [preset.name for preset in presets.list_presets()]
-
-
 # By the name of the argument.
 _NAMES: dict[str, Callable[..., list[str]]] = {
     "model": _only(zoo.list_models),
@@ -89,11 +85,11 @@ _NAMES: dict[str, Callable[..., list[str]]] = {
     "pattern": _only(list),
     "task": _only(tasks.names),
     "recipe": _only(zoo.list_recipes),
-    "name": _with_files(lambda: [*zoo.list_models(), *zoo.list_recipes(), *_presets()]),
+    "name": _with_files(lambda: [*zoo.list_models(), *zoo.list_recipes(), *presets.names()]),
     "dataset": _with_files(zoo.list_corpora),
-    "bundle": _with_files(_presets),
-    "bundles": _with_files(_presets),
-    "runs": _with_files(_presets),
-    "init_from": _with_files(_presets),
-    "context": _with_files(_presets),
+    "bundle": _with_files(presets.names),
+    "bundles": _with_files(presets.names),
+    "runs": _with_files(presets.names),
+    "init_from": _with_files(presets.names),
+    "context": _with_files(presets.names),
 }
