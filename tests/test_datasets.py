@@ -152,6 +152,7 @@ BAD_TEXTS = {
     "floats": ((["a", "b"], [0.0, 1.0]), {}, "is 0.0 (float)"),
     "negative": ((["a", "b"], [0, -1]), {}, "item 1, counted from 0, is -1"),
     "one label": ((["a", "b"], ["x", "x"]), {}, "at least two labels; received only 'x'"),
+    "unknown and empty": ((["a", "b"], ["", "x"]), {"label_names": ["x", "y"]}, "Unknown label ''. Accepted: x, y."),
     "unknown": ((["a", "b"], ["x", "posit"]), {"label_names": ["x", "positive"]}, "Did you mean 'positive'"),
     "out of range": ((["a", "b"], [0, 2]), {"label_names": ["x", "y"]}, "Labels must be from 0 to 1; item 1"),
     "names twice": ((["a", "b"], [0, 1]), {"label_names": ["x", "x"]}, "label_names must be different strings"),

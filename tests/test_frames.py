@@ -137,6 +137,18 @@ def test_predictions_stand_beside_the_rows(trained):
         np.testing.assert_allclose(found[f"probability_{label}"], shares, atol=1e-6)
 
 
+def test_levels_and_names_of_columns_stay(trained):
+    columns = pd.MultiIndex.from_tuples([("said", "text"), ("said", "id")], names=["what", "which"])
+    frame = pd.DataFrame([["good film", 1], ["bad", 2]], columns=columns)
+    found = trained.predict_frame(frame, text=("said", "text"))
+    pd.testing.assert_frame_equal(found[["said"]], frame)
+    assert found.columns.names == ["what", "which"]
+    assert found["label"].tolist() == [p.label for p in trained.predict(["good film", "bad"])]
+    plain = pd.DataFrame({"text": ["good"]})
+    plain.columns.name = "field"
+    assert trained.predict_frame(plain, text="text").columns.name == "field"
+
+
 def test_columns_with_these_names_are_never_lost(trained):
     frame = pd.DataFrame({"text": ["good"], "label": ["yes"]})
     assert list(trained.predict_frame(frame, text="text"))[:4] == [

@@ -3,6 +3,8 @@
 import collections
 import dataclasses
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
@@ -75,3 +77,28 @@ def test_split_dev_refuses_to_return_an_empty_dev_set():
 def test_split_dev_refuses_a_seed_that_is_no_natural_number():
     with pytest.raises(ValueError, match="seed must be an integer of at least 0; received -1"):
         split_dev(made_corpus([5, 5]), seed=-1)
+
+
+def test_arrays_and_columns_become_lists_so_that_their_order_and_every_label_count():
+    texts = pd.Series(["a", "b", "c"], index=[7, 9, 8])
+    split = Split(texts, np.array([1, 0, 1]))
+    assert (split.texts, split.labels) == (["a", "b", "c"], [1, 0, 1])
+    many = np.zeros(2_000, int)
+    other = many.copy()
+    other[1_000] = 1
+    assert repr(Split(["a"] * 2_000, many)) != repr(Split(["a"] * 2_000, other))  # what a run's checksum reads
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "error", "told"),
+    [
+        (["x", "y"], ("x", "y"), TypeError, "labels must be integers, .* received 'x'"),
+        ([0, 2], ("x", "y"), ValueError, "labels of made's train texts must be from 0 to 1, .* received 2"),
+        ([0, -1], ("x", "y"), ValueError, "received -1"),
+        ([0, 1], ("x", "x"), ValueError, "label_names must differ"),
+        ([0, 1], (0, 1), TypeError, "label_names must be strings; received 0"),
+    ],
+)
+def test_labels_that_do_not_fit_their_names_are_refused(labels, names, error, told):
+    with pytest.raises(error, match=told):
+        Corpus("made", names, Split(["a", "b"], labels), None, None)

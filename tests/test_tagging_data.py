@@ -120,6 +120,12 @@ def test_a_split_needs_a_tag_for_each_token(tokens, tags, message):
         TaggedSplit(tokens, tags)
 
 
+def test_tokens_and_tags_are_strings():
+    for tokens, tags in (([["a"]], [[1]]), ([[1]], [["X"]])):
+        with pytest.raises(TypeError, match="Sentence 1: tokens and tags must be strings; received 1"):
+            TaggedSplit(tokens, tags)
+
+
 # Every character but those that lay out a file: blanks, ends of lines, the mark that begins a file in utf-8.
 
 

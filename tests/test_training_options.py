@@ -271,7 +271,12 @@ def test_calibration_keeps_the_labels_and_changes_every_probability_alike(plain,
     texts = corpus.test.texts
     before, labels = trained.probabilities(texts), [found.label for found in trained.predict(texts)]
     np.testing.assert_array_equal(before, plain.probabilities(texts))
+    assert {"dev_loss", "test_loss"} <= trained.metrics.keys()
     temperature = trained.calibrate(corpus.dev)
+    assert not {"dev_loss", "test_loss"} & trained.metrics.keys()
+    assert trained.metrics["test_accuracy"] == plain.metrics["test_accuracy"]
+    assert trained.evaluation == {}
+    assert trained.rescore(dev=corpus.dev)["dev_loss"] == trained.evaluate(corpus.dev)["loss"]
     trained.metrics["temperature"] = temperature = temperature * 2  # far from 1
     logits = np.log(before.astype(float))
     expected = scipy.special.softmax(logits / temperature, axis=1)

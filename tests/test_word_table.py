@@ -60,9 +60,9 @@ def test_the_nearest_words_are_numpys(table):
     for word in ("film", "the", "\u65e5\u672c"):
         i = WORDS.index(word)
         cosines = {
-            other: vectors[i] @ vectors[j] / (norms[i] * norms[j]) if norms[j] else -1.0
+            other: vectors[i] @ vectors[j] / (norms[i] * norms[j])
             for j, other in enumerate(WORDS)
-            if j != i
+            if j != i and norms[j]
         }
         expected = sorted(cosines.items(), key=lambda found: -found[1])
         found = table.nearest(word, 99)
@@ -74,6 +74,11 @@ def test_the_nearest_words_are_numpys(table):
     rows = large.vectors(large.words)
     best = int(np.argsort(rows @ rows[8500] / np.linalg.norm(rows, axis=1))[-2])
     assert large.nearest("w8500", 1)[0][0] == f"w{best}"
+
+
+def test_nothing_is_near_a_vector_of_zeros(table):
+    with pytest.raises(ValueError, match="has a vector of zeros for 'nothing', and no word is near that"):
+        table.nearest("nothing")
 
 
 def test_an_unknown_word_is_named_with_its_nearest_spelling(table):

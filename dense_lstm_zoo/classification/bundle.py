@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +13,7 @@ import numpy as np
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
+from dense_lstm_zoo.classification.corpus import Split, check_labels
 from dense_lstm_zoo.classification.embedding import CHUNK, Embedded
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import pad_features
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import tensorflow as tf
 
-    from dense_lstm_zoo.classification.corpus import Split
     from dense_lstm_zoo.classification.explain import Explanation
+
+# Metrics that another temperature changes.
+_OF_TEMPERATURE = re.compile("(^|_)(loss|calibration_error)(_uncalibrated)?$")
 
 
 @dataclass(eq=False, repr=False)
@@ -87,6 +91,8 @@ class ClassificationBundle(Embedded, Bundle):
         """Fit the temperature on labelled texts, best those of dev, and return it; no label changes.
 
         Probabilities of this bundle and of its exports are then softmax(logits / temperature). Bundles keep it.
+        Another temperature than before drops the losses, the calibration errors and the analysis that the bundle had:
+        ``rescore`` finds them again.
 
         Args:
             split: Texts with labels that the model was not trained on, as for ``evaluate``.
@@ -97,8 +103,12 @@ class ClassificationBundle(Embedded, Bundle):
 
         Reference: Guo et al. 2017, section 4.2.
         """
-        labels = self._indices(split, label_names)
-        self.metrics["temperature"] = fit_temperature(self._logits(split.texts), labels)
+        labels, before = self._indices(split, label_names), self.temperature
+        found = fit_temperature(self._logits(split.texts), labels)
+        if found != (before or 1.0):
+            self.metrics = {name: value for name, value in self.metrics.items() if not _OF_TEMPERATURE.search(name)}
+            self.evaluation = {}
+        self.metrics["temperature"] = found
         if self.scored_weights is None:
             self.scored_weights = self.fingerprint()
         return float(self.metrics["temperature"])
@@ -191,7 +201,7 @@ class ClassificationBundle(Embedded, Bundle):
             of what it would be without the temperature: ``loss_uncalibrated``, ``calibration_error_uncalibrated``.
 
         Raises:
-            ValueError: No texts, or a label that the model does not know.
+            ValueError: No texts, a label that the model does not know, or one without a name.
         """
         return self.assess(split, label_names)[0]
 
@@ -230,6 +240,7 @@ class ClassificationBundle(Embedded, Bundle):
         names = list(label_names) if label_names is not None else self.labels
         if not len(split):
             raise ValueError("evaluate needs at least one text; received none.")
+        check_labels("the texts", split.labels, names)
         for name in {names[label] for label in split.labels}:
             if name not in self.labels:
                 raise checks.unknown_name("label", name, self.labels)

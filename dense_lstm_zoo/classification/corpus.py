@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Split:
-    """Texts and, for each, the index of its label in ``Corpus.label_names``."""
+    """Texts and, for each, the index of its label in ``Corpus.label_names``.
+
+    Arrays and pandas' columns become lists.
+
+    Raises:
+        TypeError: A string in place of texts, or a label that is not an integer.
+        ValueError: Another number of labels than of texts.
+    """
 
     texts: list[str]
     labels: list[int]
@@ -23,9 +32,20 @@ class Split:
         checks.sequence(self.texts)
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
+        object.__setattr__(self, "texts", list(self.texts))
+        object.__setattr__(self, "labels", [_index(label) for label in self.labels])
 
     def __len__(self) -> int:
         return len(self.texts)
+
+
+def _index(label: Any) -> int:
+    try:
+        return operator.index(label)
+    except TypeError:
+        raise TypeError(
+            f"A split's labels must be integers, the places of their names in label_names; received {label!r:.80}."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -35,7 +55,8 @@ class Corpus:
     ``columns`` are the options that name the columns of texts and labels in a user's own file; bundles record them.
 
     Raises:
-        ValueError: A label that cannot be written to a file.
+        TypeError: A label's name that is not a string.
+        ValueError: A name that cannot be written to a file or is there twice, or a text's label without a name.
     """
 
     name: str
@@ -46,7 +67,15 @@ class Corpus:
     columns: Any = field(default_factory=dict, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
+        for name in self.label_names:
+            if not isinstance(name, str):
+                raise TypeError(f"label_names must be strings; received {name!r:.80}.")
         checks.writable("The label", self.label_names)
+        if len(set(self.label_names)) < len(self.label_names):
+            raise ValueError(f"label_names must differ; received {self.label_names!r:.200}.")
+        for part in ("train", "dev", "test"):
+            if (split := getattr(self, part)) is not None:
+                check_labels(f"{self.name}'s {part} texts", split.labels, self.label_names)
 
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}
@@ -109,6 +138,15 @@ class Corpus:
         if of_dev is not None:
             return split_dev(corpus, of_dev / (1 - (of_test or 0)), seed)
         return dataclasses.replace(corpus, dev=splits.get("dev"))
+
+
+def check_labels(what: str, labels: Sequence[int], names: Sequence[str]) -> None:
+    """Raise ``ValueError`` for a label that is not the index of one of the names."""
+    wrong = next((label for label in labels if not 0 <= label < len(names)), None)
+    if wrong is not None:
+        raise ValueError(
+            f"The labels of {what} must be from 0 to {len(names) - 1}, one for each name; received {wrong}."
+        )
 
 
 def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:

@@ -143,19 +143,22 @@ def with_predictions(
     new |= {f"probability_{name}": probabilities[:, i] for i, name in enumerate(labels)}
     names = new_columns(frame, list(new), prefix)
     added = pd.DataFrame(dict(zip(names, new.values(), strict=True)), index=frame.index)
-    return pd.concat([frame, added], axis=1)
+    both = pd.concat([frame, added], axis=1)
+    both.columns.names = frame.columns.names
+    return both
 
 
-def new_columns(frame: pd.DataFrame, names: Sequence[str], prefix: str | None) -> list[str]:
-    """Return the names of new columns, none of which the frame has.
+def new_columns(frame: pd.DataFrame, names: Sequence[str], prefix: str | None) -> list[Any]:
+    """Return the names of new columns, none of which the frame has; in a frame with levels of columns, as the first.
 
     Raises:
         ValueError: With the prefix, a name that is taken.
     """
-    taken = set(frame.columns)
+    taken = set(frame.columns.get_level_values(0))
     if prefix is None:
         prefix = PREFIX if taken.intersection(names) else ""
     found = [f"{prefix}{name}" for name in names]
     if both := sorted(taken.intersection(found)):
         raise ValueError(f"The frame already has a column {both[0]!r}; choose another prefix=, such as prefix='new_'.")
-    return found
+    lower = [""] * (frame.columns.nlevels - 1)
+    return [(name, *lower) for name in found] if lower else found

@@ -146,7 +146,7 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
     if all(isinstance(label, str) for label in found):
         names = sorted_labels(set(found)) if names is None else names
         index = {name: i for i, name in enumerate(names)}
-        if unknown := next((label for label in found if label not in index), None):
+        if (unknown := next((label for label in found if label not in index), None)) is not None:
             raise checks.unknown_name("label", unknown, names)
         indices = np.array([index[label] for label in found], np.int32)
     else:

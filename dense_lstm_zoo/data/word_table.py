@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.replaceable import check_replaceable
 from dense_lstm_zoo_runtime.word_table import MappedTable, checksum, parts
 from dense_lstm_zoo_runtime.word_table import installed_tables as installed_tables
 from dense_lstm_zoo_runtime.word_table import presets_folder as presets_folder
@@ -55,7 +56,8 @@ class WordTable(MappedTable):
         """Return the ``k`` words with the highest cosine similarity to ``word``, highest first.
 
         Raises:
-            ValueError: The table does not have the word, or ``k`` is not a positive integer.
+            ValueError: The table does not have the word, or has a vector of zeros for it; or ``k`` is not a positive
+                integer.
 
         Example:
             ``zoo.load_vectors("zoo_600d").nearest("movie", 3)``
@@ -65,13 +67,14 @@ class WordTable(MappedTable):
         k = checks.integer("k", k)
         row = self._row(word)
         norms = self._norms
+        if not norms[row]:
+            raise ValueError(f"{self.name} has a vector of zeros for {word!r}, and no word is near that.")
         dots = np.concatenate(
             [part.astype(np.float32) @ self.values[row].astype(np.float32) for part in parts(self.values)]
         )
-        with np.errstate(invalid="ignore", divide="ignore"):
-            cosines = np.where(norms > 0, dots / (norms * norms[row]), -1.0)
+        cosines = np.divide(dots, norms * norms[row], out=np.full(len(self), -np.inf, np.float32), where=norms > 0)
         cosines[row] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[: min(k, len(self) - 1)]
+        best = np.argsort(-cosines, kind="stable")[: min(k, int((norms > 0).sum()) - 1)]
         return [(self.words[i], float(cosines[i])) for i in best]
 
     @functools.cached_property
@@ -92,6 +95,8 @@ class WordTable(MappedTable):
         import numpy as np
 
         path = Path(folder)
+        if overwrite:
+            check_replaceable(path, "word table")
         with files.new_folder(path, overwrite) as new:
             (new / "words.txt").write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
             np.save(new / "vectors.npy", self.values, allow_pickle=False)

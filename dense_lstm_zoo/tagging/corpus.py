@@ -17,6 +17,7 @@ class TaggedSplit:
     """Sentences as lists of tokens, with a tag for each token.
 
     Raises:
+        TypeError: A token or a tag that is not a string.
         ValueError: Different numbers of tags and tokens, a sentence without tokens, a ``str`` instead of a list, or a
             tag that cannot be written to a file.
 
@@ -43,6 +44,9 @@ class TaggedSplit:
                     f"Sentence {number} needs at least one token and a tag for each; received {len(tokens)} tokens "
                     f"and {len(tags)} tags."
                 )
+            for cell in (*tokens, *tags):
+                if not isinstance(cell, str):
+                    raise TypeError(f"Sentence {number}: tokens and tags must be strings; received {cell!r:.80}.")
             checks.writable(f"Sentence {number}: the tag", tags)
 
     def __len__(self) -> int:
