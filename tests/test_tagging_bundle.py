@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -220,6 +221,15 @@ def test_words_and_their_vectors(tmp_path):
     assert sorted(vocabulary.chars) == sorted(set("TheCatsawonce1984"))
     with pytest.raises(ValueError, match="has a vector for none of the 1 words"):
         build_tagging_vocabulary([["quark"]], vectors=tmp_path / "v.txt")
+
+
+def test_every_word_of_a_vocabulary_is_looked_up_as_itself(tmp_path):
+    (tmp_path / "v.txt").write_text("the 1 2\n10 3 4\n½ 5 6\n... 7 8\nnever 9 10\n")
+    odd = ["…", "½", "™", "２０", "co\u00adop", "ß", "\u00ad"]
+    words = build_tagging_vocabulary([[*odd, "the"], [*odd, "The"]], vectors=tmp_path / "v.txt").vocabulary
+    assert words.words == ("...", "9⁄9", "tm", "99", "coop", "ss", "the", "never")
+    ids = words.tokens_to_ids()(tf.ragged.constant([list(words.words), odd]))["token_ids"].to_list()
+    assert ids == [list(range(2, 10)), [2, 3, 4, 5, 6, 7, 1]]
 
 
 BIO = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]

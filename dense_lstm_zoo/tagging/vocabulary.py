@@ -17,6 +17,7 @@ from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, alphabet
+from dense_lstm_zoo_runtime import unicode
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def build_tagging_vocabulary(
     """Build a vocabulary from training sentences and, if given, the most frequent words of a vector file.
 
     A word is known if it occurs twice in training or has a vector. Other training words, and tokens that contain a line
-    feed, train the vector of unknown words. Known words without a vector start from a random one.
+    feed, train the vector of unknown words. Known words without a vector start from a random one. Words of the file
+    that no token is looked up as, such as those with digits other than 9, are left out.
 
     Args:
         sentences: The tokens of the training sentences, nothing else.
@@ -117,7 +119,9 @@ def build_tagging_vocabulary(
     if not covered:
         raise ValueError(f"{vectors} has a vector for none of the {len(counts):,} words of the training sentences.")
     trained = [word for word in ranked if word in row or counts[word] > 1]
-    frozen = [word for word in read.words if word not in counts and not any(map(str.isspace, word))]
+    frozen = [
+        word for word in read.words if word not in counts and not any(map(str.isspace, word)) and fold(word) == word
+    ]
     words = (*trained, *frozen)
     spread = read.matrix.std()
     matrix = np.random.default_rng(seed).normal(0, spread, (len(words) + 2, read.matrix.shape[1])).astype(np.float32)
@@ -168,16 +172,16 @@ def _count(sentences: Iterable[Sequence[str]]) -> tuple[Counter[str], str]:
         raise ValueError("A tagger needs training sentences; received none.")
     counts = Counter[str]()
     for token, count in tokens.items():
-        if "\n" not in token:
-            counts[fold(token)] += count
+        if "\n" not in token and (word := fold(token)):
+            counts[word] += count
     return counts, alphabet(tokens)
 
 
 def fold(token: str) -> str:
-    """Return a token in the form used for look-up: lower case, digits as 9.
+    """Return a token in the form in which ``TokensToIds`` looks it up: lower case, digits as 9.
 
     Example:
-        >>> fold("In-1984")
-        'in-9999'
+        >>> fold("In-1984"), fold("…"), fold("２０")
+        ('in-9999', '...', '99')
     """
-    return re.sub(r"[0-9]", "9", token.casefold())
+    return re.sub(r"[0-9]", "9", unicode.fold(token))
