@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from dense_lstm_zoo import layers
 from dense_lstm_zoo.language import full_softmax, sampled_softmax
+from dense_lstm_zoo.language.assembly import WindowLoss
 from dense_lstm_zoo.language.sampled_softmax import WordSampler
 from tests.language_windows import WORDS, perplexity_by_hand, text, tiny, windows
 from tests.test_tied_softmax import MODELS, gradients
@@ -115,6 +116,33 @@ def test_with_another_loss_or_metric_keras_own_step_runs(compiled):
     model.train_on_batch(tf.constant(ids[:, :-1]), ids[:, 1:])
     for weight, b, gradient in zip(model.weights, before, expected, strict=True):
         np.testing.assert_allclose(b - weight.numpy(), tf.convert_to_tensor(gradient), atol=1e-6)
+
+
+class Halved(keras.optimizers.schedules.LearningRateSchedule):
+    """A rate of a user's own, which cannot be saved."""
+
+    def __call__(self, step):
+        return 0.5 / (1.0 + tf.cast(step, tf.float32))
+
+
+def test_a_schedule_that_cannot_be_saved_trains():
+    model, plain, ids = eager("dense_lstm_lm"), eager("dense_lstm_lm"), text()
+    plain.set_weights(model.get_weights())
+    for each, rate in ((model, Halved()), (plain, 0.5)):
+        each.compile(keras.optimizers.SGD(rate), WindowLoss())
+        each.train_on_batch(tf.constant(ids[:, :-1]), ids[:, 1:])
+    for one, other in zip(model.get_weights(), plain.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:The model does not have any trainable weights")
+def test_a_model_with_nothing_to_train_is_scored_by_fit():
+    model, ids = eager("dense_lstm_lm"), text()
+    model.trainable, before = False, model.get_weights()
+    history = model.fit(windows(ids, 10), verbose=0, shuffle=False).history
+    assert history["perplexity"][0] == pytest.approx(perplexity_by_hand(model, ids), rel=1e-4)
+    for one, other in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_sample_weights_count():

@@ -13,6 +13,7 @@ from tests.transfer_harness import (
     CORPORA,
     LABELS,
     MODELS,
+    TESTS,
     TEXTS,
     bundle_of,
     classification,
@@ -136,6 +137,32 @@ def test_new_words_get_their_vectors_and_the_files_first_words_join_the_frozen_o
         assert matrix[2 + words.index(word)].tolist() == [value] * 7
     assert words[-1] == "unrelated"
     assert origin_of(run)["new_words"] == 2
+
+
+@pytest.mark.parametrize("freeze", [None, "embedding"])
+def test_a_language_models_new_words_get_their_vectors(freeze, sources, tmp_path):
+    source = zoo.load(sources["language_model"])
+    known, theirs = source.vocabulary.words, np.array(source.network.get_layer("embedding").embeddings)
+    (tmp_path / "v.txt").write_text(f"splendid{' 1.5' * theirs.shape[1]}\ngood{' 9' * theirs.shape[1]}\n")
+    with pytest.warns(UserWarning, match=r"trained with the vectors none, not v\.txt"):
+        run = prepared("language_model", sources["language_model"], tmp_path, vectors=tmp_path / "v.txt", freeze=freeze)
+    words, ours = run.job.vocabulary.words, np.array(network(run.model).get_layer("embedding").embeddings)
+    assert words == (*known, "splendid")
+    np.testing.assert_array_equal(ours, [*theirs, [1.5] * theirs.shape[1]])
+    assert run.config["training"]["new_word_vectors"] == "v.txt"
+    (tmp_path / "v.txt").write_text("splendid 1 2\n")
+    with (
+        pytest.warns(UserWarning, match="trained with the vectors none"),
+        pytest.raises(ValueError, match=f"vectors of 2 numbers; the source's words have {theirs.shape[1]}"),
+    ):
+        prepared("language_model", sources["language_model"], tmp_path, vectors=tmp_path / "v.txt")
+
+
+def test_a_language_model_that_goes_on_has_no_perplexity_by_frequency(sources, tmp_path):
+    bundle = bundle_of(prepared("language_model", sources["language_model"], tmp_path))
+    bundle.rescore(test=TESTS[:1])
+    assert bundle.evaluation["by_rank"] == []
+    assert "frequency" not in bundle.task.module("report").markdown(bundle.evaluation, "mine")
 
 
 def test_vectors_are_remembered_through_several_trainings(sources, tmp_path, recwarn):

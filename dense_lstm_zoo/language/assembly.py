@@ -121,7 +121,7 @@ class LanguageModel(keras.Model):
     def train_step(self, data: Any) -> Any:
         """Take a training step on a window and return the metrics; ``fit`` calls it."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-        step = self._window_step() if sample_weight is None else None
+        step = self._window_step() if sample_weight is None and self.trainable_weights else None
         if step is None:
             return super().train_step(data)
         targets, variables = ops.cast(y, "int32"), self.trainable_weights
@@ -140,8 +140,11 @@ class LanguageModel(keras.Model):
 
     def _window_step(self) -> WindowStep | None:
         """Return what trains the model as it is compiled, or None if that is Keras's own step."""
-        with tf.init_scope():  # it reads the optimiser's learning rate
-            compiled = self.get_compile_config()
+        try:
+            with tf.init_scope():  # it reads the optimiser's learning rate
+                compiled = self.get_compile_config()
+        except NotImplementedError:  # a schedule or a loss of the user's that cannot be saved
+            return None
         metrics = compiled.get("metrics") or []
         if (
             not isinstance(self.loss, WindowLoss)

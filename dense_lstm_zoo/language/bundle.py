@@ -192,7 +192,10 @@ class LanguageModelBundle(Bundle):
         return self.assess(text)[0]
 
     def assess(self, text: TextSource) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return the scores of ``evaluate``, and the same scores by the words' frequency in training."""
+        """Return the scores of ``evaluate``, and the same scores by the words' frequency in training.
+
+        After ``init_from``, ids are not ranks in the training text, and there is nothing by frequency.
+        """
         from dense_lstm_zoo.language.batches import evaluation_windows
 
         ids = self.vocabulary.encode(text)
@@ -208,7 +211,8 @@ class LanguageModelBundle(Bundle):
             "tokens": len(found),
             "unknown_words": int((targets == self.vocabulary.unknown).sum()),
         }
-        return scores, {**scores, "by_rank": _by_rank(targets, found, len(self.vocabulary))}
+        ranked = not self.config["training"].get("init_from")
+        return scores, {**scores, "by_rank": _by_rank(targets, found, len(self.vocabulary)) if ranked else []}
 
 
 def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:

@@ -17,7 +17,7 @@ from dense_lstm_zoo.job import FitData, Job
 from dense_lstm_zoo.language.batches import TrainingWindows, check_length, evaluation_windows
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
-from dense_lstm_zoo.language.vectors import read_vectors
+from dense_lstm_zoo.language.vectors import read_new_vectors, read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 from dense_lstm_zoo.options import Options
 
@@ -46,8 +46,10 @@ class LanguageModelJob(Job):
         words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
         self.vocabulary = dataclasses.replace(words, direction=options.direction)
         self.vectors = None
-        if source is None and options.vectors not in (None, word_source.NONE):
-            self.vectors = read_vectors(options.vectors, self.vocabulary, options.seed)
+        self.new_vectors: dict[str, np.ndarray] = {}  # of words that the source does not know
+        given = None if options.vectors == word_source.NONE else options.vectors
+        if source is None and given is not None:
+            self.vectors = read_vectors(given, self.vocabulary, options.seed)
         if source is not None:
             known = source.vocabulary
             if known.direction != options.direction:
@@ -55,9 +57,13 @@ class LanguageModelJob(Job):
                     f"init_from is a {known.direction} language model; received direction={options.direction!r}. A "
                     "model goes on in its own direction."
                 )
-            self.vocabulary = (
-                known.with_more(self.vocabulary.words, options.max_words) if options.learns_words else known
-            )
+            more = [word for word in self.vocabulary.words if word not in set(known.words)]
+            if given is not None:
+                dim = source.network.get_layer("embedding").output_dim
+                self.new_vectors = read_new_vectors(given, more, dim)
+            if not options.learns_words:
+                more = [word for word in more if word in self.new_vectors]
+            self.vocabulary = known.with_more(more, options.max_words)
             self.new_words = len(self.vocabulary) - len(known)
 
     @property
@@ -95,6 +101,7 @@ class LanguageModelJob(Job):
             "training": {
                 "data_sha256": self.fingerprint(self.corpus),
                 **({} if self.vectors is None else self.vectors.config),
+                **({"new_word_vectors": Path(self.options.vectors).name} if self.new_vectors else {}),
                 "num_steps": self.options.num_steps,
                 "max_words": self.options.max_words,
                 "min_count": self.options.min_count,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,3 +59,20 @@ def read_vectors(source: str | Path, vocabulary: LanguageVocabulary, seed: int) 
     table = word_source.table(source)
     config = {"vectors": Path(source).name, **({"vectors_sha256": table.sha256} if table else {})}
     return LanguageVectors(matrix, len(known), config)
+
+
+def read_new_vectors(source: str | Path, words: Collection[str], dim: int) -> dict[str, np.ndarray]:
+    """Return the vectors of those words, new to a model that goes on with other texts, which have one.
+
+    Raises:
+        ValueError: Vectors of another length than ``dim``.
+    """
+    if not words:
+        return {}
+    read = word_source.read(source, wanted=set(words), most_frequent=0)
+    if read.matrix.shape[1] != dim:
+        raise ValueError(
+            f"{source} has vectors of {read.matrix.shape[1]} numbers; the source's words have {dim}. Give vectors of "
+            "that length, or none."
+        )
+    return dict(zip(read.words, read.matrix, strict=True))

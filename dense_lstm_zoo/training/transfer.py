@@ -73,6 +73,8 @@ class Source:
             else:
                 grows = isinstance(layer, TiedEmbedding | AffixEmbedding | CharacterCNN)
                 _give_rows(layer, other, rng, axis=0 if grows else None)
+                if isinstance(layer, TiedEmbedding):
+                    _give_new_words(layer, job)
         if self._head_goes_on(job):
             order = [self.trained.labels.index(label) for label in job.labels]
             for layer in head_layers(model):
@@ -149,6 +151,15 @@ def _give_static(layer: WordEmbedding, other: WordEmbedding, source: Bundle, job
     for row, word in enumerate(job.words.vocabulary.words, start=2):
         if word in rows:
             matrix[row] = theirs[rows[word]]
+    layer.set_matrix(matrix)
+
+
+def _give_new_words(layer: TiedEmbedding, job: Any) -> None:
+    """Give a language model's new words the vectors that were read for them."""
+    matrix = np.array(layer.embeddings)
+    for row, word in enumerate(job.vocabulary.words):
+        if word in job.new_vectors:
+            matrix[row] = job.new_vectors[word]
     layer.set_matrix(matrix)
 
 
