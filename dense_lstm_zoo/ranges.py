@@ -17,7 +17,8 @@ class Range:
         log: Whether to sample on a logarithmic scale, as for sizes and rates; then there is no step.
 
     Raises:
-        ValueError: ``high`` below ``low``, a step of 0 or less, or with ``log`` a step or values not above 0.
+        ValueError: Not numbers; ``high`` below ``low``; a step of 0 or less, or of a fraction between integers; or with
+            ``log`` a step or values not above 0.
 
     Example:
         >>> Range(1, 4), Range(1e-4, 1e-2, log=True)
@@ -30,10 +31,15 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
-        if any(isinstance(x, bool) or not math.isfinite(x) for x in (self.low, self.high)) or self.low > self.high:
+        numbers = [self.low, self.high, *([] if self.step is None else [self.step])]
+        if any(isinstance(x, bool) or not isinstance(x, int | float) for x in numbers):
+            raise ValueError(f"A range is of numbers; received {self}.")
+        if not all(map(math.isfinite, numbers)) or self.low > self.high:
             raise ValueError(f"A range needs low <= high; received {self}.")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"A range's step must be above 0; received {self}.")
+        if self.step is not None and self.is_integer and not isinstance(self.step, int):
+            raise ValueError(f"A range of integers needs an integer as its step; received {self}.")
         if self.log and (self.low <= 0 or self.step is not None):
             raise ValueError(f"A logarithmic range must lie above 0 and have no step; received {self}.")
 

@@ -157,3 +157,29 @@ def test_the_command_line_runs_a_protocol(tmp_path, capsys):
     assert "only_folds must be from 1 to 2; received 3" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 2
     assert "takes no overwrite" in capsys.readouterr().err
+
+
+def test_settings_without_effect_are_no_other_settings(tmp_path):
+    path = tmp_path / "protocol.json"
+    shared = {"model": "bilstm", "dataset": "demo", "batch_size": 40}
+    idle = {"tensorboard": False, "pause_after": 3, "recipe": None, "checkpoint_minutes": 3}
+    protocol._write_settings(path, {**shared, "recipe": None})
+    protocol._check_settings(path, {**shared, **idle})
+    path.write_text(json.dumps({**shared, **idle}))  # as older versions wrote it
+    protocol._check_settings(path, shared)
+    with pytest.raises(ValueError, match="batch_size was 40 and is 50"):
+        protocol._check_settings(path, {**shared, "batch_size": 50})
+
+
+@pytest.mark.parametrize(
+    ("only", "error", "told"),
+    [
+        ([1, 1], ValueError, r"only_folds names a fold twice: \[1, 1\]"),
+        (1, TypeError, r"only_folds must be a list, such as \[1, 2\]; received 1"),
+        ("12", TypeError, "received '12'"),
+    ],
+)
+def test_folds_are_a_list_without_repeats(only, error, told, tmp_path):
+    with pytest.raises(error, match=told):
+        zoo.run_protocol("bilstm", "demo", tmp_path / "run", folds=3, only_folds=only)
+    assert not (tmp_path / "run").exists()

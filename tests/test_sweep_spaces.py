@@ -10,6 +10,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.search.budget import fit_width, parse_count
 from dense_lstm_zoo.search.hypermodel import ZooHyperModel
+from dense_lstm_zoo.search.plan import make_oracle_of, plan
 from dense_lstm_zoo.search.space import default_space, describe_space, parse_space, space_from
 
 
@@ -64,3 +65,58 @@ def test_a_budget_is_met_just_under_and_numbers_are_read():
         sizes = [zoo.count_encoder_parameters(model, biases=False, units=width + i, **arguments) for i in (0, 1)]
         assert sizes[0] <= 900_000 < sizes[1]
     assert [parse_count(x) for x in ("1.44M", "300k", "1,000", 7)] == [1_440_000, 300_000, 1000, 7]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step", "told"),
+    [
+        (1, 9, 0.5, "a range of integers needs an integer as its step"),
+        (1, None, None, "a range is of numbers"),
+        (1, 9, "2", "a range is of numbers"),
+        (1, float("inf"), None, "a range needs low <= high"),
+    ],
+)
+def test_ranges_that_keras_tuner_would_refuse_later_are_refused_at_once(low, high, step, told):
+    with pytest.raises(ValueError, match=f"(?i){told}"):
+        zoo.Range(low, high, step)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"freeze": "encoder"}, "freeze='encoder' needs init_from"),
+        ({"layer_decay": 2.6}, "layer_decay=2.6 needs init_from"),
+        ({"num_steps": 35}, "'num_steps'"),
+        ({"space": {"num_steps": [8, 16]}}, "'num_steps'"),
+        ({"batch_size": 0}, "batch_size"),
+    ],
+)
+def test_what_every_trial_would_refuse_is_refused_before_the_first(given, told):
+    with pytest.raises(ValueError, match=told):
+        plan("bilstm", "demo", **{"space": {"units": [3]}, **given})
+
+
+def test_a_sweep_takes_no_corpus_from_memory_and_does_not_print_it():
+    with pytest.raises(ValueError, match="received a Corpus") as refused:
+        plan("bilstm", zoo.load_corpus("demo"), space={"units": [3]})
+    assert len(str(refused.value)) < 500
+
+
+def test_a_budget_counts_vectors_of_their_own_length(tmp_path):
+    (tmp_path / "v.txt").write_text(f"film{' 1' * 7}\nplay{' 2' * 7}\n")
+    given = {"space": {"num_dense_layers": [5]}, "top_units": 20, "budget": "30k", "tuner": "grid"}
+    planned = plan("dc_bilstm", "demo", vectors=tmp_path / "v.txt", **given)
+    arguments = planned.spec({"num_dense_layers": 5})["arguments"]
+    assert arguments["embedding_dim"] == 7
+    known = {name: arguments[name] for name in ("embedding_dim", "num_dense_layers", "top_units", "dense_units")}
+    count = zoo.count_encoder_parameters("dc_bilstm", biases=False, **known)
+    wider = zoo.count_encoder_parameters(
+        "dc_bilstm", biases=False, **{**known, "dense_units": known["dense_units"] + 1}
+    )
+    assert count <= 30_000 < wider
+    assert "embedding_dim" not in plan("dc_bilstm", "demo", **{**given, "budget": "1M"}).arguments
+
+
+def test_the_seed_0_is_a_seed():
+    seeds = {make_oracle_of(plan("bilstm", "demo", space={"units": [3]}, seed=0), 3).seed for _ in range(2)}
+    assert len(seeds) == 1

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import os
 import shutil
 import signal
@@ -209,3 +210,27 @@ def test_a_result_that_shows_late_is_waited_for_and_one_that_never_does_is_told(
     with pytest.raises(trouble.SweepPausedError, match=r"result is not visible in .* after 90 s"):
         progress.catch_up(wait=True)
     assert now[0] < 400
+
+
+def test_a_winner_of_which_a_run_is_missing_is_trained_to_its_end(start, tmp_path):
+    sweep(tmp_path, seeds=2)
+    winner = tmp_path / "trials" / "0001"
+    result = json.loads((winner / "result.json").read_text())
+    (winner / "result.json").write_text(json.dumps({**result, "runs": ["seed1", "seed2"]}))
+    (winner / "test.json").unlink()
+    start.seen.clear()
+    sweep(tmp_path, seeds=2)  # a kill has left one of the two
+    assert start.seen == [("0001", False), ("0001", True)]
+
+
+def test_a_space_that_the_tuner_refuses_claims_no_folder(start, tmp_path):
+    with pytest.raises(ValueError, match="Seed must be between"):
+        sweep(tmp_path / "sweep", tuner="bayesian", seed=5_000_000_000, space={"units": [4, 6]})
+    assert not (tmp_path / "sweep").exists()
+
+
+def test_values_that_the_first_trial_does_not_have_are_in_the_table(start, tmp_path):
+    given = {"space": {"num_dense_layers": [0, 5]}, "budget": "1.44M", "tuner": "grid", "progress": False}
+    found = zoo.tune("dc_bilstm", "demo", tmp_path, **given).trials
+    assert {"num_dense_layers", "top_units", "dense_units"} <= set(found.columns)
+    assert found.set_index("num_dense_layers").loc[5, "dense_units"] > 0

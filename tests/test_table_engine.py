@@ -300,3 +300,12 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
         assert all(f"`{row}`" in (folder / "table.md").read_text() for row in rows)
         assert (folder / "rows.png").is_file() == (found["depth"].nunique() > 1)
     assert {path: path.read_bytes() for path in project} == before
+
+
+def test_a_command_can_be_typed_and_a_setting_is_no_option_of_its_own(fake, tmp_path):
+    found = run(tmp_path, "--rows", FIRST, "--set", 'class_weights={"a": 2, "b": 1}')
+    assert """--set 'class_weights={"a": 2, "b": 1}'""" in found["command"][0]
+    with pytest.raises(SystemExit, match="seeds is an option of its own"):
+        run(tmp_path, "--rows", FIRST, "--set", "seeds=3")
+    with pytest.raises(SystemExit, match="--only-folds names a fold twice: 1 1"):
+        run(tmp_path, "--rows", FIRST, "--folds", "3", "--only-folds", "1", "1")

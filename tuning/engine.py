@@ -90,8 +90,8 @@ class Asked:
         words += [f"--folds {self.folds}"] if self.folds else []
         words += [f"--only-folds {' '.join(map(str, self.only_folds))}"] if self.only_folds else []
         words += [f"--seeds {self.seeds}"]
-        words += [f"--set {' '.join(self.settings)}"] if self.settings else []
-        words += [f"--vectors {Path(self.vectors).name}"] if self.vectors else []
+        words += [f"--set {shlex.join(self.settings)}"] if self.settings else []
+        words += [f"--vectors {shlex.quote(Path(self.vectors).name)}"] if self.vectors else []
         return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 
@@ -104,6 +104,8 @@ def run(asked: Asked) -> list[str]:
     """
     table = asked.table
     settings = protocols.parse_settings(asked.settings)
+    if both := {"seeds", "folds", "data", "vectors"} & settings.keys():
+        raise ValueError(f"--set takes arguments of the model and of train; {min(both)} is an option of its own.")
     vectors = protocols.vector_file(asked.vectors)  # a missing one fails before any training
     checks.integer("seeds", asked.seeds)
     checks.integer("workers", asked.workers)
@@ -210,6 +212,8 @@ def _check_folds(asked: Asked) -> None:
         raise ValueError(
             f"--folds divides texts with labels, and {what}; received --folds {asked.folds}. Leave it out."
         )
+    if len(set(asked.only_folds or ())) < len(asked.only_folds or ()):
+        raise ValueError(f"--only-folds names a fold twice: {' '.join(map(str, asked.only_folds or ()))}.")
     for fold in asked.only_folds or ():
         if not 1 <= fold <= asked.folds:
             raise ValueError(f"--only-folds must be from 1 to {asked.folds}; received {fold}.")

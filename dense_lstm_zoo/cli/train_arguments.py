@@ -89,7 +89,9 @@ def add_sweep(sub: argparse.ArgumentParser) -> Groups:
         group.add_argument(
             "--folds", type=int, metavar="K", help="score by cross-validation on the training texts (default: no)"
         ),
-        group.add_argument("--keep", type=int, metavar="K", help="keep the bundles of the best K trials (default: 1)"),
+        group.add_argument(
+            "--keep", type=int, metavar="K", help="keep the bundles of the best K trials; hyperband of 1 (default: 1)"
+        ),
         group.add_argument(
             "--workers", type=int, metavar="N", help="number of trials at a time on this machine (default: 1)"
         ),
@@ -105,7 +107,8 @@ def add_sweep(sub: argparse.ArgumentParser) -> Groups:
         group.add_argument(
             "--worker-id",
             metavar="ID",
-            help="kept after a restart (default: an Indexed Job's or a Slurm array's index, or the host)",
+            help="by which a worker that starts again gets its trial back (default: the index in an Indexed Job or a "
+            "Slurm array, else another one for each process)",
         ),
         group.add_argument(
             "--silence",
@@ -114,7 +117,8 @@ def add_sweep(sub: argparse.ArgumentParser) -> Groups:
             help="reassign a silent worker's trial after S seconds (default: 300)",
         ),
     ]
-    return {"sweep": sweep, "several machines": machines, **_add_settings(sub)}
+    seed = "seed of the search; the runs of a trial have the seeds 1, 2, ... (default: 1)"
+    return {"sweep": sweep, "several machines": machines, **_add_settings(sub, seed)}
 
 
 def _add_option(sub: Any, option: Option) -> argparse.Action:
@@ -134,7 +138,9 @@ def _add_option(sub: Any, option: Option) -> argparse.Action:
     return added
 
 
-def _add_settings(sub: argparse.ArgumentParser) -> Groups:
+def _add_settings(
+    sub: argparse.ArgumentParser, seed: str = "seed of weights, dropout and batches (default: 1)"
+) -> Groups:
     """Add what train and tune share: the data, the settings of training, the arguments of all models."""
     data = add_corpus(sub, trains=True)
     group = sub.add_argument_group("training")
@@ -143,7 +149,7 @@ def _add_settings(sub: argparse.ArgumentParser) -> Groups:
             "--recipe", metavar="NAME", help="a published result's settings, such as ding2018 (see describe)"
         ),
         *(_add_option(group, option) for option in COMMON),
-        group.add_argument("--seed", type=int, metavar="N", help="seed of weights, dropout and batches (default: 1)"),
+        group.add_argument("--seed", type=int, metavar="N", help=seed),
         group.add_argument("--quiet", dest="progress", action="store_false", help="print nothing"),
     ]
     group = sub.add_argument_group("transfer", "training that goes on from a trained model")

@@ -55,6 +55,16 @@ def read(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> 
     return WordVectors(words, matrix, VectorReport(lines=len(found), words=len(rows), dim=found.dim))
 
 
+def dim(source: str | Path) -> int:
+    """Return the length of a table's or a file's vectors.
+
+    Raises:
+        FileNotFoundError, ValueError: As ``read``.
+    """
+    found = table(source)
+    return read(source, wanted=(), most_frequent=1).matrix.shape[1] if found is None else found.dim
+
+
 def checked(source: str | Path | None) -> str | None:
     """Return a table's name or "none" as given, or a file's absolute path.
 

@@ -40,7 +40,7 @@ MOST_RESTARTS = 5  # of a worker that keeps ending without finishing a trial
 
 
 def default_worker_id() -> str:
-    """Return an id that survives restarts: an Indexed Job's or a Slurm array's index, else the host's."""
+    """Return an Indexed Job's or a Slurm array's index, which survives restarts, else one of this process."""
     for variable in ("JOB_COMPLETION_INDEX", "SLURM_ARRAY_TASK_ID"):
         if variable in os.environ:
             return os.environ[variable]
@@ -183,6 +183,7 @@ def join(
         ValueError: The folder is another sweep's.
     """
     parse_address(oracle)
+    checks.positive("silence", silence)
     run_dir, worker_id = Path(run_dir), worker_id or default_worker_id()
     planned = {key: value for key, value in options.items() if key not in ("trials", "keep", "workers")}
     asked = plan(name, dataset, **planned)

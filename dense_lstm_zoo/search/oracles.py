@@ -265,6 +265,9 @@ class GridOracle(Durable, keras_tuner.Oracle):
         return {"status": TrialStatus.STOPPED, "values": None}
 
 
+_FOR_0 = 2**32 - 1
+
+
 def make_oracle(
     tuner: str,
     *,
@@ -280,7 +283,8 @@ def make_oracle(
         ValueError: An unknown name, or Bayesian optimisation without its packages.
     """
     checks.one_of("tuner", tuner, TUNERS)
-    shared: dict[str, Any] = {"objective": objective, "seed": seed, "hyperparameters": hyperparameters}
+    # keras-tuner draws a seed in the place of 0.
+    shared: dict[str, Any] = {"objective": objective, "seed": seed or _FOR_0, "hyperparameters": hyperparameters}
     if tuner == "hyperband":
         return HyperbandOracle(max_epochs=epochs, **shared)
     if tuner == "grid":

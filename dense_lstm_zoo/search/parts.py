@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
@@ -24,16 +25,26 @@ def parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]
 
 
 def first_texts(corpus: Any, numbers: Mapping[str, int]) -> Any:
-    """Return a corpus with the first texts of each part alone, of running text the first lines."""
+    """Return a corpus with the first texts of each part alone, of running text the first lines.
+
+    Of labelled texts, they are the first of each label in turn: many files are sorted by label.
+    """
     from dense_lstm_zoo.classification.corpus import Split
     from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
     cut: dict[str, Any] = {}
     for part, number in numbers.items():
         split = getattr(corpus, part)
-        if isinstance(split, Split | TaggedSplit):
-            lists = {field.name: getattr(split, field.name)[:number] for field in dataclasses.fields(split)}
-            cut[part] = dataclasses.replace(split, **lists)
+        if isinstance(split, Split):
+            seen = collections.Counter[int]()
+            turns = []  # which text of its label each is
+            for label in split.labels:
+                turns.append(seen[label])
+                seen[label] += 1
+            kept = sorted(sorted(range(len(split)), key=turns.__getitem__)[:number])
+            cut[part] = Split([split.texts[i] for i in kept], [split.labels[i] for i in kept])
+        elif isinstance(split, TaggedSplit):
+            cut[part] = TaggedSplit(split.tokens[:number], split.tags[:number])
         elif split is not None:
             cut[part] = list(itertools.islice(split, number))
     return dataclasses.replace(corpus, **cut) if cut else corpus

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -155,8 +154,12 @@ def plan(
     entry = registry.entry(name)
     checks.one_of("tuner", tuner, TUNERS)
     accepted = list_corpora(entry.task)
-    if isinstance(dataset, (str, Path)):
-        dataset, data = dataset_forms.resolve(str(dataset), data or {}, entry.task, spelt=dataset_forms.as_argument)
+    if not isinstance(dataset, (str, Path)):
+        raise ValueError(
+            f"Trials run in processes of their own, which read their texts: dataset must be a corpus's name or a file; "
+            f"received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own."
+        )
+    dataset, data = dataset_forms.resolve(str(dataset), data or {}, entry.task, spelt=dataset_forms.as_argument)
     if dataset not in accepted:
         raise checks.unknown_name("corpus", dataset, accepted)
     checks.integer("seeds", seeds)
@@ -164,6 +167,7 @@ def plan(
     if folds is not None:
         checks.integer("folds", folds, minimum=2)
     check_arguments(name, arguments)
+    _check_options(entry.task, arguments, epochs, recipe)
     fixed = dict(arguments)
     if recipe is not None:
         searched = set(space or ())
@@ -174,6 +178,7 @@ def plan(
     if parameters is not None:
         from dense_lstm_zoo.search.budget import width_argument
 
+        _count_vectors(name, fixed)
         width = width_argument(name, fixed)
         if space == default_space(name, fixed):
             space = {key: values for key, values in space.items() if key != width}
@@ -214,16 +219,36 @@ def plan(
 
 
 def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for arguments that neither ``train`` nor the model has, or that a sweep decides."""
-    from dense_lstm_zoo.training.loop import train
-
-    options = {p.name for p in inspect.signature(train).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY}
-    known = set(registry.entry(model).arguments) | options - _OWN
+    """Raise ``ValueError`` for arguments that neither the task nor the model has, or that a sweep decides."""
+    entry = registry.entry(model)
+    options = {option.name for option in tasks.find(entry.task).all_options}
+    known = set(entry.arguments) | options - _OWN
     for argument in arguments:
         if argument in registry.FROM_DATA:
             raise ValueError(f"{argument} is derived from the data; a sweep does not accept it.")
         if argument not in known:
             raise checks.unknown_name(f"argument of {model}:", argument, known - set(registry.FROM_DATA))
+
+
+def _count_vectors(model: str, fixed: dict[str, Any]) -> None:
+    """Let a budget count the weights for vectors of their own length, where it is not the model's default."""
+    usual, source = registry.entry(model).arguments.get("embedding_dim"), fixed.get("vectors")
+    if source in (None, word_source.NONE) or "embedding_dim" in fixed or usual is None:
+        return
+    dim = word_source.dim(source)
+    if dim != usual:
+        fixed["embedding_dim"] = dim
+
+
+def _check_options(task: str, arguments: Mapping[str, Any], epochs: int | None, recipe: str | None) -> None:
+    """Raise ``ValueError`` for options that every trial would refuse: out of range, or in need of others."""
+    from dense_lstm_zoo.recipes import get_recipe
+    from dense_lstm_zoo.training.request import check_transfer
+
+    own = {option.name for option in tasks.find(task).all_options}
+    given = {name: value for name, value in arguments.items() if name in own}
+    given |= {} if epochs is None else {"epochs": checks.integer("epochs", epochs)}
+    check_transfer(tasks.find(task).resolve(given, seed=1, recipe=get_recipe(recipe) if recipe else None))
 
 
 def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:

@@ -29,10 +29,11 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
 
     test = sweep.score.replace("dev", "test")
     rows = []
-    for folder in sorted((run_dir / "trials").glob("*/")):
-        if not (folder / RESULT).is_file():
-            continue
-        spec, result = read_spec(folder), read_result(folder, sweep.score)
+    folders = [folder for folder in sorted((run_dir / "trials").glob("*/")) if (folder / RESULT).is_file()]
+    specs = [read_spec(folder) for folder in folders]
+    searched = dict.fromkeys(name for spec in specs for name in spec["values"])  # no trial need have all of them
+    for folder, spec in zip(folders, specs, strict=True):
+        result = read_result(folder, sweep.score)
         rows.append(
             {
                 "trial": folder.name,
@@ -40,7 +41,7 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
                 "score": result.get(sweep.score),
                 "std": result.get("std"),
                 **({test: result.get(test)} if sweep.test == "all" else {}),
-                **spec["values"],
+                **{**searched, **spec["values"]},
                 "encoder_parameters": result.get("encoder_parameters"),
                 "parameters": result.get("parameters"),
                 "epochs": " ".join(map(str, result.get("epochs", []))),

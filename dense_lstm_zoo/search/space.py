@@ -34,8 +34,9 @@ def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
     """Raise ``ValueError`` for an empty space, an argument that the model does not have, or one that is also fixed."""
     if not space:
         raise ValueError("The search space is empty: name arguments to search, such as units=Range(50, 300).")
-    known = set(registry.entry(model).arguments) - set(registry.FROM_DATA)
-    options = [name for name, option in tasks.every_option().items() if option.searched]
+    entry = registry.entry(model)
+    known = set(entry.arguments) - set(registry.FROM_DATA)
+    options = [option.name for option in tasks.find(entry.task).all_options if option.searched]
     for name, values in space.items():
         if name not in known and name not in options:
             raise checks.unknown_name(f"argument of {model} to search:", name, [*known, *options])

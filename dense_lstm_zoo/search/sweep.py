@@ -94,7 +94,8 @@ def tune(
         folds: Number of folds, to score by cross-validation on the training texts.
         seed: Seed for the search.
         epochs: Maximum number of epochs per run; None means the recipe's, else 30.
-        keep: Number of best trials whose bundles are kept; of others, only the scores are.
+        keep: Number of best trials whose bundles are kept; of others, only the scores are. Hyperband, most of whose
+            trials are cut short, keeps the winner's alone.
         workers: Number of trials that run at a time, each worker being a process on this machine; 0 with ``oracle`` if
             all workers are elsewhere.
         oracle: ``HOST:PORT`` to serve the oracle at, for workers on other machines (``tune --role worker``). They need
@@ -176,6 +177,7 @@ def run(
     Raises:
         ValueError, SweepPausedError, RuntimeError: As ``tune``.
     """
+    make_oracle_of(sweep, trials)  # what keras-tuner refuses claims no folder
     with claim(run_dir, sweep, grows=wanted is not None):
         try:
             _search(run_dir, sweep, trials, keep, workers, address, silence, say, wanted, ended)
@@ -260,7 +262,9 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
         name = f"the winner, trial {best['trial']},"
         try:
             spec = trial.read_spec(folder)
-            if spec["pause_after"] is not None or not list(folder.glob("runs/*/manifest.json")):
+            runs = trial.read_result(folder, sweep.score).get("runs", ["*"])  # older results do not name them
+            whole = all(list((folder / "runs").glob(f"{run}/manifest.json")) for run in runs)
+            if spec["pause_after"] is not None or not whole:
                 files.write_json(folder / trial.SPEC, {**spec, "pause_after": None})
                 trial.wait(folder, trial.start(folder))
         except TrialFailedError as error:

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,9 +128,11 @@ def wait(folder: Path, child: process.Child) -> None:
     raise trouble.TrialDiedError(f"ended with status {status}: {last}")
 
 
-def _without_vectors(model: str) -> dict[str, str]:
+def _without_vectors(spec: Mapping[str, Any]) -> dict[str, str]:
     """The option for a sweep that names no vectors: its budget counts the weights of the model's own width."""
-    options = tasks.find(registry.entry(model).task).all_options
+    if "init_from" in spec["arguments"]:  # the source decides the width, and where new words have their vectors from
+        return {}
+    options = tasks.find(registry.entry(spec["model"]).task).all_options
     return {"vectors": word_source.NONE} if any(option.name == "vectors" for option in options) else {}
 
 
@@ -143,7 +146,7 @@ def run(folder: Path) -> dict[str, Any]:
     from dense_lstm_zoo.training.overlap import check_test_texts
 
     spec = read_spec(folder)
-    arguments = {**_without_vectors(spec["model"]), **spec["arguments"]}
+    arguments = {**_without_vectors(spec), **spec["arguments"]}
     job_class = tasks.find(registry.entry(spec["model"]).task).job_class
     rows = []
     for name, _, corpus, seed in parts(spec):

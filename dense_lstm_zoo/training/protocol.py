@@ -95,7 +95,7 @@ def run_protocol(
     Args:
         name: A registered model.
         dataset: A corpus's name, your own file or folder, or what ``load_corpus`` returns. With folds, its training
-            texts are divided, and it must not have other texts.
+            texts are divided, and its others are not used.
         run_dir: The folder for the runs.
         seeds: How many seeds: ``seed``, ``seed + 1``, ...
         folds: Cross-validate with this many folds, at least 2.
@@ -105,6 +105,7 @@ def run_protocol(
         **training: Arguments of ``train``, except ``overwrite``.
 
     Raises:
+        TypeError: ``only_folds`` that is no list.
         ValueError: As for ``train``; or ``run_dir`` holds runs with other settings, which the message lists.
 
     Example:
@@ -120,6 +121,11 @@ def run_protocol(
     files.check_new_folder(run_dir / "seed1", overwrite=True)
     if "overwrite" in training:
         raise ValueError("run_protocol keeps finished runs and takes no overwrite; choose another run_dir instead.")
+    if only_folds is not None:
+        if isinstance(only_folds, str) or not isinstance(only_folds, Sequence):
+            raise TypeError(f"only_folds must be a list, such as [1, 2]; received {only_folds!r}.")
+        if len(set(only_folds)) < len(only_folds):
+            raise ValueError(f"only_folds names a fold twice: {list(only_folds)}.")
     if folds is None and only_folds is not None:
         raise ValueError(f"only_folds={list(only_folds)} needs folds, such as folds=10.")
     chosen: Sequence[int | None] = [None]
@@ -140,8 +146,6 @@ def run_protocol(
     fingerprint = job_class.fingerprint(corpus)
     parts = {fold: corpus if fold is None else _fold(corpus, fold, folds or 0) for fold in chosen}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
-    for other in ("callbacks", *(option.name for option in RUNNING)):
-        shared.pop(other, None)  # without effect on the results, or objects that a file cannot hold
     if training.get("vectors") is not None:
         shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
     if training.get("init_from") is not None:
@@ -200,7 +204,7 @@ def _check_settings(path: Path, settings: dict[str, Any]) -> None:
     """Raise ``ValueError`` if a folder has runs with other settings."""
     if path.exists():
         advice = "If the runs beside it belong to this command, delete the file; the runs are kept."
-        found = read_object(path, {"model": str, "dataset": str}, advice=advice)
+        found = _of_effect(read_object(path, {"model": str, "dataset": str}, advice=advice))
         asked = json.loads(_settings(settings))
         if found != asked:
             differences = checks.difference(found, asked)
@@ -214,4 +218,14 @@ def _write_settings(path: Path, settings: dict[str, Any]) -> None:
 
 
 def _settings(settings: dict[str, Any]) -> str:
-    return files.to_json({name: str(value) if isinstance(value, Path) else value for name, value in settings.items()})
+    effective = _of_effect(settings)
+    return files.to_json({name: str(value) if isinstance(value, Path) else value for name, value in effective.items()})
+
+
+def _of_effect(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings without those that results do not depend on, and options that are not given."""
+    known = registry.entry(settings["model"]).arguments
+    idle = {"callbacks", "tensorboard", "pause_after", *(option.name for option in RUNNING)}
+    return {
+        name: value for name, value in settings.items() if name not in idle and (value is not None or name in known)
+    }

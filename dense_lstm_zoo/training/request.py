@@ -91,7 +91,7 @@ def check(
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
-    _check_transfer(options)
+    check_transfer(options)
     _check_sources(options)
     return Request(
         model, task, folder, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)
@@ -109,7 +109,7 @@ def _check_sources(options: Options) -> None:
             presets.find(source)
 
 
-def _check_transfer(options: Options) -> None:
+def check_transfer(options: Options) -> None:
     """Raise ``ValueError`` for options of transfer that need others."""
     for name in ("freeze", "unfreeze", "layer_decay", "force_overlap", "unfreeze_after"):
         needed = "freeze" if name == "unfreeze_after" else "init_from"
