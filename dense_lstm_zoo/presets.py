@@ -193,7 +193,7 @@ def _official() -> dict[str, Preset]:
 
 def names() -> list[str]:
     """Return the names of all presets, the zoo's own and those that are installed beside them."""
-    return list({**_official(), **_installed()})
+    return sorted({**_official(), **_installed()})
 
 
 def _known() -> dict[str, Preset]:

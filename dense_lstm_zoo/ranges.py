@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 
 
@@ -31,10 +32,10 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
-        numbers = [self.low, self.high, *([] if self.step is None else [self.step])]
-        if any(isinstance(x, bool) or not isinstance(x, int | float) for x in numbers):
+        given = [self.low, self.high, *([] if self.step is None else [self.step])]
+        if any(isinstance(x, bool) or not isinstance(x, numbers.Real) for x in given):
             raise ValueError(f"A range is of numbers; received {self}.")
-        if not all(map(math.isfinite, numbers)) or self.low > self.high:
+        if not all(map(math.isfinite, given)) or self.low > self.high:
             raise ValueError(f"A range needs low <= high; received {self}.")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"A range's step must be above 0; received {self}.")

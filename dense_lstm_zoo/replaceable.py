@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dense_lstm_zoo import in_place
 from dense_lstm_zoo_runtime.export_folder import is_export
 
 _WEIGHTS, _TABLE, _SAVED_MODEL = "model.weights.h5", "vectors.npy", "saved_model.pb"
@@ -18,7 +19,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
         kind: ``"bundle"`` (a run and a preset are bundles), ``"export"`` or ``"word table"``.
     """
     folder = Path(path)
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.is_dir() or not in_place.content(folder):
         return
     found = _kind(folder)
     if found != kind:

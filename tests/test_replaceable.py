@@ -14,7 +14,8 @@ MARKS = {"bundle": "model.weights.h5", "word table": "vectors.npy", "export": "s
 @pytest.mark.parametrize("kind", MARKS)
 def test_a_folder_of_the_kind_may_be_replaced_and_no_other(kind, tmp_path):
     check_replaceable(tmp_path / "none", kind)
-    check_replaceable(tmp_path, kind)  # empty
+    (tmp_path / "lost+found").mkdir()
+    check_replaceable(tmp_path, kind)  # a mounted disk with nothing on it
     for found, mark in MARKS.items():
         folder = tmp_path / found
         folder.mkdir()

@@ -57,7 +57,8 @@ class LanguageModelJob(Job):
                     f"init_from is a {known.direction} language model; received direction={options.direction!r}. A "
                     "model goes on in its own direction."
                 )
-            more = [word for word in self.vocabulary.words if word not in set(known.words)]
+            seen = set(known.words)
+            more = [word for word in self.vocabulary.words if word not in seen]
             if given is not None:
                 dim = source.network.get_layer("embedding").output_dim
                 self.new_vectors = read_new_vectors(given, more, dim)

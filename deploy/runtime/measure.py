@@ -75,7 +75,9 @@ def main() -> None:
                 command = [sys.executable, "load.py", *shlex.split(load), "--warm-up", "100", "--url", url]
                 subprocess.run([*command, "--csv", str(rows)], cwd=HERE, check=True)
         if rows != target:  # the earlier rows stay until there are others
-            shutil.copyfile(rows, target)
+            whole = target.with_name(f"{target.name}.new")
+            shutil.copyfile(rows, whole)
+            whole.replace(target)
 
 
 if __name__ == "__main__":
