@@ -50,7 +50,7 @@ def add_curve(found: Found) -> None:
         return
     curve = pd.read_csv(found.result.run_dir / found.result.runs["run"][0] / "dev_curve.csv")
     points = [{"batch": p.batch, "dev_accuracy": round(p.dev_accuracy, 4)} for p in curve.itertuples()]
-    tables.merge(CURVES, [{**_key(found), **point} for point in points], [*KEY, "batch"])
+    tables.merge(CURVES, [{**_key(found), **point} for point in points], list(KEY))
     draw()
 
 

@@ -59,7 +59,7 @@ def _add(key: dict[str, Any], folder: Path, runs: Sequence[str]) -> None:
     ]
     if not curves:
         raise ValueError(f"{folder} holds no run that has ended an epoch.")
-    tables.merge(CURVES, curves, [*KEY, "run", "epoch"])
+    tables.merge(CURVES, curves, [*KEY, "run"])
     draw()
 
 
@@ -104,7 +104,7 @@ TABLE = Table(
     minutes={
         "godin2017_stacked_200x2_30_epochs": 141,
         "godin2017_dense_200x2_30_epochs": 312,
-        "regularised_dense_400x3": 217,
+        "regularised_dense_400x3": 90,
         "godin2017_dense_200x2": 1040,
     },
     texts=42_068,

@@ -20,10 +20,13 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
-    """Put ``rows`` into the CSV file ``path``; a row replaces the one with the same ``key``."""
+    """Put ``rows`` into the CSV file ``path``; they replace all that are there with the same ``key``."""
     new = pd.DataFrame(rows).astype(str)
     if path.is_file():
-        new = pd.concat([read(path), new]).drop_duplicates(key, keep="last").fillna("")
+        old, keys = read(path), set(new[key].itertuples(index=False, name=None))
+        kept = old.reindex(columns=key, fill_value="").itertuples(index=False, name=None)
+        others = [row not in keys for row in kept]
+        new = pd.concat([old[others], new]).fillna("")
     path.parent.mkdir(exist_ok=True)
     with files.new_file(path, "w") as file:
         new.to_csv(file, index=False)

@@ -95,4 +95,8 @@ def test_learning_curves_are_written_of_runs_that_have_ended_and_of_those_that_h
         ["seed2", 1, 210.0],
     ]
     assert set(curves["recipe"]) == {recipe}
+    pd.DataFrame({"epoch": [1], "val_perplexity": [190.0]}).to_csv(runs / "seed1" / "history.csv", index=False)
+    language_model.add_so_far(words)  # a shorter run leaves nothing of the longer one
+    curves = pd.read_csv(language_model.CURVES)
+    assert curves[["run", "epoch", "dev_perplexity"]].values.tolist() == [["seed1", 1, 190.0], ["seed2", 1, 210.0]]
     assert language_model.PICTURE.exists()

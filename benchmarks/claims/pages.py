@@ -117,6 +117,8 @@ def pretraining() -> Iterator[Claim | Quoted]:
 def changelog() -> Iterator[Claim | Quoted]:
     """Yield the claims of CHANGELOG.md."""
     yield Quoted("needs ONNX Runtime 1.24", "dense_lstm_zoo_runtime/pyproject.toml")
+    perplexity = number("language_model", "test_perplexity_mean", recipe="regularised_dense_400x3")
+    yield Claim(f"for a test perplexity of {perplexity} on the Penn Treebank")
 
     def dev(model: str, recipe: str, **settings: str) -> Decimal:
         return number("recipe_search", "dev_accuracy_mean", dataset="sst2", model=model, recipe=recipe, **settings)
