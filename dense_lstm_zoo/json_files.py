@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from dense_lstm_zoo_runtime.screen import finite as finite
 
 Kind = type | tuple[type, ...]
 
@@ -63,15 +64,6 @@ def _kind(value: Any) -> str:
     """Return JSON's name for a value."""
     names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value", type(None): "null"}
     return names.get(type(value), f"the number {value}")
-
-
-def finite(value: Any) -> Any:
-    """Return a value with None for each number that JSON cannot hold, such as an infinite perplexity."""
-    if isinstance(value, dict):
-        return {name: finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def to_line(value: Any, default: Callable[[Any], Any] | None = None) -> str:

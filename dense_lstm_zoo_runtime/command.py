@@ -7,7 +7,6 @@ import codecs
 import contextlib
 import dataclasses
 import json
-import math
 import os
 import sys
 import traceback
@@ -16,7 +15,7 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction, Score
-from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, flush_output
+from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite, flush_output
 
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -117,16 +116,7 @@ def _line(found: Any) -> str:
 
 
 def _json(found: Any) -> str:
-    return escape_json(json.dumps(_finite(dataclasses.asdict(found)), ensure_ascii=False))
-
-
-def _finite(value: Any) -> Any:
-    """Return a value with None for each number that JSON cannot hold."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return escape_json(json.dumps(finite(dataclasses.asdict(found)), ensure_ascii=False))
 
 
 def _tell(message: str, status: int) -> int:

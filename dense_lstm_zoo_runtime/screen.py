@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
+from typing import Any
 
 _SURROGATES = "\ud800-\udfff"
 # Control characters, line separators, marks that change the text direction, lone surrogates.
@@ -30,6 +32,15 @@ def escape_json(line: str) -> str:
         "\\u009b31m"
     """
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+
+
+def finite(value: Any) -> Any:
+    """Return a value with None for each number that JSON cannot hold, such as an infinite perplexity."""
+    if isinstance(value, dict):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def flush_output() -> None:
