@@ -19,7 +19,6 @@ from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.publishing import Published
-from dense_lstm_zoo.replaceable import check_replaceable
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
@@ -142,10 +141,8 @@ class Bundle(Published, abc.ABC):
             ValueError: ``shared_words`` with word vectors that are not those of an installed table.
         """
         path = Path(path)
-        if overwrite:
-            check_replaceable(path, "bundle")
         shown = self._without_foreign_scores() if self.has_other_weights else self
-        with files.new_folder(path, overwrite) as folder:
+        with files.new_folder(path, "bundle" if overwrite else None) as folder:
             shown._write(folder, shared_words)
             for name, text in shown.beside.items():
                 (folder / name).write_text(text, encoding="utf-8")

@@ -71,7 +71,7 @@ def write(
     served.non_trainable_variables = [v for v in found.values() if not v.trainable]
     parts = tf.train.TrackableView(text_layer).descendants()
     served.tables = [part for part in parts if isinstance(part, tf.lookup.StaticHashTable)]
-    with files.new_folder(path, overwrite) as folder:
+    with files.new_folder(path, "export" if overwrite else None) as folder:
         logger = tf.get_logger()
         level = logger.level
         logger.setLevel("WARNING")  # otherwise a notebook shows the name of the temporary folder

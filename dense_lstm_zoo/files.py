@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files
+from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, replaceable
 
 
 def sha256(path: Path) -> str:
@@ -70,12 +70,17 @@ def folder_name(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
+def check_new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None = None) -> Path:
     """Return ``path`` if a folder can be created there, else raise before any work.
+
+    Args:
+        path: The folder.
+        replaces: What may be replaced if the folder is not empty; None if nothing may be.
 
     Raises:
         ValueError: The name is not valid for a folder.
-        FileExistsError: It exists and ``overwrite`` is False; or it is a file, or contains the current folder.
+        FileExistsError: It is not empty, and is not what may be replaced; or it is a file, or contains the current
+            folder.
         NotADirectoryError: A parent of it is a file.
         PermissionError: Its nearest existing parent cannot be written.
     """
@@ -89,7 +94,7 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
     else:
         leftovers.sweep(real)
     if real.is_dir() and any(in_place.content(real) if is_in_place else real.iterdir()):
-        if not overwrite:
+        if replaces is None:
             raise FileExistsError(
                 f"{path} already exists; choose another folder, or ask to overwrite it (overwrite=True, --overwrite)."
             )
@@ -97,6 +102,7 @@ def check_new_folder(path: str | os.PathLike[str], overwrite: bool) -> Path:
             raise FileExistsError(
                 f"{path} is or contains the current folder and is not empty, so it is not overwritten; choose another."
             )
+        replaceable.check(path, replaces)
     parent = real if is_in_place else real.parent
     while not parent.exists():
         parent = parent.parent
@@ -117,14 +123,14 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path, overwrite: bool = False) -> Iterator[Path]:
+def new_folder(path: Path, replaces: replaceable.Kind | None = None) -> Iterator[Path]:
     """Yield an empty folder to write to, which is renamed to ``path`` if the block succeeds.
 
     An error, a full disk or a kill in between leaves ``path`` as it was. Remains of a killed writer of the same
     ``path`` are removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed, such
     as a mount point, is filled in place; see ``in_place`` for what a kill does there.
     """
-    check_new_folder(path, overwrite)
+    check_new_folder(path, replaces)
     real = _real(path)
     is_in_place = in_place.is_needed(real)
     if not is_in_place:

@@ -10,7 +10,6 @@ from typing import Any
 
 from dense_lstm_zoo import checks, files, hub, weights_file
 from dense_lstm_zoo.bundle_reader import read
-from dense_lstm_zoo.replaceable import check_replaceable
 
 EXPORT_FORMATS = ("saved_model", "onnx")
 _ROUNDED = "rounded to float16 after training"
@@ -61,8 +60,7 @@ class Published:
                 raise ImportError("format='onnx' needs the package onnx: pip install dense-lstm-zoo[onnx].")
         elif options != {"weights": "float32", "shared_words": False}:
             raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
-        if overwrite:
-            check_replaceable(path, "export")
+        files.check_new_folder(path, "export" if overwrite else None)
         bundle = self
         if max_words is not None:
             from dense_lstm_zoo.fewer_words import with_words
@@ -102,9 +100,7 @@ class Published:
             ``bundle.save_to_preset("presets/mine", dtype="float16", test=corpus.test)``
         """
         checks.one_of("dtype", dtype, weights_file.DTYPES)
-        folder = files.check_new_folder(folder, overwrite)
-        if overwrite:
-            check_replaceable(folder, "bundle")
+        folder = files.check_new_folder(folder, "bundle" if overwrite else None)
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
             shown._write(Path(work), shared_words, dtype)
@@ -117,7 +113,7 @@ class Published:
             stored.rescore(dev=dev, test=test)
         elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - stored.metrics.keys()):
             warnings.warn(f"{folder} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
-        with files.new_folder(folder, overwrite) as new:
+        with files.new_folder(folder, "bundle" if overwrite else None) as new:
             stored._write(new, shared_words, dtype)
         self.task.module("report").write(stored, folder)
         return folder

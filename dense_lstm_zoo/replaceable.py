@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Literal
 
 from dense_lstm_zoo import in_place
 from dense_lstm_zoo_runtime.export_folder import is_export
 
+Kind = Literal["bundle", "export", "word table", "any"]
+
 _WEIGHTS, _TABLE, _SAVED_MODEL = "model.weights.h5", "vectors.npy", "saved_model.pb"
 
 
-def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
+def check(folder: Path, kind: Kind) -> None:
     """Raise ``FileExistsError`` if a folder holds files and is of another kind; one that is not there is none.
 
     Args:
-        path: The folder that is to be overwritten.
-        kind: ``"bundle"`` (a run and a preset are bundles), ``"export"`` or ``"word table"``.
+        folder: The folder that is to be overwritten.
+        kind: ``"bundle"`` (a run, a preset and a text encoder are bundles), ``"export"`` or ``"word table"``; ``"any"``
+            if the caller has made sure by itself.
     """
-    folder = Path(path)
-    if not folder.is_dir() or not in_place.content(folder):
+    if kind == "any" or not folder.is_dir() or not in_place.content(folder):
         return
     found = _kind(folder)
     if found != kind:
@@ -27,7 +29,7 @@ def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
         raise FileExistsError(f"{folder} {what}: it is not overwritten. Choose another folder, or remove it.")
 
 
-def _kind(folder: Path) -> str | None:
+def _kind(folder: Path) -> Kind | None:
     if (folder / _WEIGHTS).exists():
         return "bundle"
     if (folder / _TABLE).exists():

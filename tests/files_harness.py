@@ -9,7 +9,7 @@ from dense_lstm_zoo import files
 
 
 def write(path, content, error=None):
-    with files.new_folder(path, overwrite=True) as folder:
+    with files.new_folder(path, "any") as folder:
         (folder / "a").write_text(content)
         if error:
             raise error

@@ -110,7 +110,7 @@ def test_a_replacement_that_was_killed_between_two_renames_is_undone(tmp_path):
     (tmp_path / "run").rename(tmp_path / ".run.0123abcd.old.dense-lstm-zoo")
     (tmp_path / ".run.0123abcd.dense-lstm-zoo").mkdir()
     with pytest.raises(FileExistsError, match="already exists"):
-        files.check_new_folder(tmp_path / "run", overwrite=False)
+        files.check_new_folder(tmp_path / "run")
     assert (tmp_path / "run" / "a").read_text() == "old"
     assert names(tmp_path) == ["run"]
 
@@ -125,10 +125,10 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
         assert (target / "a").read_text() == "new"
         assert files.beside(link, ".unfinished") == target.with_name("there.unfinished")
     with pytest.raises(FileExistsError, match="already exists"):
-        files.check_new_folder(link, overwrite=False)
+        files.check_new_folder(link)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(ValueError, match="loop is a link that leads back to itself"):
-        files.check_new_folder(tmp_path / "loop", overwrite=False)
+        files.check_new_folder(tmp_path / "loop")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
 def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
-        files.check_new_folder(name, overwrite=True)
+        files.check_new_folder(name, "any")
 
 
 def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from tests.files_harness import mounted, names, write
 def test_a_mount_point_is_filled_in_place(tmp_path, kind):
     with mounted(tmp_path / "run", kind) as path:
         (path / "lost+found").mkdir()  # what a new volume has
-        assert files.check_new_folder(path, overwrite=False) == path
+        assert files.check_new_folder(path) == path
         assert files.beside(path, ".unfinished") == path / ".unfinished"
         for content in ("old", "new"):
             write(path, content)
@@ -25,7 +25,7 @@ def test_a_mount_point_is_filled_in_place(tmp_path, kind):
             write(path, "newer", ZeroDivisionError())
         assert (path / "a").read_text() == "new"
         with pytest.raises(FileExistsError, match="already exists"):
-            files.check_new_folder(path, overwrite=False)
+            files.check_new_folder(path)
 
 
 def test_a_folder_that_turns_out_not_to_be_renamable_is_filled_in_place(tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
             patch.setattr(Path, "rename", dying)
             patch.setattr(leftovers, "remove", lambda path: None)
             patch.setattr(in_place, "recover", lambda folder: None)
-            with files.new_folder(path, overwrite=True) as folder:
+            with files.new_folder(path, "any") as folder:
                 for name in ("b", "c"):
                     (folder / name).write_text("new")
         in_place.recover(path)
@@ -88,6 +88,6 @@ def test_the_current_folder_is_filled_while_it_is_empty_and_never_overwritten(tm
     assert names(tmp_path) == ["here"]
     for path in (".", "..", str(tmp_path / "here/"), "/"):
         with pytest.raises(FileExistsError, match="is or contains the current folder and is not empty"):
-            files.check_new_folder(path, overwrite=True)
+            files.check_new_folder(path, "any")
     write(Path("../other/"), "a trailing slash")
     assert names(tmp_path) == ["here", "other"]

@@ -3,7 +3,7 @@
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.replaceable import check_replaceable
+from dense_lstm_zoo import replaceable
 from tests.bundle_harness import bundle
 from tests.files_harness import content
 from tests.training_harness import small_demo
@@ -13,20 +13,20 @@ MARKS = {"bundle": "model.weights.h5", "word table": "vectors.npy", "export": "s
 
 @pytest.mark.parametrize("kind", MARKS)
 def test_a_folder_of_the_kind_may_be_replaced_and_no_other(kind, tmp_path):
-    check_replaceable(tmp_path / "none", kind)
+    replaceable.check(tmp_path / "none", kind)
     (tmp_path / "lost+found").mkdir()
-    check_replaceable(tmp_path, kind)  # a mounted disk with nothing on it
+    replaceable.check(tmp_path, kind)  # a mounted disk with nothing on it
     for found, mark in MARKS.items():
         folder = tmp_path / found
         folder.mkdir()
         (folder / mark).touch()
         if found == kind:
-            check_replaceable(folder, kind)
+            replaceable.check(folder, kind)
         else:
             with pytest.raises(FileExistsError, match=f"{found} is an? {found}, not an? {kind}: it is not overwritten"):
-                check_replaceable(folder, kind)
+                replaceable.check(folder, kind)
     with pytest.raises(FileExistsError, match=f"is not an? {kind}, and holds files"):
-        check_replaceable(tmp_path, kind)
+        replaceable.check(tmp_path, kind)
 
 
 @pytest.mark.parametrize("format", ["saved_model", "onnx"])

@@ -185,7 +185,7 @@ def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
             time.sleep(moments.uniform(0, 2))
             process.send_signal(signal.SIGKILL)
             process.communicate()
-            files.check_new_folder(path, overwrite=True)
+            files.check_new_folder(path, "bundle")
             assert zoo.load(path).predict(["The soup was bland."]) == expected
             found = {name for name in names(path) if not leftovers.is_ours(name)}
             # The card, the report and the pictures come last: a kill may leave the bundle without them.

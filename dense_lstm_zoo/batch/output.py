@@ -58,7 +58,7 @@ def check(output: str, overwrite: bool) -> None:
     folder = Path(output)
     if overwrite and folder.is_dir() and any(folder.iterdir()):
         _check_ours(folder)
-    files.check_new_folder(folder, overwrite)
+    files.check_new_folder(folder, "any" if overwrite else None)
 
 
 def _check_ours(folder: Path) -> None:
@@ -90,7 +90,7 @@ def work_folder(output: str, overwrite: bool) -> Iterator[str]:
     ``publish`` moves the files, and a killed run leaves a folder whose name ends in ``.unfinished``.
     """
     if not is_remote(output):
-        with files.new_folder(Path(output), overwrite) as folder:
+        with files.new_folder(Path(output), "any" if overwrite else None) as folder:
             yield str(folder)
         return
     work = f"{output.rstrip('/')}.{secrets.token_hex(4)}.unfinished"

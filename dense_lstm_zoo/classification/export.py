@@ -54,7 +54,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
     """
-    path = files.check_new_folder(path, overwrite)
+    path = files.check_new_folder(path, "export" if overwrite else None)
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names, temperature = tf.constant(bundle.labels), bundle.temperature
     both = with_pooled(model)

@@ -103,7 +103,7 @@ def evaluate(
             raise ValueError(f"{name} has no {split} set.")
     labels = {"label_names": label_names} if label_names else {}
     if report:
-        files.check_new_folder(report, overwrite=False)
+        files.check_new_folder(report)
     loaded: Any = load(bundle)
     scores, analysis = loaded.assess(texts, **labels)
     if form == "json":
@@ -120,7 +120,7 @@ def evaluate(
 
 def export(bundle: str, path: str, **options: Any) -> None:
     """Write a SavedModel or an ONNX export and print its folder; say so if a SavedModel has no warm-up requests."""
-    files.check_new_folder(path, options["overwrite"])
+    files.check_new_folder(path, "export" if options["overwrite"] else None)
     written = load(bundle).export(path, **options)
     print(written)
     if (written / "saved_model.pb").is_file():

@@ -12,7 +12,7 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
     """Join a forward and, if there is one, a backward language model, and say what came out."""
     if len(runs) > 2:
         raise ValueError(f"join-lm takes a forward language model and at most one backward; received {len(runs)}.")
-    path = files.check_new_folder(output, overwrite)
+    path = files.check_new_folder(output, "bundle" if overwrite else None)
     for run in runs:
         check(run)
     import_tensorflow()

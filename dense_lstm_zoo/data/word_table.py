@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.replaceable import check_replaceable
 from dense_lstm_zoo_runtime.word_table import MappedTable, checksum, parts
 from dense_lstm_zoo_runtime.word_table import installed_tables as installed_tables
 from dense_lstm_zoo_runtime.word_table import presets_folder as presets_folder
@@ -95,9 +94,7 @@ class WordTable(MappedTable):
         import numpy as np
 
         path = Path(folder)
-        if overwrite:
-            check_replaceable(path, "word table")
-        with files.new_folder(path, overwrite) as new:
+        with files.new_folder(path, "word table" if overwrite else None) as new:
             (new / "words.txt").write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
             np.save(new / "vectors.npy", self.values, allow_pickle=False)
             np.save(new / "scales.npy", self.scales, allow_pickle=False)

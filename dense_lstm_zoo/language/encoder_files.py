@@ -24,7 +24,6 @@ from dense_lstm_zoo import (
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.options import DIRECTIONS
-from dense_lstm_zoo.replaceable import check_replaceable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,9 +60,7 @@ def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
     import h5py
 
     checks.one_of("dtype", dtype, weights_file.DTYPES)
-    path = files.check_new_folder(path, overwrite)
-    if overwrite:
-        check_replaceable(path, "bundle")
+    path = files.check_new_folder(path, "bundle" if overwrite else None)
     arrays = {_WORDS: encoder.vectors}
     for direction, weights in encoder.weights.items():
         arrays |= {f"/{direction}/{number}": weight for number, weight in enumerate(weights)}
@@ -71,7 +68,7 @@ def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
     shared = shared_words.find_in([(_WORDS, _FIRST, 1.0, encoder.vectors)], encoder.words, used, required=None)
     if shared is not None:
         arrays[_WORDS] = shared.reduced(_WORDS, encoder.vectors)
-    with files.new_folder(path, overwrite) as folder:
+    with files.new_folder(path, "bundle" if overwrite else None) as folder:
         with h5py.File(folder / "model.weights.h5", "w") as file:
             for name, values in arrays.items():
                 file.create_dataset(name, data=values)

@@ -48,7 +48,7 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
     """
-    path = files.check_new_folder(path, overwrite)
+    path = files.check_new_folder(path, "export" if overwrite else None)
     core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
     text = tf.TensorSpec((None,), tf.string, name="text")
 

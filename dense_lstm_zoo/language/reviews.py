@@ -41,7 +41,7 @@ def read_imdb_raw(name: str, paths: list[Path]) -> LanguageCorpus:
     folder = cache_folder() / "imdb_raw" / _key(paths)
     if not all((folder / part).is_file() for part in ("train.txt", "dev.txt")):
         train, test, unsup = paths
-        with files.new_folder(folder, overwrite=True) as work:
+        with files.new_folder(folder, "any") as work:  # a cache of our own
             _write(work, name, test, train, unsup)
     return LanguageCorpus(name, TextFile(folder / "train.txt"), TextFile(folder / "dev.txt"), None)
 

@@ -55,9 +55,9 @@ def write(
             vectors that are not those of an installed table.
     """
     checks.one_of("weights", weights, WEIGHTS)
-    path = files.check_new_folder(path, overwrite)
+    path = files.check_new_folder(path, "export" if overwrite else None)
     graphs = graphs_of(bundle, weights=weights, shared=shared_words)
-    with files.new_folder(path, overwrite) as folder:
+    with files.new_folder(path, "export" if overwrite else None) as folder:
         _write_graphs(folder, graphs)
         table = write_shared(folder, bundle) if shared_words else None
         if table is None:

@@ -46,7 +46,7 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
     """
-    path = files.check_new_folder(path, overwrite)
+    path = files.check_new_folder(path, "export" if overwrite else None)
     model, tokenizer, tokens_to_ids = portable_copy(bundle), bundle.tokenizer, bundle.tokens_to_ids
     network, crf, names = registry.network(model), getattr(model, "crf", None), tf.constant(bundle.labels)
 

@@ -13,7 +13,6 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.recipes import get_recipe
-from dense_lstm_zoo.replaceable import check_replaceable
 from dense_lstm_zoo.task import Task, every_option
 from dense_lstm_zoo.training import defaults, run_folder
 
@@ -85,9 +84,7 @@ def check(
             raise ValueError(f"{name} is derived from the data; train() does not accept it.")
     checks.integer("seed", seed, minimum=0)
     run_folder.tidy(files.folder_name(run_dir))
-    folder = files.check_new_folder(run_dir, overwrite)
-    if overwrite:
-        check_replaceable(folder, "bundle")
+    folder = files.check_new_folder(run_dir, "bundle" if overwrite else None)
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
