@@ -24,7 +24,7 @@ def test_the_papers_own_sizes_are_refused_without_their_hours():
         ("ding2018_table3", ["--dataset", "ss2"], "Unknown corpus 'ss2'. Did you mean 'sst2'"),
         ("ding2018_table3", ["--dataset", "ptb"], "Unknown corpus 'ptb'"),
         ("ding2018_table3", ["--rows", "ding2018_table3_0x11"], "Did you mean 'ding2018_table3_0x10'"),
-        ("ding2018_table3", ["--dataset", "demo", "--only-folds", "1"], "--only-folds 1 needs --folds"),
+        ("ding2018_table3", ["--dataset", "demo", "--only-folds", "1"], "only_folds=[1] needs folds"),
         ("ding2018_table3", ["--dataset", "demo", "--folds", "3", "--only-folds", "4"], "from 1 to 3; received 4"),
         ("ding2018_table3", ["--dataset", "demo", "--set", "droput"], "is written NAME=VALUE"),
         ("ding2018_table3", ["--dataset", "demo", "--seeds", "0"], "seeds must be an integer of at least 1"),

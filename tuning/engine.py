@@ -17,6 +17,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.commands import import_tensorflow
 from dense_lstm_zoo.json_files import DamagedFileError
 from dense_lstm_zoo.search import sweep, trial
+from dense_lstm_zoo.training.protocol import chosen_folds
 from tuning.columns import Found, read_config, read_result
 from tuning.table import Table
 
@@ -202,21 +203,12 @@ def _finished(asked: Asked) -> set[str]:
 
 
 def _check_folds(asked: Asked) -> None:
-    if asked.folds is None:
-        if asked.only_folds:
-            raise ValueError(f"--only-folds {' '.join(map(str, asked.only_folds))} needs --folds, such as --folds 10.")
-        return
-    checks.integer("folds", asked.folds, minimum=2)
-    if asked.table.task.name != "classification":
+    if asked.folds is not None and asked.table.task.name != "classification":
         what = f"the texts of {asked.table.name} have none"
         raise ValueError(
             f"--folds divides texts with labels, and {what}; received --folds {asked.folds}. Leave it out."
         )
-    if len(set(asked.only_folds or ())) < len(asked.only_folds or ()):
-        raise ValueError(f"--only-folds names a fold twice: {' '.join(map(str, asked.only_folds or ()))}.")
-    for fold in asked.only_folds or ():
-        if not 1 <= fold <= asked.folds:
-            raise ValueError(f"--only-folds must be from 1 to {asked.folds}; received {fold}.")
+    chosen_folds(asked.folds, asked.only_folds)
 
 
 def _with_test(planned: sweep.Sweep, asked: Asked) -> sweep.Sweep:

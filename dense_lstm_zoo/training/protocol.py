@@ -72,6 +72,32 @@ class ProtocolResult:
         return "\n".join([*lines, total])
 
 
+def chosen_folds(folds: int | None, only_folds: Sequence[int] | None = None) -> list[int | None]:
+    """Return the numbers of the folds to run, in order: ``[None]`` without folds, all without ``only_folds``.
+
+    Raises:
+        TypeError: ``only_folds`` is no list.
+        ValueError: It is empty, needs folds, or names one that there is not, or one twice; or fewer than 2 ``folds``.
+    """
+    if only_folds is not None and (isinstance(only_folds, str) or not isinstance(only_folds, Sequence)):
+        raise TypeError(f"only_folds must be a list, such as [1, 2]; received {only_folds!r}.")
+    if folds is None:
+        if only_folds is not None:
+            raise ValueError(f"only_folds={list(only_folds)} needs folds, such as folds=10.")
+        return [None]
+    checks.integer("folds", folds, minimum=2)
+    if only_folds is None:
+        return list(range(1, folds + 1))
+    for fold in only_folds:
+        if checks.integer("only_folds", fold) > folds:
+            raise ValueError(f"only_folds must be from 1 to {folds}; received {fold}.")
+    if not only_folds:
+        raise ValueError("only_folds is empty; omit it to run all folds.")
+    if len(set(only_folds)) < len(only_folds):
+        raise ValueError(f"only_folds names a fold twice: {list(only_folds)}.")
+    return list(only_folds)
+
+
 def run_protocol(
     name: str,
     /,
@@ -121,21 +147,7 @@ def run_protocol(
     files.check_new_folder(run_dir / "seed1", "bundle")
     if "overwrite" in training:
         raise ValueError("run_protocol keeps finished runs and takes no overwrite; choose another run_dir instead.")
-    if only_folds is not None:
-        if isinstance(only_folds, str) or not isinstance(only_folds, Sequence):
-            raise TypeError(f"only_folds must be a list, such as [1, 2]; received {only_folds!r}.")
-        if len(set(only_folds)) < len(only_folds):
-            raise ValueError(f"only_folds names a fold twice: {list(only_folds)}.")
-    if folds is None and only_folds is not None:
-        raise ValueError(f"only_folds={list(only_folds)} needs folds, such as folds=10.")
-    chosen: Sequence[int | None] = [None]
-    if folds is not None:
-        chosen = range(1, checks.integer("folds", folds, minimum=2) + 1) if only_folds is None else list(only_folds)
-        for fold in chosen:
-            if checks.integer("only_folds", fold) > folds:
-                raise ValueError(f"only_folds must be from 1 to {folds}; received {fold}.")
-        if not chosen:
-            raise ValueError("only_folds is empty; omit it to run all folds.")
+    chosen = chosen_folds(folds, only_folds)
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
     corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) else dataset
