@@ -31,7 +31,7 @@ def make_quick(monkeypatch):
     """Leave out what takes time and is tested elsewhere: models of every value, the corpus, pictures."""
     monkeypatch.setattr("dense_lstm_zoo.search.hypermodel.check_values", lambda *_: None)
     monkeypatch.setattr("dense_lstm_zoo.search.hypermodel.check_built", lambda *_: None)
-    monkeypatch.setattr("dense_lstm_zoo.search.sweep._has_test", lambda _: True)
+    monkeypatch.setattr("dense_lstm_zoo.search.sweep._with_data", lambda sweep: (sweep, True))
     monkeypatch.setattr("dense_lstm_zoo.search.report._pictures", lambda *_: [])
 
 

@@ -133,7 +133,7 @@ def run(asked: Asked) -> list[str]:
         **settings,
         **({"vectors": vectors} if vectors else {}),
     )
-    planned = _with_test(planned, asked)
+    planned = dataclasses.replace(_with_test(planned, asked), data_sha256=table.task.job_class.fingerprint(corpus))
     merged: dict[str, bool] = {}
 
     def ended(folder: Path) -> None:

@@ -9,14 +9,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dense_lstm_zoo import registry
+from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.search.trouble import OtherDataError
 
 
 def parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]:
-    """Yield the name, the fold, the corpus and the seed of each run of a trial."""
+    """Yield the name, the fold, the corpus and the seed of each run of a trial.
+
+    Raises:
+        OtherDataError: The corpus is not the one that the sweep began with.
+    """
     from dense_lstm_zoo.classification.corpus import cross_validation_fold
     from dense_lstm_zoo.data.corpora import load_corpus
 
-    corpus = load_corpus(spec["dataset"], registry.entry(spec["model"]).task, **spec["data"])
+    task = registry.entry(spec["model"]).task
+    corpus = load_corpus(spec["dataset"], task, **spec["data"])
+    if spec.get("data_sha256") and tasks.find(task).job_class.fingerprint(corpus) != spec["data_sha256"]:
+        raise OtherDataError(f"the texts of {corpus.name} here are not those that the sweep began with")
     corpus = first_texts(corpus, spec.get("texts") or {})
     for fold in spec.get("only_folds") or (range(1, spec["folds"] + 1) if spec["folds"] else [None]):
         part = corpus if fold is None else cross_validation_fold(corpus, fold, spec["folds"])

@@ -48,6 +48,7 @@ class Sweep:
         test: Which trials' test texts are scored, each run's once: ``"best"``, ``"all"`` or ``"none"``.
         only_folds: Run these of the folds only.
         texts: Use only the first texts of each part of the corpus, such as ``{"train": 400}``.
+        data_sha256: A checksum of the corpus; no trial is trained on another, now or later, here or elsewhere.
     """
 
     model: str
@@ -65,6 +66,7 @@ class Sweep:
     test: str = "best"
     only_folds: tuple[int, ...] | None = None
     texts: Mapping[str, int] = field(default_factory=dict)
+    data_sha256: str = ""
 
     # The fields as JSON holds them, except those that came later, which are left out where they have their defaults.
     FIELDS: ClassVar[dict[str, Kind]] = {
@@ -128,6 +130,7 @@ class Sweep:
             "only_folds": None if self.only_folds is None else list(self.only_folds),
             "texts": dict(self.texts),
             "test": self.test == "all",
+            "data_sha256": self.data_sha256,
         }
 
 

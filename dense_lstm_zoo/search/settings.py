@@ -35,9 +35,17 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
     try:
         asked = sweep.to_json()
         found = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else asked
+        data = asked["data_sha256"]
+        is_same_data = found.get("data_sha256", data) == data  # a sweep of an earlier version does not tell
+        found = {**found, "data_sha256": data}
         if found != asked and not (grows and _has_grown(found, asked)):
             raise ValueError(
                 f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Choose another run_dir."
+            )
+        if not is_same_data:
+            raise ValueError(
+                f"{run_dir} holds a sweep on other texts: those of {sweep.dataset} have changed since it began. Choose "
+                "another run_dir, or put the old files back."
             )
         for path in _settings(run_dir):
             if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(asked):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, registry
+from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
@@ -140,7 +141,7 @@ def tune(
         checks.integer("trials", trials)
         if tuner == "hyperband":
             raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
-    has_test = _has_test(sweep)  # reads the corpus: a file that is wrong fails here
+    sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
     say = _print if progress else _silent
     return run(sweep, Path(run_dir), has_test, trials, keep, workers, oracle, silence, say)
 
@@ -241,7 +242,8 @@ def _forget_outgrown(run_dir: Path, sweep: Sweep, oracle: Durable) -> None:
         folder, values = run_dir / "trials" / name, oracle.get_trial(name).hyperparameters.values
         if not oracle.wanted(values) or not (folder / trial.RESULT).is_file():
             continue
-        if trial.read_spec(folder) != sweep.spec(values):
+        data = {"data_sha256": sweep.data_sha256}  # a sweep of an earlier version does not tell
+        if {**trial.read_spec(folder), **data} != sweep.spec(values):
             (folder / trial.RESULT).unlink()
 
 
@@ -288,7 +290,9 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
     return TuneResult(table, best, test, run_dir)
 
 
-def _has_test(sweep: Sweep) -> bool:
+def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
+    """Return the sweep with the checksum of its corpus, and whether that has test texts."""
     from dense_lstm_zoo.data.corpora import load_corpus
 
-    return load_corpus(sweep.dataset, registry.entry(sweep.model).task, **sweep.data).test is not None
+    corpus: Any = load_corpus(sweep.dataset, sweep.task.name, **sweep.data)
+    return dataclasses.replace(sweep, data_sha256=sweep.task.job_class.fingerprint(corpus)), corpus.test is not None

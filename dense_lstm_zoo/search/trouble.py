@@ -12,6 +12,10 @@ class SweepPausedError(OSError):
     """A sweep that stopped for a reason that is not a trial's fault; the same command resumes it."""
 
 
+class OtherDataError(OSError):
+    """A corpus that is not the one that the sweep began with: files have changed, or another machine has others."""
+
+
 class TrialFailedError(RuntimeError):
     """A trial without a score; the message is the reason."""
 

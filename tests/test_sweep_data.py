@@ -1,0 +1,63 @@
+"""A sweep goes on with the texts that it began with, and with no others, on this machine or another."""
+
+import json
+
+import pytest
+
+import dense_lstm_zoo as zoo
+from dense_lstm_zoo.search import sweep as sweeps
+from dense_lstm_zoo.search import trial as trials
+from dense_lstm_zoo.search import trouble
+from dense_lstm_zoo.search.parts import parts
+from tests.sweep_harness import leave_trials
+
+with_data = sweeps._with_data
+ROWS = [{"text": f"{word} film {number}", "label": word} for word in ("good", "bad") for number in range(6)]
+
+
+@pytest.fixture
+def sweep(monkeypatch, tmp_path):
+    """Tune on a file, with made-up trials; return the table of trials."""
+    leave_trials(monkeypatch)
+    monkeypatch.setattr(sweeps, "_with_data", with_data)
+
+    def run(file):
+        options = {"space": {"units": [4, 6]}, "tuner": "grid", "progress": False, "data": {"train_file": str(file)}}
+        return zoo.tune("bilstm", "jsonl", tmp_path / "s", **options).trials.to_dict("records")
+
+    return run
+
+
+def test_a_sweep_whose_texts_have_changed_is_refused_and_goes_on_with_the_old_ones(sweep, write, tmp_path):
+    file = write(ROWS, "train.jsonl")
+    found = sweep(file)
+    before = (tmp_path / "s" / "sweep.json").read_bytes()
+    write([*ROWS[:-1], {"text": "bad film 7", "label": "bad"}], "train.jsonl")
+    with pytest.raises(ValueError, match="holds a sweep on other texts: those of jsonl have changed since it began"):
+        sweep(file)
+    assert (tmp_path / "s" / "sweep.json").read_bytes() == before
+    write(ROWS, "train.jsonl")
+    assert sweep(file) == found
+
+
+def test_a_sweep_of_an_earlier_version_goes_on_and_learns_what_its_texts_are(sweep, write, tmp_path):
+    file = write(ROWS, "train.jsonl")
+    found = sweep(file)
+    for path in (tmp_path / "s" / "sweep.json", tmp_path / "s" / "sweep.json.bak"):
+        described = json.loads(path.read_text())
+        del described["data_sha256"]
+        path.write_text(json.dumps(described))
+    assert sweep(file) == found
+    write(ROWS[1:], "train.jsonl")
+    with pytest.raises(ValueError, match="other texts"):
+        sweep(file)
+
+
+def test_a_trial_on_other_texts_is_the_machines_fault_and_pauses_the_sweep(sweep, write, tmp_path):
+    sweep(write(ROWS, "train.jsonl"))
+    spec = trials.read_spec(tmp_path / "s" / "trials" / "0000")
+    assert [name for name, *_ in parts(spec)] == ["seed1"]
+    write(ROWS[1:], "train.jsonl")
+    with pytest.raises(OSError, match="texts of jsonl here are not those that the sweep began with") as raised:
+        next(parts(spec))
+    assert trouble.is_the_machines(raised.value)
