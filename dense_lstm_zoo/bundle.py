@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import files, registry, weights_file
+from dense_lstm_zoo import bundle_checks, files, registry, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo.bundle_checks import BundleError, values_of
 from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
@@ -20,6 +20,7 @@ from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.publishing import Published
 from dense_lstm_zoo.task import Task
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 if TYPE_CHECKING:
     import keras
@@ -31,6 +32,7 @@ __all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check"
 
 # Metrics that stay when the weights change: what is still true, and what predictions are made with.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")
+_REPEAT = "run.toml"  # it repeats the run, and is its owner's to edit
 _CHANGED = "the weights have changed since training"
 
 
@@ -138,16 +140,25 @@ class Bundle(Published, abc.ABC):
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
-            ValueError: ``shared_words`` with word vectors that are not those of an installed table.
+            ValueError: Weights that are not finite, or ``shared_words`` with word vectors that are not those of an
+                installed table.
         """
         path = Path(path)
+        bundle_checks.check_finite(self._weights, "The model cannot be saved")
         shown = self._without_foreign_scores() if self.has_other_weights else self
+        beside = {**self._kept(path), **shown.beside}
+        had_export = (path / SUBFOLDER).is_dir()
         with files.new_folder(path, "bundle" if overwrite else None) as folder:
             shown._write(folder, shared_words)
-            for name, text in shown.beside.items():
+            for name, text in beside.items():
                 (folder / name).write_text(text, encoding="utf-8")
         self.mark_saved(path)
         self.task.module("report").write(shown, path)
+        if had_export:
+            warnings.warn(
+                f"{path / SUBFOLDER}, the export of the bundle that was there, is gone with it: export this one.",
+                stacklevel=2,
+            )
         if shown is not self:
             warnings.warn(
                 f"{path} is saved without scores: its weights have changed since they were scored. "
@@ -155,6 +166,13 @@ class Bundle(Published, abc.ABC):
                 stacklevel=2,
             )
         return path
+
+    def _kept(self, path: Path) -> dict[str, str]:
+        """Return the file that repeats the run if the folder is the one that the bundle came from."""
+        manifest_file, repeat = path / "manifest.json", path / _REPEAT
+        if not self._saved or not manifest_file.is_file() or files.sha256(manifest_file) != self._saved[0]:
+            return {}
+        return {_REPEAT: repeat.read_text(encoding="utf-8")} if repeat.is_file() else {}
 
     def save_word_vectors(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the model's word vectors in GloVe's text format, one word per line, with all digits.

@@ -264,13 +264,13 @@ def check_words(folder: Path, bundle: Any) -> None:
         raise BundleError(f"{folder / 'labels.json'} holds {len(bundle.labels)} labels; the model has {classes}.")
 
 
-def check_finite(path: Path, model: Any) -> None:
-    """Raise ``BundleError`` if a weight is infinite or not a number."""
+def check_finite(model: Any, complaint: str) -> None:
+    """Raise ``BundleError``, which begins with a complaint, if a weight is infinite or not a number."""
     import numpy as np
 
     for weight in model.weights:
         if not np.isfinite(values_of(weight)).all():
-            raise BundleError(f"{path} is damaged: {weight.path} holds values that are not finite numbers.")
+            raise BundleError(f"{complaint}: {weight.path} holds values that are not finite numbers.")
 
 
 def values_of(variable: keras.Variable) -> np.ndarray:

@@ -78,7 +78,7 @@ def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
             weights_file.load(weights, bundle._weights, shared.complete, [part.array for part in shared.parts])
         else:
             weights_file.load(weights, bundle._weights)
-    bundle_checks.check_finite(weights, bundle._weights)
+    bundle_checks.check_finite(bundle._weights, f"{weights} is damaged")
     bundle.metrics = metrics  # set after the weights, which they describe
     bundle.scored_weights = bundle.mark_saved(path)
     return bundle

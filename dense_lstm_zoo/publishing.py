@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import checks, files, hub, weights_file
+from dense_lstm_zoo import bundle_checks, checks, files, hub, weights_file
 from dense_lstm_zoo.bundle_reader import read
 
 EXPORT_FORMATS = ("saved_model", "onnx")
@@ -47,7 +47,7 @@ class Published:
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False, or it is no export.
             ValueError: Another ``format`` or ``weights``; an option of ONNX without it; ``max_words`` with a language
-                model, or below 1; word vectors that are not those of an installed table.
+                model, or below 1; word vectors that are not those of an installed table; weights that are not finite.
             ImportError: ``"onnx"`` without the package ``onnx``.
 
         Example:
@@ -61,6 +61,7 @@ class Published:
         elif options != {"weights": "float32", "shared_words": False}:
             raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
         files.check_new_folder(path, "export" if overwrite else None)
+        bundle_checks.check_finite(self._weights, "The model cannot be exported")
         bundle = self
         if max_words is not None:
             from dense_lstm_zoo.fewer_words import with_words
@@ -101,6 +102,7 @@ class Published:
         """
         checks.one_of("dtype", dtype, weights_file.DTYPES)
         folder = files.check_new_folder(folder, "bundle" if overwrite else None)
+        bundle_checks.check_finite(self._weights, "The model cannot be saved")
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
             shown._write(Path(work), shared_words, dtype)

@@ -2,31 +2,79 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal
 
 from dense_lstm_zoo import in_place
-from dense_lstm_zoo_runtime.export_folder import is_export
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER, is_export
 
 Kind = Literal["bundle", "export", "word table", "any"]
 
-_WEIGHTS, _TABLE, _SAVED_MODEL = "model.weights.h5", "vectors.npy", "saved_model.pb"
+_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST = "model.weights.h5", "vectors.npy", "saved_model.pb", "manifest.json"
+# Files for people, which no manifest lists; and what an earlier version, or a damaged manifest, does not list.
+_OWN: dict[str, frozenset[str]] = {
+    "bundle": frozenset(
+        [
+            "README.md",
+            "report.md",
+            "report.png",
+            "learning_curve.png",
+            "dev_curve.png",
+            "run.toml",
+            "config.json",
+            "labels.json",
+            "metrics.json",
+            "history.csv",
+            "vocabulary.txt",
+            "evaluation.json",
+            "dev_curve.csv",
+            "train_texts.npy",
+            "shared_words.rows",
+        ]
+    ),
+    "export": frozenset(
+        [
+            "README.md",
+            "SIGNATURES.md",
+            "fingerprint.pb",
+            "keras_metadata.pb",
+            "variables",
+            "assets",
+            "assets.extra",
+            "config.json",
+        ]
+    ),
+    "word table": frozenset(["README.md", "words.txt", "scales.npy", "config.json"]),
+}
 
 
 def check(folder: Path, kind: Kind) -> None:
-    """Raise ``FileExistsError`` if a folder holds files and is of another kind; one that is not there is none.
+    """Raise ``FileExistsError`` if a folder is of another kind, or holds what is not of that kind.
 
     Args:
-        folder: The folder that is to be overwritten.
+        folder: The folder that is to be overwritten; one that is not there, or is empty, may be.
         kind: ``"bundle"`` (a run, a preset and a text encoder are bundles), ``"export"`` or ``"word table"``; ``"any"``
             if the caller has made sure by itself.
     """
-    if kind == "any" or not folder.is_dir() or not in_place.content(folder):
+    if kind == "any" or not folder.is_dir():
+        return
+    entries = in_place.content(folder)
+    if not entries:
         return
     found = _kind(folder)
     if found != kind:
         what = f"is {_named(found)}, not {_named(kind)}" if found else f"is not {_named(kind)}, and holds files"
         raise FileExistsError(f"{folder} {what}: it is not overwritten. Choose another folder, or remove it.")
+    own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_OWN[kind], *_listed(folder)}
+    if kind == "bundle" and is_export(folder / SUBFOLDER):
+        own.add(SUBFOLDER)
+    if others := sorted(entry.name for entry in entries if entry.name not in own):
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise FileExistsError(
+            f"{folder} also holds {others[0]!r}{more}, which {_named(kind)} does not have: it is not overwritten. Move "
+            "that elsewhere, or choose another folder."
+        )
 
 
 def _kind(folder: Path) -> Kind | None:
@@ -35,6 +83,15 @@ def _kind(folder: Path) -> Kind | None:
     if (folder / _TABLE).exists():
         return "word table"
     return "export" if (folder / _SAVED_MODEL).exists() or is_export(folder) else None
+
+
+def _listed(folder: Path) -> set[str]:
+    """Return the names in a folder's manifest, if there is one that can be read."""
+    try:
+        text = (folder / _MANIFEST).read_text(encoding="utf-8")
+        return set(json.JSONDecoder().raw_decode(text)[0]["sha256"])  # a bundle's manifest ends with a line of its own
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return set()
 
 
 def _named(kind: str) -> str:

@@ -1,9 +1,12 @@
 """overwrite replaces a folder of the kind that is written, never another one."""
 
+import shutil
+
+import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import replaceable
+from dense_lstm_zoo import bundle_checks, manifest, replaceable
 from tests.bundle_harness import bundle
 from tests.files_harness import content
 from tests.training_harness import small_demo
@@ -53,3 +56,58 @@ def test_a_bundle_a_preset_and_a_run_replace_no_other_files(tmp_path):
         with pytest.raises(FileExistsError, match="thesis is not a bundle, and holds files: it is not overwritten"):
             write()
     assert content(tmp_path) == {"thesis/thesis.tex": b"years"}
+
+
+@pytest.mark.parametrize("kind", MARKS)
+def test_what_is_not_of_the_kind_is_not_deleted_with_it(kind, tmp_path):
+    (tmp_path / MARKS[kind]).touch()
+    (tmp_path / "README.md").touch()
+    replaceable.check(tmp_path, kind)
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(FileExistsError, match=f"also holds 'notes.txt', which an? {kind} does not have"):
+        replaceable.check(tmp_path, kind)
+    (tmp_path / "thesis").mkdir()
+    with pytest.raises(FileExistsError, match=r"also holds 'notes\.txt' and 1 more"):
+        replaceable.check(tmp_path, kind)
+    (tmp_path / "thesis").rmdir()
+    (tmp_path / "manifest.json").write_text('{"sha256": {"notes.txt": ""}}\nsha256 of the above: 0')
+    replaceable.check(tmp_path, kind)
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(FileExistsError, match="also holds"):
+        replaceable.check(tmp_path, kind)
+
+
+def test_all_files_of_a_bundle_are_of_the_kind(tmp_path):
+    assert replaceable._OWN["bundle"] >= manifest.FOR_PEOPLE | set(bundle_checks.REQUIRED) - {"model.weights.h5"}
+
+
+def test_saving_over_a_run_keeps_what_repeats_it_and_tells_of_its_export(run, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run[1], folder)
+    loaded = zoo.load(folder)
+    repeat = (folder / "run.toml").read_text() + "# mine\n"
+    (folder / "run.toml").write_text(repeat)
+    loaded.export(folder / "onnx", format="onnx")
+    with pytest.warns(UserWarning, match="onnx, the export of the bundle that was there, is gone with it: export this"):
+        loaded.save(folder, overwrite=True)
+    assert (folder / "run.toml").read_text() == repeat
+    assert not (folder / "onnx").exists()
+    loaded.save(tmp_path / "other")
+    assert not (tmp_path / "other" / "run.toml").exists()
+
+
+def test_weights_that_are_not_finite_are_not_saved_in_the_place_of_others(tmp_path):
+    trained = bundle("bilstm")
+    trained.save(tmp_path / "good")
+    before = content(tmp_path)
+    kernel = trained.network.weights[-1]
+    kernel.assign(kernel.numpy() * np.nan)
+    for write in (
+        lambda: trained.save(tmp_path / "good", overwrite=True),
+        lambda: trained.save_to_preset(tmp_path / "good", overwrite=True),
+        lambda: trained.export(tmp_path / "export"),
+        lambda: trained.export(tmp_path / "export", format="onnx"),
+    ):
+        with pytest.raises(zoo.BundleError, match=r"The model cannot be \w+: .* not finite numbers"):
+            write()
+    assert content(tmp_path) == before

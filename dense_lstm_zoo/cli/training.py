@@ -61,8 +61,8 @@ def _check(model: str, options: Mapping[str, Any]) -> None:
     """Raise for what ``train`` would refuse, without importing TensorFlow."""
     given = {name: value for name, value in options.items() if name not in (*_PROTOCOL, "progress")}
     several = bool(options.keys() & set(_PROTOCOL))
-    if several:  # keeps finished runs and takes no overwrite, which it says itself
-        given = {**given, "run_dir": Path(given["run_dir"]) / "seed1", "overwrite": True}
+    if several:  # its folder may hold finished runs
+        given = {**given, "run_dir": Path(given["run_dir"]) / ".new"}
     own = ("run_dir", "recipe", "seed", "tensorboard", "overwrite")
     rest = {name: value for name, value in given.items() if name not in own}
     found = request.check(model, given["run_dir"], rest, **{name: given[name] for name in own[1:] if name in given})

@@ -144,7 +144,7 @@ def run_protocol(
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
     run_dir = files.folder_name(run_dir)
-    files.check_new_folder(run_dir / "seed1", "bundle")
+    files.check_new_folder(run_dir / "seed1", "any")
     if "overwrite" in training:
         raise ValueError("run_protocol keeps finished runs and takes no overwrite; choose another run_dir instead.")
     chosen = chosen_folds(folds, only_folds)
