@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import stat
 import tarfile
@@ -16,6 +17,7 @@ from typing import IO
 from dense_lstm_zoo import files, lock, manifest
 from dense_lstm_zoo.data.download import download
 from dense_lstm_zoo.data.sources import cache_folder
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 LARGEST = 1 << 31  # bytes, packed or unpacked
 MOST_FILES = 100
@@ -76,6 +78,8 @@ def _is_here(host: str) -> bool:
 def unpack(archive: Path, folder: Path, name: str) -> None:
     """Write the files of an archive to ``folder``; they may lie in one folder of the archive.
 
+    What may lie beside them is left out: an export in the subfolder ``onnx``, and what macOS adds to an archive.
+
     Raises:
         ValueError: Not an archive, or one that holds links, devices, other folders, absolute names or names with
             ``..``, too many files or too many bytes.
@@ -83,14 +87,17 @@ def unpack(archive: Path, folder: Path, name: str) -> None:
     try:
         left, seen, tops = LARGEST, set[str](), set[str]()
         for path, source in _files(archive):
-            top, _, file = path.removeprefix("./").rpartition("/")
-            tops.add(top)
-            if not _is_plain(file) or (top and not _is_plain(top)) or len(tops) > 1 or file in seen:
+            inside = path.removeprefix("./")
+            top, _, file = inside.rpartition("/")
+            is_beside = top.split("/")[0] == "__MACOSX" or top.split("/")[-1] == SUBFOLDER
+            tops |= set() if is_beside else {top}
+            is_wrong = not is_beside and (not _is_plain(file) or (top and not _is_plain(top)) or len(tops) > 1)
+            if is_wrong or inside in seen:
                 raise ValueError(f"it holds {path!r:.100}; a bundle's archive holds plain files of one folder")
-            seen.add(file)
+            seen.add(inside)
             if len(seen) > MOST_FILES:
                 raise ValueError(f"it holds more than {MOST_FILES} files")
-            with source, (folder / file).open("wb") as target:
+            with source, (Path(os.devnull) if is_beside else folder / file).open("wb") as target:
                 while chunk := source.read(_CHUNK):
                     left -= len(chunk)
                     if left < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import hashlib
 import warnings
 from collections.abc import Callable
@@ -107,6 +108,12 @@ class Bundle(Published, abc.ABC):
             value = np.ascontiguousarray(values_of(variable))
             digest.update(value.reshape(-1).view(np.uint8).data)
         return digest.hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle has: all but traced graphs and the like, which are made again when needed."""
+        members = [vars(cls) for cls in type(self).__mro__]
+        made = {name for found in members for name in found if isinstance(found[name], functools.cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     @property
     def saved_as(self) -> str | None:

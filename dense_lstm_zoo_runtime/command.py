@@ -15,7 +15,7 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction, Score
-from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite, flush_output
+from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite, flush_output, open_streams
 
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     An error is reported on one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
     """
+    open_streams()
     asked = parser().parse_intermixed_args(argv)
     try:
         _run(asked)

@@ -124,6 +124,16 @@ def test_a_model_that_fails_in_a_worker_publishes_nothing(folder, model, monkeyp
     refused(folder, model, RuntimeError, "the pipeline failed, and nothing is published: .*no such number")
 
 
+def test_ctrl_c_while_a_worker_predicts_is_no_failure_of_the_pipeline(folder, model, monkeypatch):
+    def interrupted(texts):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engines.Model, "load", lambda self, threads=1: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        predict(model, folder / "in/*", folder / "out")
+    assert not (folder / "out").exists()
+
+
 def test_an_output_that_is_there_is_refused_and_replaced_only_if_it_is_ours(folder, model):
     out = folder / "out"
     predict(model, folder / "in/*", out)

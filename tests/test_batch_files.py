@@ -121,6 +121,18 @@ def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
     ]
 
 
+def test_a_csv_file_may_begin_with_a_mark_and_a_quoted_name(model, write, tmp_path):
+    source = write('"text","id"\n"a, good film","1"\n"two\rlines","2"\n'.encode("utf-8-sig"), "a.csv")
+    predict(model[0], source, tmp_path / "out")
+    (shard,) = (tmp_path / "out").glob("part-*.csv")
+    with shard.open(encoding="utf-8", newline="") as file:
+        assert [row[:2] for row in csv.reader(file, strict=True)] == [
+            ["text", "id"],
+            ["a, good film", "1"],
+            ["two\rlines", "2"],
+        ]
+
+
 def test_lines_of_text_are_answered_in_their_order_and_gzip_is_unpacked(model, tmp_path):
     packed = tmp_path / "a.txt.gz"
     packed.write_bytes(gzip.compress(("\n".join(TEXTS) + "\n").encode()))
@@ -157,6 +169,18 @@ def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_pa
     predict(export, source, tmp_path / "jsonl", text_column="tokens")
     (row,) = lines_of(tmp_path / "jsonl")
     assert (row["tokens"], row["tags"]) == (["good", "film"], one.predict([["good", "film"]])[0].tags)
+
+
+def test_a_text_under_the_name_of_an_answer_is_not_lost(batch_exports, write, tmp_path):
+    source = write([{"tokens": ["good"]}, {"tokens": "good film"}], "a.jsonl")
+    done = predict(batch_exports["bilstm_tagger"][0], source, tmp_path / "out", text_column="tokens", max_bad=1)
+    assert (done.predicted, done.bad) == (1, 1)
+    (row,) = lines_of(tmp_path / "out", "_bad")
+    assert row["reason"] == "the key 'tokens' is already there; choose another --prefix for new ones"
+    pd.DataFrame({"tokens": ["good film"]}).to_parquet(tmp_path / "a.parquet")
+    predict(batch_exports["bilstm_tagger"][0], tmp_path / "a.parquet", tmp_path / "parquet", text_column="tokens")
+    found = pd.read_parquet(tmp_path / "parquet")
+    assert (found["tokens"][0], list(found["predicted_tokens"][0])) == ("good film", ["good", "film"])
 
 
 def test_the_answers_of_a_second_model_get_names_of_their_own(model, write, tmp_path):

@@ -5,12 +5,12 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dense_lstm_zoo.cli import writing
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.data.cells import escape_controls, escape_json, mark_formula, unmark_formula
+from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula, unmark_formula
 
 ATTACKS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|' /C calc'!A0", " =1+1", "\uff1d1+1"]
 
@@ -28,6 +28,13 @@ def test_numbers_and_texts_stay_as_they_are(cell):
 @given(st.text(st.sampled_from("'=+-@\t\r\n a1\uff1d")) | st.text())
 def test_every_cell_comes_back(cell):
     assert unmark_formula(mark_formula(cell)) == cell
+
+
+@given(st.lists(st.text(st.sampled_from('",;\r\n\t a')) | st.text(), min_size=1))
+def test_every_row_of_csv_comes_back_whatever_line_ends_are_in_it(cells):
+    assume(cells != [""])  # a blank row
+    (row,) = csv.reader(io.StringIO(csv_line(cells), newline=""), strict=True)
+    assert row == cells
 
 
 def test_control_characters_are_spelled_out():

@@ -48,6 +48,7 @@ for folder in sys.argv[2:]:
     ids, no_ids = {"token_ids": tf.constant([[3, 4, 0], [0, 0, 0]])}, {"token_ids": tf.zeros((0, 4), tf.int32)}
     if "char_ids" in by_ids.structured_input_signature[1]:
         ids["char_ids"], no_ids["char_ids"] = tf.ones((2, 3, 24), tf.int32), tf.zeros((0, 4, 24), tf.int32)
+    no_words = by_ids(**{name: value[:, :0] for name, value in ids.items()})
     ids, no_ids = by_ids(**ids), by_ids(**no_ids)
     results[folder] = {
         "label": [x.decode() for x in found["label"].numpy()],
@@ -60,6 +61,7 @@ for folder in sys.argv[2:]:
         "vectors": embed(text=tf.constant(texts))["vectors"].numpy().tolist(),
         "no_vectors": list(embed(text=tf.constant([], tf.string))["vectors"].shape),
         "by_ids": ids["probabilities"].numpy().tolist(),
+        "no_words": no_words["probabilities"].numpy().tolist(),
         "explained": {name: value.numpy().tolist() for name, value in explained.items() if name != "tokens"},
         "tokens": [x.decode() for x in explained["tokens"].numpy()],
         "nothing_explained": {name: list(x.shape) for name, x in explain(text=tf.constant([], tf.string)).items()},
@@ -164,6 +166,12 @@ def loaded(folder):
 def test_a_batch_of_none_gives_none(exported):
     for _, served, _ in exported.values():
         assert served["empty"] == served["no_ids"] == {"label": [0], "labels": [0, 3], "probabilities": [0, 3]}
+
+
+def test_ids_without_a_step_are_texts_without_words(exported):
+    for _, served, _ in exported.values():
+        first, second = served["no_words"]
+        assert first == second == pytest.approx(served["by_ids"][1], abs=1e-6)
 
 
 def test_the_ids_signature_is_the_model(exported):

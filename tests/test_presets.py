@@ -360,6 +360,29 @@ def test_an_archive_of_anything_but_plain_files_is_refused(server, tmp_path, cas
     nothing_but(tmp_path / "cache")
 
 
+@pytest.mark.parametrize("pack", [zipped, tarred, lambda folder: zipped(folder, "deep/")])
+def test_what_lies_beside_a_bundle_in_its_archive_is_left_out(server, installed, original, pack, tmp_path):
+    folder = tmp_path / "lstm_trec"
+    shutil.copytree(installed / "lstm_trec", folder)
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / "config.json").write_text("of the export")
+    server.content = pack(folder)
+    assert same_weights(zoo.from_preset(server.url("x"), sha256=checksum(server.content)), original)
+    assert not list((tmp_path / "cache").rglob("onnx"))
+
+
+def test_what_macos_adds_to_an_archive_is_left_out(installed, tmp_path):
+    with zipfile.ZipFile(tmp_path / "mac.zip", "w") as archive:
+        for file in installed.joinpath("lstm_trec").iterdir():
+            archive.write(file, f"lstm_trec/{file.name}")
+            archive.writestr(f"__MACOSX/lstm_trec/._{file.name}", "resource fork")
+    (tmp_path / "out").mkdir()
+    archives.unpack(tmp_path / "mac.zip", tmp_path / "out", "mac.zip")
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        file.name for file in (installed / "lstm_trec").iterdir()
+    }
+
+
 def test_an_archive_that_unpacks_to_too_much_is_refused(server, monkeypatch, tmp_path):
     monkeypatch.setattr(archives, "LARGEST", 50_000)
     packed = io.BytesIO()

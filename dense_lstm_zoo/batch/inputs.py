@@ -121,7 +121,7 @@ def _head(path: str, layout: Layout) -> list[str]:
         header = next(table_rows(Lines(stream, path), 1, layout), None)
     if header is None or header[0] != 1:
         raise ValueError(f"{path} is empty or begins with a blank row; a table begins with a row of column names.")
-    return [unmark_formula(cell.removeprefix("\ufeff")) for cell in header[1]]
+    return [unmark_formula(cell) for cell in header[1]]
 
 
 def _check_names(layout: Layout, heads: Sequence[list[str]]) -> None:

@@ -107,7 +107,8 @@ def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
     plan = sinks.Plan(form, model.task, model.labels, table, "", job.raw, layout.schema)
     if form == "text":
         return layout, plan
-    shared = {"tokens"} if layout.text_column == "tokens" else set()
+    # A list of tokens is what the answer has too.
+    shared = {"tokens"} if layout.text_column == "tokens" and layout.form == "jsonl" else set()
     taken = {*(names or ["text"])} - shared
     prefix = job.prefix if job.prefix is not None else "predicted_" if taken.intersection(plan.new_names) else ""
     plan = sinks.Plan(**{**vars(plan), "prefix": prefix})
@@ -116,7 +117,7 @@ def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
             f"The input already has {min(both)!r}, the name of a new column. Choose a prefix for new names, such as "
             "--prefix new_."
         )
-    return Layout(**{**vars(layout), "reserved": frozenset(plan.new_names) - shared}), plan
+    return Layout(**{**vars(layout), "reserved": frozenset(plan.new_names)}), plan
 
 
 def _build(
@@ -143,6 +144,8 @@ def _plain_errors() -> Iterator[None]:
         yield
     except Exception as error:
         text = str(error)
+        if "KeyboardInterrupt" in text.partition(" [while running ")[0]:
+            raise KeyboardInterrupt from error
         if found := re.search(r"BrokenInputError: (.+?)(?: \[while running .*)?$", text, re.MULTILINE):
             raise BrokenInputError(found[1]) from error
         if isinstance(error, BrokenInputError):

@@ -81,10 +81,11 @@ def _json(number: int, line: str, layout: Layout) -> Row:
         return bad(number, "an escape of half a character (a lone surrogate)", line)
     if key not in row:
         return bad(number, f"no key {key!r}", line)
-    if taken := sorted(layout.reserved.intersection(row)):
-        return bad(number, f"the key {taken[0]!r} is already there; choose another --prefix for new ones", line)
     text = row[key]
     is_tokens = layout.takes_tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
+    same = {"tokens"} if key == "tokens" and is_tokens else set()
+    if taken := sorted(layout.reserved.intersection(row) - same):
+        return bad(number, f"the key {taken[0]!r} is already there; choose another --prefix for new ones", line)
     if not (isinstance(text, str) or is_tokens):
         wanted = "a string or a list of strings" if layout.takes_tokens else "a string"
         return bad(number, f"{key!r} is not {wanted}: {text!r:.80}", line)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from typing import Any, BinaryIO
 
 from dense_lstm_zoo import json_files
 from dense_lstm_zoo.batch import answers
-from dense_lstm_zoo.data.cells import escape_controls, escape_json, mark_formula
+from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 
 SUFFIXES = {"text": "txt", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 # What a row that was read as the first can be written as.
@@ -81,9 +79,7 @@ class LineSink:
         """Write what is left."""
 
     def _cells(self, cells: Sequence[str]) -> None:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerow(cells if self._plan.raw else map(mark_formula, cells))
-        self._line(text.getvalue().removesuffix("\n"))
+        self._line(csv_line(cells if self._plan.raw else map(mark_formula, cells)).removesuffix("\n"))
 
     def _line(self, line: str) -> None:
         self._stream.write(line.encode("utf-8", "backslashreplace") + b"\n")

@@ -22,8 +22,7 @@ def table_rows(lines: Lines, first: int, layout: Layout) -> Iterator[tuple[int, 
     dialect: dict[str, Any] = {"strict": True}
     if layout.form == "tsv":
         dialect = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    codec = layout.codec.removesuffix("-sig")
-    reader, number, before = csv.reader((line.decode(codec, "surrogateescape") for line in lines), **dialect), first, 0
+    reader, number, before = csv.reader(_decoded(lines, first, layout), **dialect), first, 0
     while True:
         cells, error = [], ""
         try:
@@ -40,3 +39,11 @@ def table_rows(lines: Lines, first: int, layout: Layout) -> Iterator[tuple[int, 
         if error or (cells and (len(cells) > 1 or cells[0].strip() or len(layout.names) == 1)):
             yield number, cells, error, reader.line_num - before
         number, before = number + 1, reader.line_num
+
+
+def _decoded(lines: Lines, first: int, layout: Layout) -> Iterator[str]:
+    """Yield lines as strings; the mark at a file's start goes first, as it would hide a quotation mark after it."""
+    codec = layout.codec.removesuffix("-sig")
+    for number, line in enumerate(lines, start=first):
+        text = line.decode(codec, "surrogateescape")
+        yield text.removeprefix("\ufeff") if number == 1 else text

@@ -19,6 +19,7 @@ from dense_lstm_zoo.data.batching import (
     plan_batches,
     plan_in_order,
 )
+from dense_lstm_zoo.graphs import graph
 
 
 class Examples:
@@ -138,4 +139,4 @@ def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_siz
 
 def logits_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     """Return a classifier as one graph for any batch and length: ``model.predict`` would retrace for new shapes."""
-    return tf.function(lambda ids: model(ids, training=False), input_signature=[signature])
+    return graph(lambda ids: model(ids, training=False), [signature])

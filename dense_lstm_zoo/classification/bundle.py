@@ -19,6 +19,7 @@ from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.data.text import to_bytes
+from dense_lstm_zoo.graphs import graph
 from dense_lstm_zoo.notebook import Answers
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo_runtime.answers import Prediction
@@ -173,11 +174,9 @@ class ClassificationBundle(Embedded, Bundle):
 
     @functools.cached_property
     def _explained(self) -> Callable[[Any], dict[str, tf.Tensor]]:
-        import tensorflow as tf
-
         from dense_lstm_zoo.classification.explain import explainer
 
-        return tf.function(explainer(self.model), input_signature=[self.text_to_ids.signature])
+        return graph(explainer(self.model), [self.text_to_ids.signature])
 
     def _logits(self, texts: Sequence[str]) -> np.ndarray:
         from dense_lstm_zoo.classification.batches import predict_rows

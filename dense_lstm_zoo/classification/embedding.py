@@ -10,6 +10,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text import to_bytes
+from dense_lstm_zoo.graphs import graph
 
 if TYPE_CHECKING:
     import keras
@@ -34,7 +35,7 @@ def pooled_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     import tensorflow as tf
 
     read = keras.Model(model.input, model.get_layer("logits").input)
-    return tf.function(lambda ids: tf.cast(read(ids, training=False), tf.float32), input_signature=[signature])
+    return graph(lambda ids: tf.cast(read(ids, training=False), tf.float32), [signature])
 
 
 def states_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
@@ -44,7 +45,7 @@ def states_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
 
     *states, _ = model.get_layer("pooling").input  # from the lowest layer to the top, then the lengths
     read = keras.Model(model.input, states[-1])
-    return tf.function(lambda ids: tf.cast(read(ids, training=False), tf.float32), input_signature=[signature])
+    return graph(lambda ids: tf.cast(read(ids, training=False), tf.float32), [signature])
 
 
 class Embedded:

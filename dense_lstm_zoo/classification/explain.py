@@ -62,8 +62,11 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     vectors_of = channels.get("channels", channels["embedding"]).output
     embed = keras.Model(model.inputs, vectors_of)
     pooling = model.get_layer("pooling")
+    origins = [tensor._keras_history for tensor in model.inputs]
     # After the logits come the pooling's inputs: states, then lengths.
     classify = keras.Model([*model.inputs, vectors_of], [model.outputs[0], *pooling.input])
+    for tensor, origin in zip(model.inputs, origins, strict=True):
+        tensor._keras_history = origin  # Keras moved it to the copy of the graph, and could not save the model any more
 
     def shares(states: list[Any], lengths: Any, batch_and_time: Any) -> Any:
         if isinstance(pooling, DynamicInteractionPooling):

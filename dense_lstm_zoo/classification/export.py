@@ -96,7 +96,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
             lambda text: classify(text_to_ids.padded(text)), [text], texts_alone, f"The classes of texts. {_ANSWER}"
         ),
         "token_ids": Endpoint(
-            classify,
+            lambda ids: classify(tf.nest.map_structure(_with_a_step, ids)),
             [text_to_ids.signature],
             ids_of,
             f"The classes of texts given as ids of words, right-padded with 0. {_ANSWER}",
@@ -105,3 +105,9 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
         "embed": Endpoint(embed, [text], texts_alone, "The vectors of texts: what the softmax layer reads."),
     }
     return write(bundle, path, overwrite, text_to_ids, endpoints)
+
+
+def _with_a_step(ids: Any) -> Any:
+    """Return ids (batch, time, ...) with one step of padding if they have none: texts without words."""
+    missing = tf.cast(tf.equal(tf.shape(ids)[1], 0), tf.int32)
+    return tf.pad(ids, [[0, 0], [0, missing], *[[0, 0]] * (ids.shape.rank - 2)])

@@ -13,7 +13,7 @@ from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo_runtime.screen import flush_output
+from dense_lstm_zoo_runtime.screen import flush_output, open_streams
 
 # Errors in a request or its result: reported on one line, without a traceback.
 PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     # TensorFlow's C++ start-up messages (no GPU found, CPU features) would bury the progress bars.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    open_streams()
     commands = parser()
     if completion.is_asked():
         completion.complete(commands)

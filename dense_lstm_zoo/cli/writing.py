@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 from collections.abc import Callable, Iterable
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from dense_lstm_zoo import json_files
-from dense_lstm_zoo.data.cells import escape_controls, escape_json, mark_formula
+from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.data.records import Record, Source
 
 FORMATS = ("text", "csv", "jsonl")
@@ -70,12 +69,12 @@ def _write_text(target: IO[str], options: Options, source: Source, pairs: _Pairs
 
 
 def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
-    writer, mark = csv.writer(target, lineterminator="\n"), _as_is if options.raw else mark_formula
+    mark = _as_is if options.raw else mark_formula
     pairs = iter(pairs)
     first = next(pairs, None)
     names = source.names if first is None else first[0].names
     new = _new_names(names, shapes.columns, options, shapes, first)
-    writer.writerow([mark(_cell(name)) for name in [*names, *new]])
+    target.write(csv_line(mark(_cell(name)) for name in [*names, *new]))
     for record, found in itertools.chain([] if first is None else [first], pairs):
         cells = record.cells
         if record.names is not names and record.names != names:
@@ -86,7 +85,7 @@ def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs,
                     "first line. Use --format jsonl."
                 )
             cells = [given.get(name, "") for name in names]
-        writer.writerow([mark(_cell(cell)) for cell in [*cells, *shapes.row(found)]])
+        target.write(csv_line(mark(_cell(cell)) for cell in [*cells, *shapes.row(found)]))
 
 
 def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable
 
 from dense_lstm_zoo_runtime.screen import escape_controls as escape_controls
 from dense_lstm_zoo_runtime.screen import escape_json as escape_json
@@ -33,3 +36,17 @@ def unmark_formula(cell: str) -> str:
         ('=1+1', "'fine'")
     """
     return cell[1:] if _MARKED.match(cell) else cell
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    r"""Return cells as a row of csv, with its end; a cell that holds a line end of any kind is quoted.
+
+    Python before 3.12.3 leaves a carriage return bare in rows that end with a line feed.
+
+    Example:
+        >>> csv_line(["a\rb", "c"])
+        '"a\rb",c\n'
+    """
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().removesuffix("\r\n") + "\n"

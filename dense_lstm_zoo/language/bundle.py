@@ -13,6 +13,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.graphs import graph
 from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
 from dense_lstm_zoo.notebook import Answers
@@ -52,7 +53,7 @@ class LanguageModelBundle(Bundle):
         from dense_lstm_zoo.language.scoring import log_probabilities
 
         signature = [tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)]
-        return tf.function(lambda ids, n: log_probabilities(self.network, ids, n), input_signature=signature)
+        return graph(lambda ids, n: log_probabilities(self.network, ids, n), signature)
 
     @functools.cached_property
     def _step(self) -> Callable[..., list[tf.Tensor]]:
@@ -67,7 +68,7 @@ class LanguageModelBundle(Bundle):
             logits, *states = network([tf.convert_to_tensor(token_ids), *states], training=False)
             return logits[:, -1], *states
 
-        return tf.function(step, input_signature=[tf.TensorSpec((None, None), tf.int32), *states])
+        return graph(step, [tf.TensorSpec((None, None), tf.int32), *states])
 
     def score(self, texts: Sequence[str]) -> list[Score]:
         """Return the log probability and perplexity of each text.

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _SCORE = "The log probability and the perplexity of texts, and how many `tokens` they count."
 _STEP = (
     "The log probabilities of the next word after each given one, and the states to pass on with the words that "
-    "follow. A text begins with zero states and `<eos>`, as here. An id is a line of `assets.extra/vocabulary.txt`, "
-    "counted from 0."
+    "follow; there is at least one word. A text begins with zero states and `<eos>`, as here. An id is a line of "
+    "`assets.extra/vocabulary.txt`, counted from 0."
 )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.graphs import graph
 from dense_lstm_zoo.notebook import Answers
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
@@ -65,12 +66,10 @@ class TaggingBundle(Bundle):
     @functools.cached_property
     def _tag(self) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
         """A graph for any shape from ids to tags and their probabilities, each (batch, time)."""
-        import tensorflow as tf
-
         from dense_lstm_zoo.tagging.decoding import tag
 
         crf = getattr(self.model, "crf", None)
-        return tf.function(functools.partial(tag, self.network, crf), [self.tokens_to_ids.signature])
+        return graph(lambda ids: tag(self.network, crf, ids), [self.tokens_to_ids.signature])
 
     @property
     def _weights(self) -> keras.Model:
@@ -168,7 +167,7 @@ class TaggingBundle(Bundle):
         import tensorflow as tf
 
         read = keras.Model(self.network.input, self.network.get_layer("encoder").output)
-        return tf.function(lambda ids: tf.cast(read(ids, training=False), tf.float32), [self.tokens_to_ids.signature])
+        return graph(lambda ids: tf.cast(read(ids, training=False), tf.float32), [self.tokens_to_ids.signature])
 
     def gates(self, sentence: str | Sequence[str]) -> GateActivations:
         """Return the activations of a gated-skip tagger's gates while it reads a sentence.

@@ -1,6 +1,6 @@
 """The figures of README.md: starts the server with several settings and runs the load test on each.
 
-``python measure.py --model EXPORT --csv ../../results/runtime_server.csv`` replaces the file's rows. Run nothing else
+``python measure.py --model EXPORT --csv mine.csv`` replaces the file's rows. Run nothing else
 meanwhile; the column ``machine_load`` shows whether something did.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # What is compared: settings of the server, and of the load. Short, except the last, which shows what memory does.
-SHORT = "--requests 2000 --seconds 15"
+SHORT = "--requests 4000 --seconds 15"
 ROWS = [
     *(("", f"{SHORT} --clients {clients}") for clients in (1, 8, 32)),
     *((f"--max-batch {size}", f"{SHORT} --clients {clients}") for clients in (8, 32) for size in (1, 4, 16, 32)),
@@ -28,7 +28,7 @@ ROWS = [
     ("", f"{SHORT} --clients 8 --tokens 1-60"),
     ("", f"{SHORT} --clients 8 --texts 8"),
 ]
-LAST = ("", "--requests {requests} --seconds {seconds} --clients 8 --tokens 1-60")
+LAST = ("", "--requests {requests} --seconds {seconds} --clients 32")
 
 
 @contextlib.contextmanager

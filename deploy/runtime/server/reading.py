@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from pydantic_core import from_json
@@ -13,6 +15,7 @@ from .settings import Settings
 # A client that is still sending does not see an answer, so the rest of a body that is too large is read and dropped,
 # up to this number of bytes.
 _DROPPED = 64 * 1_048_576
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -65,6 +68,9 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
     try:
         data = from_json(body, allow_inf_nan=False)
     except ValueError as error:
+        if (position := _half_a_character(body)) is not None:
+            message = f"texts[{position}] holds half of a character, such as \\ud83d alone: it was cut inside one."
+            raise RequestError(422, "not_texts", message) from None
         message = f'The body is not valid JSON: {error}. Send {{"texts": ["..."]}} in UTF-8.'
         raise RequestError(400, "not_json", message) from None
     if not isinstance(data, dict):
@@ -80,6 +86,16 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
     for position, text in enumerate(texts):
         _check(position, text, settings.max_chars, takes_tokens)
     return texts
+
+
+def _half_a_character(body: bytes) -> int | None:
+    """Return the position of a text with a lone surrogate, which JSON's escapes can hold, if that is what is wrong."""
+    try:
+        texts = json.loads(body)["texts"]
+        halves = (bool(_HALF.search(json.dumps(text, ensure_ascii=False))) for text in texts)
+        return next(position for position, is_half in enumerate(halves) if is_half)
+    except (ValueError, LookupError, TypeError, RecursionError, StopIteration):
+        return None
 
 
 def _check(position: int, text: Any, limit: int, takes_tokens: bool) -> None:
