@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dense_lstm_zoo_runtime.checks import chunks as chunks
@@ -22,6 +22,21 @@ def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
     if value not in accepted:
         raise unknown_name(f"value of {name}:", value, map(str, accepted))
     return value
+
+
+def plain(value: Any) -> Any:
+    """Return a value with numbers of NumPy, also those in lists and dictionaries, as Python's; keys become strings.
+
+    Example:
+        >>> import numpy as np
+        >>> plain({"units": np.int64(3), "sizes": (np.int32(2), 3), "rate": 0.1})
+        {'units': 3, 'sizes': (2, 3), 'rate': 0.1}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def fraction(name: str, value: Any) -> float:

@@ -104,9 +104,19 @@ class Job(abc.ABC):
 
     @classmethod
     def check_corpus(cls, corpus: Any) -> None:
-        """Raise ``ValueError`` for anything but a corpus of this task."""
-        if not isinstance(corpus, cls.CORPUS):
+        """Raise ``ValueError`` for anything but a corpus of this task, and for a dev or test part without texts."""
+        kind: Any = cls.CORPUS
+        if not isinstance(corpus, kind):
             raise ValueError(f"{cls.NEEDS}; received {type(corpus).__name__}.")
+        for part in ("dev", "test"):
+            found = getattr(corpus, part)
+            if found is not None and cls.is_empty(found):
+                raise ValueError(f"{corpus.name} has a {part} part without texts. Give some, or None in its place.")
+
+    @staticmethod
+    def is_empty(part: Any) -> bool:
+        """Whether there is nothing to score in a part of a corpus."""
+        return len(part) == 0
 
     @staticmethod
     @abc.abstractmethod

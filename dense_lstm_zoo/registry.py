@@ -148,7 +148,7 @@ def resolve(
     for argument in arguments:
         if argument not in known:
             raise checks.unknown_name(f"argument of {name}:", argument, known)
-    resolved = {**known, **(recipe_arguments(recipe, name) if recipe else {}), **arguments}
+    resolved = {**known, **(recipe_arguments(recipe, name) if recipe else {}), **checks.plain(arguments)}
     missing = [argument for argument, value in resolved.items() if value is REQUIRED]
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")

@@ -59,6 +59,10 @@ def test_a_repeated_call_trains_nothing_and_more_seeds_or_folds_are_added(folds,
     assert trained == ["fold02_seed2"]
     assert more.runs["run"].tolist() == ["fold02_seed1", "fold02_seed2"]
     assert more.runs["test_accuracy"][0] == result.runs["test_accuracy"][1]
+    table = pd.read_csv(folder / "runs.csv")  # of all runs that are there
+    assert table["run"].tolist() == ["fold01_seed1", "fold02_seed1", "fold02_seed2", "fold03_seed1"]
+    assert table["fold"].tolist() == [1, 2, 2, 3]
+    assert "4 runs" in (folder / "summary.txt").read_text()
 
 
 def test_an_interrupted_cross_validation_goes_on_in_its_fold_with_the_same_result(folds, tmp_path, monkeypatch):

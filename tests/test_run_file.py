@@ -1,5 +1,6 @@
 """run.toml: every run writes how it was trained, and train --config repeats it."""
 
+import inspect
 import os
 import tomllib
 
@@ -9,8 +10,11 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import toml_text
+from dense_lstm_zoo.classification.tables import read_table_corpus
 from dense_lstm_zoo.cli import main, training
 from dense_lstm_zoo.data import origins
+from dense_lstm_zoo.language.corpora import read_text_files
+from dense_lstm_zoo.tagging.corpora import read_column_files
 from dense_lstm_zoo.training import request, run_file
 from tests.cli_harness import output_of
 
@@ -34,6 +38,12 @@ def test_a_run_is_repeated_from_its_file(first, tmp_path):
     histories = [pd.read_csv(folder / "history.csv").drop(columns="seconds") for folder in (first, again)]
     pd.testing.assert_frame_equal(*histories)
     assert zoo.load(again).fingerprint() == zoo.load(first).fingerprint()
+
+
+def test_every_option_of_own_files_has_its_section():
+    readers = (read_table_corpus, read_column_files, read_text_files)
+    options = {name for reader in readers for name in inspect.signature(reader).parameters}
+    assert options - {"name", "kind"} <= set(run_file.DATA)
 
 
 def test_the_file_says_what_was_given_and_chosen_in_sections(first):

@@ -229,6 +229,13 @@ def test_a_quotation_mark_that_is_never_closed_is_named_by_its_row(write):
     fails("row 3 opens a quotation mark that is never closed", "csv", write('text,label\na,0\nb,"1\nc,0\n'))
 
 
+def test_a_quotation_mark_inside_a_cell_is_named_by_its_row_as_in_prediction(write):
+    content = 'text,label\na,0\n"un"closed,1\n'
+    fails("row 3 is broken: ',' expected after '\"'", "csv", write(content))
+    found = read_csv(write('text,label\na,0\n"""un""closed",1\nb,0\nc,1\n'))
+    assert '"un"closed' in [*found.train.texts, *(found.dev.texts if found.dev else [])]
+
+
 def test_an_invalid_json_line_is_named(write):
     content = '{"text": "a", "label": 0}\n{"text": "b", label: 1}\n'
     fails(re.escape("line 2 is not valid JSON"), "jsonl", write(content))

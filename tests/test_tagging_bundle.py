@@ -250,6 +250,23 @@ def test_spans_are_counted_as_seqeval_counts_them(sentences):
 def test_spans_worked_by_hand_and_only_for_tags_that_mark_spans():
     tags = ["I-NP", "I-NP", "B-NP", "I-VP", "O", "B-VP", "I-NP"]
     assert list(spans(tags)) == [("NP", 0, 2), ("NP", 2, 3), ("VP", 3, 4), ("VP", 5, 6), ("NP", 6, 7)]
+    iobes = ["B-NP", "E-NP", "S-NP", "B-NP", "I-VP", "E-VP", "I-VP", "O", "E-NP"]
+    assert list(spans(iobes)) == [
+        ("NP", 0, 2),
+        ("NP", 2, 3),
+        ("NP", 3, 4),
+        ("VP", 4, 6),
+        ("VP", 6, 7),
+        ("NP", 8, 9),
+    ]
+    assert list(spans(["B-NP", "L-NP", "U-NP", "O", "B", "I", "B", "O"])) == [
+        ("NP", 0, 2),
+        ("NP", 2, 3),
+        ("", 4, 6),
+        ("", 6, 7),
+    ]
+    one = TaggedSplit([["a", "b"]], [["S-X", "O"]])
+    assert analyse(one, [["S-X", "O"]], ["B-X", "E-X", "O", "S-X"])[0]["f1"] == 1.0
     split = TaggedSplit([["a", "b", "c", "d"]], [["B-NP", "I-NP", "O", "B-VP"]])
     scores, analysis = analyse(split, [["B-NP", "I-NP", "B-VP", "B-VP"]], ["B-NP", "I-NP", "B-VP", "O"])
     assert scores == {

@@ -174,6 +174,24 @@ def test_the_monitored_score_chooses_the_epoch_and_drives_patience(tmp_path, mon
     assert "callbacks" not in found.config["training"]
 
 
+def test_the_monitored_loss_is_that_of_dev_without_the_penalty_on_weights(tmp_path):
+    found = train(tmp_path / "run", epochs=1, monitor="loss", l2=0.5)
+    assert found.history["val_loss"].tolist() == pytest.approx([found.metrics["dev_loss"]], rel=1e-5)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    weights = {"positive": np.float32(2), "negative": np.int64(1)}
+    sizes = {"epochs": np.int64(1), "units": np.int32(3), "dropout": np.float32(0.25), "l2": np.float64(0.5)}
+    found = train(tmp_path / "run", seed=np.int64(4), class_weights=weights, trainable_embeddings=np.True_, **sizes)
+    assert {name: found.config["arguments"][name] for name in ("units", "dropout", "l2", "trainable_embeddings")} == {
+        "units": 3,
+        "dropout": 0.25,
+        "l2": 0.5,
+        "trainable_embeddings": True,
+    }
+    assert zoo.build("bilstm", vocab_size=np.int64(9), num_classes=np.int16(2)).count_params() > 0
+
+
 def test_a_callback_that_stops_training_ends_the_run(tmp_path):
     class Stop(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -190,8 +208,13 @@ def test_numbers_of_callbacks_that_json_cannot_hold_do_not_end_the_run(tmp_path)
     class Odd(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
             logs |= {"f1": float("nan") if epoch else 0.5, "least": -np.inf, "most": np.inf}
+            logs |= {"epoch": 7, "note": "fine", "square": np.zeros((2, 2)), "none": None}
 
     history = train(tmp_path / "run", epochs=2, callbacks=[Odd()]).history
+    assert history["epoch"].tolist() == [1, 2]
+    assert not {"note", "square", "none"} & set(history)
+    told = (tmp_path / "run" / "run.toml").read_text().splitlines()
+    assert told[-1] == "# Callbacks were given in Python, and are not repeated: 'Odd'."
     assert history["f1"].fillna(-1).tolist() == [0.5, -1]
     assert (history["least"] < -1e300).all()
     assert (history["most"] > 1e300).all()

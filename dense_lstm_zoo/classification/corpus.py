@@ -21,7 +21,7 @@ class Split:
     Arrays and pandas' columns become lists.
 
     Raises:
-        TypeError: A string in place of texts, or a label that is not an integer.
+        TypeError: A string in place of texts, an item that is no string, or a label that is not an integer.
         ValueError: Another number of labels than of texts.
     """
 
@@ -33,6 +33,9 @@ class Split:
         if len(self.texts) != len(self.labels):
             raise ValueError(f"A split needs a label for each text; received {len(self.texts)} and {len(self.labels)}.")
         object.__setattr__(self, "texts", list(self.texts))
+        for number, text in enumerate(self.texts):
+            if not isinstance(text, str | bytes):
+                raise TypeError(checks.not_text("texts", number, text))
         object.__setattr__(self, "labels", [_index(label) for label in self.labels])
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_ba
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.corpus import Corpus, split_dev
 from dense_lstm_zoo.classification.dev_curve import DevCurve
-from dense_lstm_zoo.classification.options import DevMacroF1, class_weights
+from dense_lstm_zoo.classification.options import DevLoss, DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
 from dense_lstm_zoo.data.tokens import tokenize
@@ -133,6 +133,8 @@ class ClassificationJob(WordVectorJob):
                 return float((predict_rows(run, rows).argmax(axis=1) == labels).mean())
 
             callbacks.append(DevCurve(folder, options.dev_every, score))
+        if options.monitor == "loss":
+            callbacks.append(DevLoss())
         if options.monitor == "macro_f1":
             targets, network = np.array(dev.labels), logits_of(model, text_to_ids.signature)
             callbacks.append(DevMacroF1(lambda: macro_f1(targets, predict_rows(network, rows).argmax(axis=1))))

@@ -35,6 +35,15 @@ def class_weights(given: str | Mapping[Any, float] | None, corpus: Corpus) -> di
     return {i: weights.get(name, 1.0) for i, name in enumerate(names)}
 
 
+class DevLoss(keras.callbacks.Callback):
+    """Take the penalty on the weights, which Keras adds, out of each epoch's ``val_loss``: the dev loss is left."""
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Subtract the penalty of the current weights."""
+        if logs is not None and self.model.losses:
+            logs["val_loss"] -= float(keras.ops.sum(keras.ops.stack(self.model.losses)))
+
+
 class DevMacroF1(keras.callbacks.Callback):
     """Add ``val_macro_f1`` to each epoch's row.
 

@@ -130,5 +130,16 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> list[argparse.A
         group.add_argument(
             "--tag-column", type=int, metavar="N", help=f"columns: the tags' column{columns} -1, the last)"
         ),
+        group.add_argument(
+            "--separator",
+            metavar="TEXT",
+            help=f"columns: what is between them, such as \\t for a tab{columns} spaces and tabs)",
+            type=_unescaped,
+        ),
         group.add_argument("--encoding", metavar="NAME", help="your own files: their encoding (default: utf-8)"),
     ]
+
+
+def _unescaped(text: str) -> str:
+    """Return a separator; a tab is hard to type."""
+    return text.replace("\\t", "\t")

@@ -65,7 +65,7 @@ class ColumnFile:
         return _is_conllu(_beginning(self._lines()))
 
     def __iter__(self) -> Iterator[list[Row]]:
-        hint = "" if self.separator else ' If cells contain spaces, use separator="\\t".'
+        hint = "" if self.separator else ' If cells contain spaces, use separator="\\t" (--separator "\\t").'
         for sentence in _sentences(self._lines(), self.is_conllu, self.separator, f"{self.path}, line", hint):
             if rows := [(number, cells) for number, _, cells in sentence if cells]:
                 yield rows

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
-import itertools
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,12 +12,11 @@ from typing import BinaryIO
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.columns import sentence_lines
-from dense_lstm_zoo.data.tables import parse_json_object
+from dense_lstm_zoo.data.tables import delimited_rows, parse_json_object
 from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("text", "csv", "tsv", "jsonl")
 TAGGER_FORMATS = (*FORMATS, "columns")
-_LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -131,9 +128,7 @@ def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _table(lines: Iterator[str], name: str, form: str, text_column: str) -> Source:
-    csv.field_size_limit(_LONGEST_CELL)
-    dialect = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if form == "tsv" else {"strict": True}
-    rows = _rows(csv.reader(lines, **dialect), name)
+    rows = delimited_rows(lines, name, form)
     _, header = next(rows, (1, None))
     if header is None:
         raise ValueError(f"{name} is empty; a table begins with a row of column names.")
@@ -162,20 +157,6 @@ def _table_records(
             raise ValueError(f"{where} has {has}; there are {len(names)} column names.{advice}")
         cells = [*map(unmark_formula, row), *[""] * (len(names) - len(row))]
         yield Record(cells[text_at], where, names, list(cells))
-
-
-def _rows(rows: Iterator[list[str]], name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with their numbers, from 1, as a spreadsheet counts them."""
-    for number in itertools.count(1):
-        try:
-            yield number, next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            reason = (
-                "opens a quotation mark that is never closed" if "end of data" in str(error) else f"is broken: {error}"
-            )
-            raise ValueError(f"{name}, row {number} {reason}.") from None
 
 
 def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:

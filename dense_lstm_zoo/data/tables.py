@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import re
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
+_LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default
 _LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
 _MOST_LEVELS = 100  # of JSON inside JSON
 _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-column, --label-column)."
@@ -86,25 +88,10 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
 
 
 def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
-    import pandas as pd
-
-    # header=None makes the column names row 1. Pandas would otherwise take an extra cell in each row for an index, and
-    # rename a column that occurs twice.
-    try:
-        frame = pd.read_csv(
-            io.StringIO(text),
-            sep="\t" if kind == "tsv" else ",",
-            quoting=csv.QUOTE_NONE if kind == "tsv" else csv.QUOTE_MINIMAL,
-            header=None,
-            dtype=str,
-            na_filter=False,
-            skip_blank_lines=False,
-        )
-    except pd.errors.EmptyDataError as error:
-        raise ValueError(f"{path}, row 1 is blank; it must hold the column names.") from error
-    except pd.errors.ParserError as error:
-        raise ValueError(f"{path}: {_parser_message(str(error), kind)}") from error
-    header, *rows = frame.to_numpy().tolist()
+    numbered = delimited_rows(io.StringIO(text, newline=""), str(path), kind)
+    _, header = next(numbered)
+    if not any(cell.strip() for cell in header):
+        raise ValueError(f"{path}, row 1 is blank; it must hold the column names.")
     header = list(map(unmark_formula, header))
     for column in (text_column, label_column):
         if column not in header:
@@ -112,8 +99,16 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
         if header.count(column) > 1:
             raise ValueError(f"{path} has {header.count(column)} columns named {column!r}.")
     text_at, label_at = header.index(text_column), header.index(label_column)
-    # Blank rows, of which spreadsheets often write many at the end, count as rows but are not examples.
-    filled = [(number, row) for number, row in enumerate(rows, start=2) if any(cell.strip() for cell in row)]
+    filled = []
+    for number, row in numbered:
+        if len(row) > len(header):
+            advice = " A cell that contains a comma needs quotation marks." if kind == "csv" else ""
+            raise ValueError(
+                f"{path}: row {number} has {len(row)} cells but the rows before it have {len(header)}.{advice}"
+            )
+        # Blank rows, of which spreadsheets often write many at the end, count as rows but are not examples.
+        if any(cell.strip() for cell in row):
+            filled.append((number, [*row, *[""] * (len(header) - len(row))]))
     return Table(
         path,
         [number for number, _ in filled],
@@ -122,14 +117,24 @@ def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_c
     )
 
 
-def _parser_message(message: str, kind: str) -> str:
-    """Rephrase an error message of pandas, with rows counted from 1."""
-    if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
-        advice = " A cell that contains a comma needs quotation marks." if kind == "csv" else ""
-        return f"row {match[2]} has {match[3]} cells but the rows before it have {match[1]}.{advice}"
-    if match := re.search(r"EOF inside string starting at row (\d+)", message):
-        return f"row {int(match[1]) + 1} opens a quotation mark that is never closed."
-    return message
+def delimited_rows(lines: Iterable[str], name: str, form: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a csv or tsv file with their numbers, from 1, as a spreadsheet counts them.
+
+    Raises:
+        ValueError: A quotation mark that is never closed, or inside a cell and not doubled.
+    """
+    csv.field_size_limit(_LONGEST_CELL)
+    dialect: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if form == "tsv" else {"strict": True}
+    rows = csv.reader(lines, **dialect)
+    for number in itertools.count(1):
+        try:
+            yield number, next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            is_open = "end of data" in str(error)
+            reason = "opens a quotation mark that is never closed" if is_open else f"is broken: {error}"
+            raise ValueError(f"{name}, row {number} {reason}.") from None
 
 
 def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:

@@ -67,6 +67,11 @@ class LanguageModelJob(Job):
             self.vocabulary = known.with_more(more, options.max_words)
             self.new_words = len(self.vocabulary) - len(known)
 
+    @staticmethod
+    def is_empty(part: Any) -> bool:
+        """Whether a text has no token."""
+        return next(iter(token_lines(part)), None) is None
+
     @property
     def labels(self) -> list[str]:
         """None: its classes are its words."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dense_lstm_zoo.tagging.corpus import RARE, TaggedSplit, is_right
+
+_PREFIX = re.compile("[BIESLU](?:-|$)")  # S and U are spans of one token, E and L ends of longer ones
 
 
 def analyse(
@@ -17,7 +20,8 @@ def analyse(
     Args:
         split: The tokens and the right tags.
         predicted: A tag for each token.
-        labels: The tags that the model knows; spans are scored if all of them, but for ``RARE``, are BIO tags.
+        labels: The tags that the model knows; spans are scored if all of them, but for ``RARE``, are BIO, IOBES or
+            BILOU tags, with types or without.
 
     Example:
         >>> split = TaggedSplit([["He", "runs"]], [["PRON", "VERB"]])
@@ -27,7 +31,7 @@ def analyse(
     pairs = [pair for gold, found in zip(split.tags, predicted, strict=True) for pair in zip(gold, found, strict=True)]
     right = sum(is_right(*pair) for pair in pairs)
     scores: dict[str, float] = {"accuracy": right / len(pairs), "texts": len(split), "tokens": len(pairs)}
-    if all(label in ("O", RARE) or label[:2] in ("B-", "I-") for label in labels):
+    if all(label in ("O", RARE) or _PREFIX.match(label) for label in labels):
         scores |= span_scores(split.tags, predicted)
     golds, finds = Counter(gold for gold, _ in pairs), Counter(found for _, found in pairs)
     hits = Counter(gold for gold, found in pairs if is_right(gold, found))
@@ -65,17 +69,20 @@ def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]
 
 
 def spans(tags: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield the type, the start and the end (exclusive) of each span of BIO tags.
+    """Yield the type, the start and the end (exclusive) of each span of BIO, IOBES or BILOU tags.
 
     Example:
         >>> list(spans(["B-NP", "I-NP", "B-NP", "O", "I-VP"]))
         [('NP', 0, 2), ('NP', 2, 3), ('VP', 4, 5)]
+        >>> list(spans(["B-NP", "E-NP", "S-NP", "O", "B", "L"]))
+        [('NP', 0, 2), ('NP', 2, 3), ('', 4, 6)]
     """
-    start, kind = 0, ""
+    start, kind, ended = 0, None, False  # the type of the span that is open, and whether its last token has come
     for i, tag in enumerate([*tags, "O"]):
-        prefix, _, name = tag.partition("-")
-        if kind and (prefix != "I" or name != kind):
+        prefix, _, name = tag.partition("-") if _PREFIX.match(tag) else ("O", "", "")
+        if kind is not None and (ended or prefix in "BSUO" or name != kind):
             yield kind, start, i
-            kind = ""
-        if not kind and prefix in ("B", "I"):
+            kind = None
+        if kind is None and prefix != "O":
             start, kind = i, name
+        ended = prefix in "ELSU"

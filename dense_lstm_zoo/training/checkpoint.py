@@ -190,10 +190,11 @@ class Checkpoint(keras.callbacks.Callback):
     def _row(self, logs: dict[str, float]) -> dict[str, float]:
         """Return an epoch's row as JSON can hold it, and sorted as it is written.
 
-        The perplexity of a bad epoch may be infinite. A number of a user's callback that is not a number is left out.
+        The perplexity of a bad epoch may be infinite. What a user's callback logs is left out if it is not a number, or
+        has the name of the row's own number.
         """
         row = {}
-        for name, value in sorted((name, float(value)) for name, value in logs.items()):
+        for name, value in sorted((name, _number(value)) for name, value in logs.items() if name != "epoch"):
             if math.isnan(value):
                 if name != self.monitor:
                     continue
@@ -284,3 +285,11 @@ class Checkpoint(keras.callbacks.Callback):
             return state_files.read_arrays(path, found)
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
+
+
+def _number(value: Any) -> float:
+    """Return a logged value as a number: NaN for a text, an array and the like."""
+    try:
+        return math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return math.nan

@@ -102,6 +102,7 @@ def train(
     request = check(name, run_dir, arguments, recipe=recipe, seed=seed, tensorboard=tensorboard, overwrite=overwrite)
     run = prepare(request, dataset, progress)
     run.callbacks = callbacks or ()
+    run.repeat += run_file.note(run.callbacks)
 
     from dense_lstm_zoo.training.callbacks import DivergenceError
     from dense_lstm_zoo.training.checkpoint import Checkpoint
@@ -199,7 +200,7 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     from dense_lstm_zoo.training.overlap import training_texts
 
     checkpoint.restore_best(run.model)
-    history = pd.DataFrame(checkpoint.history)
+    history = pd.DataFrame(checkpoint.history).drop(columns="epoch", errors="ignore")  # logged by a callback
     history.insert(0, "epoch", range(1, checkpoint.epochs + 1))
     # The folder may hold the curve of a run that was overwritten.
     curve = read_dev_curve(checkpoint.folder) if "dev_every" in run.config["training"] else None

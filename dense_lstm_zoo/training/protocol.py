@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,7 +143,7 @@ def run_protocol(
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)
-    checks.integer("seed", seed, minimum=0)
+    seed, training = checks.integer("seed", seed, minimum=0), checks.plain(training)
     run_dir = files.folder_name(run_dir)
     files.check_new_folder(run_dir / "seed1", "any")
     if "overwrite" in training:
@@ -184,13 +185,26 @@ def run_protocol(
     import pandas as pd
 
     result = ProtocolResult(pd.DataFrame(rows), run_dir, task)
+    every = ProtocolResult(pd.DataFrame([*rows, *_others(run_dir, {row["run"] for row in rows})]), run_dir, task)
+    every.runs.sort_values("run", inplace=True)
     with files.new_file(run_dir / "runs.csv", "w") as file:
-        result.runs.to_csv(file, index=False)
+        every.runs.to_csv(file, index=False)
     with files.new_file(run_dir / "summary.txt", "w") as file:
-        file.write(f"{result}\n")
+        file.write(f"{every}\n")
     if progress:
         print(f"\n{result}")
     return result
+
+
+def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of finished runs of earlier calls, with other seeds or folds than those."""
+    for path in run_dir.glob("*/manifest.json"):
+        found = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
+        if found and path.parent.name not in those:
+            metrics = json.loads((check(path.parent) / "metrics.json").read_text(encoding="utf-8"))
+            if "diverged" not in metrics:
+                fold, seed = found.groups()
+                yield {"run": path.parent.name, "seed": int(seed), "fold": int(fold) if fold else None, **metrics}
 
 
 def _fold(corpus: Corpus, fold: int, folds: int) -> Corpus:

@@ -74,6 +74,7 @@ def check(
         FileExistsError: ``run_dir`` exists and ``overwrite`` is False.
         FileNotFoundError: No such vector file, trained model or text encoder.
     """
+    given = checks.plain(given)
     arguments = {name: value for name, value in given.items() if name not in every_option()}
     task = tasks.find(registry.entry(model).task)
     own = {name: value for name, value in given.items() if name in every_option()}
@@ -82,7 +83,7 @@ def check(
     for name in registry.FROM_DATA:
         if name in arguments:
             raise ValueError(f"{name} is derived from the data; train() does not accept it.")
-    checks.integer("seed", seed, minimum=0)
+    seed = checks.integer("seed", seed, minimum=0)
     run_folder.tidy(files.folder_name(run_dir))
     folder = files.check_new_folder(run_dir, "bundle" if overwrite else None)
     if tensorboard and importlib.util.find_spec("tensorboard") is None:

@@ -27,6 +27,7 @@ DATA = (
     "label_column",
     "token_column",
     "tag_column",
+    "separator",
     "encoding",
 )
 _RUN = ("model", "recipe", "seed", "seeds", "folds", "only_folds", "run_dir")
@@ -55,6 +56,12 @@ def text_of(request: Request, corpus: Any) -> str:
         if values or (title == "data" and made):
             lines += ["", f"[{title}]", *([made] if title == "data" and made else []), *_pairs(values)]
     return "\n".join(lines) + "\n"
+
+
+def note(callbacks: Iterable[Any]) -> str:
+    """Return a comment for the callbacks of a run, which the file cannot hold; empty without any."""
+    names = ", ".join(type(callback).__name__ for callback in callbacks)
+    return f"\n# Callbacks were given in Python, and are not repeated: {names!a:.200}.\n" if names else ""
 
 
 def _training(request: Request) -> dict[str, Any]:
