@@ -34,12 +34,23 @@ def test_an_unknown_kernel_and_one_that_cannot_run_are_refused_with_what_would_r
     assert kernels.explain("auto") == "native: this TensorFlow cannot compile with XLA"
 
 
-@pytest.mark.parametrize(("gpu", "kernel", "jit"), [(True, "auto", False), (False, "auto", True)])
-def test_a_model_that_holds_cudnns_loop_is_not_compiled_by_xla(gpu, kernel, jit, monkeypatch):
+@pytest.mark.parametrize(
+    ("gpu", "kernel", "jit"), [(True, "auto", False), (False, "auto", False), (False, "compiled", True)]
+)
+def test_only_a_model_whose_loops_xla_compiles_says_so(gpu, kernel, jit, monkeypatch):
     # Keras compiles a user's model with XLA where there is a GPU, unless a layer says that it cannot be.
     monkeypatch.setattr(machine, "has_gpu", lambda: gpu)
     for layer in (layers.DenseBiLSTM(1, 2, 3, kernel=kernel), layers.SkipBiLSTM(2, 3, kernel=kernel)):
         assert layer.supports_jit is jit
+
+
+def test_a_model_that_xla_cannot_compile_is_trained_and_scored_without_it():
+    inputs = keras.Input((5, 4))
+    model = keras.Model(inputs, keras.layers.Dense(1)(layers.LSTM(3)(inputs)))
+    with pytest.warns(UserWarning, match="doesn't support `jit_compile=True`"):
+        model.compile("sgd", "mse", jit_compile=True)
+    x, y = np.ones((4, 5, 4)), np.ones((4, 5, 1))
+    assert np.isfinite(model.fit(x, y, validation_data=(x, y), verbose=0).history["val_loss"]).all()
 
 
 def test_a_saved_kernel_that_cannot_run_falls_back_to_portable_with_a_warning(tmp_path, monkeypatch):

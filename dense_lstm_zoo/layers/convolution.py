@@ -27,8 +27,8 @@ def largest(values: Any, counts: Any) -> Any:
 
     After a ReLU nothing is below 0, so places that do not count are set to 0.
     """
-    real = ops.arange(ops.shape(values)[1])[None, :] < counts[:, None]
-    return ops.max(values * ops.cast(real, values.dtype)[..., None], axis=1)
+    real = ops.arange(ops.shape(values)[1], dtype="int32")[None, :] < counts[:, None]
+    return ops.max(values * ops.cast(real, values.dtype)[..., None], axis=1, initial=0)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -86,6 +86,7 @@ class ConvolutionPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         inputs = ops.where(real, inputs, ops.zeros_like(inputs))
@@ -197,13 +198,14 @@ class MapConvolutionPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         inputs = ops.where(real, inputs, ops.zeros_like(inputs))
         if self.pool_size is not None:
             return self._pool_blocks(inputs, real, self.pool_size)
-        values = ops.max(ops.relu(convolve(self.convolution, inputs[..., None])), axis=2)
-        return ops.max(values * ops.cast(real, values.dtype), axis=1)
+        values = ops.max(ops.relu(convolve(self.convolution, inputs[..., None])), axis=2, initial=0)
+        return ops.max(values * ops.cast(real, values.dtype), axis=1, initial=0)
 
     def _pool_blocks(self, inputs: Any, real: Any, size: int) -> Any:
         """Return the largest values of all blocks, computed only where the batch has steps."""
@@ -220,7 +222,8 @@ class MapConvolutionPooling(keras.layers.Layer):
         blocks = min(blocks, in_time) if isinstance(blocks, int) else ops.minimum(blocks, in_time)
         # Not ops.max_pool: in an exported graph with gradients, such as explain's, oneDNN's kills the process.
         values = values[:, : blocks * size, : in_features * size]
-        found = ops.max(ops.reshape(values, (batch, blocks, size, in_features, size, self.filters)), axis=(2, 4))
+        values = ops.reshape(values, (batch, blocks, size, in_features, size, self.filters))
+        found = ops.max(values, axis=(2, 4), initial=0)
         missing = ops.zeros((batch, in_time - blocks, in_features, self.filters), found.dtype)
         return ops.reshape(ops.concatenate([found, missing], axis=1), (batch, in_time * in_features * self.filters))
 

@@ -26,13 +26,14 @@ class CRF(keras.layers.Layer):
 
     Call arguments:
         inputs: Potentials (batch, time, K), right-padded.
-        lengths: (batch,), the real tokens of each row. None means all of them.
+        lengths: (batch,), the real tokens of each row. None means those of ``mask``, else all of them.
+        mask: (batch, time), right-padded.
 
     Returns:
         The likeliest tags (batch, time), int32, -1 past the length.
 
     Raises:
-        ValueError: ``num_tags`` is not a positive integer.
+        ValueError: ``num_tags`` is not a positive integer, or the potentials are for another number.
 
     Example:
         >>> import numpy as np
@@ -42,6 +43,8 @@ class CRF(keras.layers.Layer):
 
     def __init__(self, num_tags: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
+        self.supports_jit = keras.config.backend() != "tensorflow"  # XLA does not compile the gradient of its loop
         self.autocast = False  # tags are found among the scores that training sees, whatever the precision
         self.num_tags = checks.integer("num_tags", num_tags)
         self.transitions = self.add_weight(name="transitions", shape=(num_tags, num_tags), initializer="zeros")
@@ -49,8 +52,10 @@ class CRF(keras.layers.Layer):
         self.end = self.add_weight(name="end", shape=(num_tags,), initializer="zeros")
         self.built = True
 
-    def call(self, inputs: Any, lengths: Any = None) -> Any:
+    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Find the likeliest tags (Viterbi)."""
+        if lengths is None and mask is not None:
+            lengths = recurrence.resolve_lengths(inputs, None, mask)
         potentials, lengths, real = self._prepare(inputs, lengths)
         transitions = ops.cast(self.transitions, "float32")
 
@@ -115,7 +120,7 @@ class CRF(keras.layers.Layer):
     def _score_of_agreeing(self, potentials: Any, tags: Any, lengths: Any) -> Any:
         """Return the log of the sum of exp(score) over all sequences that agree with the known tags."""
         tags = tags[..., None]
-        possible = ops.logical_or(tags < 0, tags == ops.arange(self.num_tags))
+        possible = ops.logical_or(tags < 0, tags == ops.arange(self.num_tags, dtype="int32"))
         return self._forward(ops.where(possible, ops.cast(potentials, "float32"), _IMPOSSIBLE), lengths)[0]
 
     def marginals(self, potentials: Any, lengths: Any = None) -> Any:
@@ -144,6 +149,8 @@ class CRF(keras.layers.Layer):
 
         One step of padding is added: for a single token, a loop over pairs would have no steps.
         """
+        if potentials.shape[-1] != self.num_tags:
+            raise ValueError(f"The scores must be (batch, time, {self.num_tags}); received {tuple(potentials.shape)}.")
         lengths = recurrence.resolve_lengths(potentials, lengths, None)
         scores = ops.transpose(ops.cast(potentials, "float32"), (1, 0, 2))
         scores = ops.pad(scores, [[0, 1], [0, 0], [0, 0]])
@@ -172,7 +179,11 @@ class CRF(keras.layers.Layer):
         ends = ops.logsumexp(last[:, :-1] + ops.cast(self.end, "float32"), axis=1)
         return ops.sum(carries[:, :, -1], axis=0) + ends, carries[:, :, :-1]
 
-    def compute_output_spec(self, inputs: Any, lengths: Any = None) -> Any:
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return (batch, time)."""
+        return inputs_shape[:2]
+
+    def compute_output_spec(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Return the spec of the tags: (batch, time), int32."""
         return keras.KerasTensor(inputs.shape[:2], dtype="int32")
 

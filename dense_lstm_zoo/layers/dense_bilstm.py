@@ -10,6 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bilstm import BiLSTM
+from dense_lstm_zoo.layers.initializers import fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 
@@ -85,8 +86,8 @@ class DenseBiLSTM(KernelLayer):
     def _bilstm(self, units: int, name: str) -> BiLSTM:
         return BiLSTM(
             units,
-            kernel_initializer=self.kernel_initializer.clone(),
-            recurrent_initializer=self.recurrent_initializer.clone(),
+            kernel_initializer=fresh(self.kernel_initializer),
+            recurrent_initializer=fresh(self.recurrent_initializer),
             unit_forget_bias=self.unit_forget_bias,
             kernel=self.kernel,
             dtype=self.dtype_policy,
@@ -103,6 +104,7 @@ class DenseBiLSTM(KernelLayer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         if loop.kernel.groups_layers and not self.remat:

@@ -9,7 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import Blocks
+from dense_lstm_zoo.layers.initializers import Blocks, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence import wide
 
@@ -102,7 +102,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(top, sum(self.widths)),
-            initializer=Blocks(self.kernel_initializer.clone(), self.widths),
+            initializer=Blocks(fresh(self.kernel_initializer), self.widths),
             regularizer=self.kernel_regularizer,
         )
         self.bias = self.add_weight(name="bias", shape=(sum(self.widths),), initializer="zeros")
@@ -110,7 +110,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         if self.mode == "projected_vector" and self.weighting == "routed":
             self.projections = [
                 self.add_weight(
-                    name=f"projection_{j}", shape=(width, units), initializer=self.kernel_initializer.clone()
+                    name=f"projection_{j}", shape=(width, units), initializer=fresh(self.kernel_initializer)
                 )
                 for j, width in enumerate(self.lower_widths, start=1)
             ]
@@ -128,7 +128,9 @@ class DynamicInteractionPooling(keras.layers.Layer):
 
     def call(self, inputs: list[Any], lengths: Any = None, mask: Any = None, return_routing: bool = False) -> Any:
         """Pool; see the class for the arguments."""
-        *lower, top = inputs
+        if len(inputs) != len(self.lower_widths) + 1:
+            raise ValueError(f"The layer was built for {len(self.lower_widths) + 1} inputs; received {len(inputs)}.")
+        *lower, top = (recurrence.floats(x, self.compute_dtype) for x in inputs)
         lengths = recurrence.resolve_lengths(top, lengths, mask[-1] if isinstance(mask, list | tuple) else mask)
         real = recurrence.real_steps(lengths, ops.shape(top)[1])
         x = project(top, real, self.kernel, self.bias, self.negative_slope)
@@ -195,13 +197,19 @@ class DynamicInteractionPooling(keras.layers.Layer):
         batch, time = inputs[-1].shape[:2]
         units = top // 2 if self.units is None else self.units
         widths = lower if self.mode == "vector" else [units] * len(lower)
-        pooled = keras.KerasTensor((batch, sum(widths)), inputs[-1].dtype)
+        pooled = keras.KerasTensor((batch, sum(widths)), self.compute_dtype)
         if not return_routing:
             return pooled
         words = keras.KerasTensor((batch, time, len(lower)), "float32")
         by_word = self.mode == "position" or self.weighting == "constant"
         v = words if by_word else keras.KerasTensor((batch, len(lower), max(widths)), "float32")
         return pooled, {"c": words, "v": v, "b": words}
+
+    def compute_output_shape(self, inputs_shape: list[tuple[int | None, ...]], **_: Any) -> Any:
+        """Return (batch, features)."""
+        *lower, top = self._widths(inputs_shape)
+        units = top // 2 if self.units is None else self.units
+        return (inputs_shape[-1][0], sum(lower) if self.mode == "vector" else units * len(lower))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""

@@ -9,7 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import Blocks
+from dense_lstm_zoo.layers.initializers import Blocks, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 
 
@@ -74,13 +74,14 @@ class DynamicSelfAttention(keras.layers.Layer):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(checks.num_features(self, inputs_shape), sum(widths)),
-            initializer=Blocks(self.kernel_initializer.clone(), widths),
+            initializer=Blocks(fresh(self.kernel_initializer), widths),
             regularizer=self.kernel_regularizer,
         )
         self.bias = self.add_weight(name="bias", shape=(sum(widths),), initializer="zeros")
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, return_attention: bool = False) -> Any:
         """Pool; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time = ops.shape(inputs)[:2]
         real = recurrence.real_steps(lengths, time)
@@ -101,8 +102,12 @@ class DynamicSelfAttention(keras.layers.Layer):
     def compute_output_spec(self, inputs: Any, *args: Any, return_attention: bool = False, **kwargs: Any) -> Any:
         """Return the specs of the outputs."""
         batch, time = inputs.shape[:2]
-        pooled = keras.KerasTensor((batch, self.num_heads * self.units), inputs.dtype)
+        pooled = keras.KerasTensor((batch, self.num_heads * self.units), self.compute_dtype)
         return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled
+
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+        """Return (batch, num_heads * units)."""
+        return (inputs_shape[0], self.num_heads * self.units)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""

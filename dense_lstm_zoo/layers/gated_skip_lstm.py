@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
+from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, fresh, scaled_normal
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_step
 
 _PLAIN = ("units", "gate_inputs", "input_dim", "forget_bias", "gate_bias")
@@ -111,18 +111,18 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         self.kernel = self.add_weight(
             name="kernel",
             shape=(width, (4 if gate_reads_skip else gates) * self.units),
-            initializer=self.kernel_initializer.clone(),
+            initializer=fresh(self.kernel_initializer),
         )
         self.recurrent_kernel = self.add_weight(
             name="recurrent_kernel",
             shape=(self.units, gates * self.units),
-            initializer=self.recurrent_initializer.clone(),
+            initializer=fresh(self.recurrent_initializer),
         )
         self.bias = self.add_weight(name="bias", shape=(gates * self.units,), initializer=self._initial_bias)
         self.skip_kernel = None
         if gate_reads_skip:
             self.skip_kernel = self.add_weight(
-                name="skip_kernel", shape=(self.units, self.units), initializer=self.kernel_initializer.clone()
+                name="skip_kernel", shape=(self.units, self.units), initializer=fresh(self.kernel_initializer)
             )
 
     def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:

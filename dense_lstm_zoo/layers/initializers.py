@@ -32,6 +32,8 @@ class OrthogonalBlocks(keras.initializers.Initializer):
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = None, **_: Any) -> Any:
         """Return the kernel [n, G n]."""
+        if len(shape) != 2 or shape[1] % shape[0]:
+            raise ValueError(f"OrthogonalBlocks makes weights of shape (n, gates * n); received shape {tuple(shape)}.")
         generator = keras.random.SeedGenerator(self.seed)
         blocks = []
         for _gate in range(shape[1] // shape[0]):
@@ -62,17 +64,23 @@ class Blocks(keras.initializers.Initializer):
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = None, **_: Any) -> Any:
         """Return the weight [in, sum of widths]."""
-        config = self.initializer.get_config()
-        blocks = []
-        for i, width in enumerate(self.widths):
-            seed = config.get("seed")  # a single seed would make all blocks equal
-            own = config if seed is None else {**config, "seed": seed + i}
-            blocks.append(self.initializer.from_config(own)((shape[0], width), dtype=dtype))
-        return ops.concatenate(blocks, axis=1)
+        parts = ((shape[0], width) for width in self.widths)
+        return ops.concatenate([self._of(i)(part, dtype=dtype) for i, part in enumerate(parts)], axis=1)
+
+    def _of(self, i: int) -> Any:
+        """Return the initialiser of a matrix: a single seed would make all of them equal."""
+        config = self.initializer.get_config() if hasattr(self.initializer, "get_config") else {}
+        seed = config.get("seed")
+        return self.initializer.from_config({**config, "seed": seed + i}) if isinstance(seed, int) else self.initializer
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments."""
         return {"initializer": keras.initializers.serialize(self.initializer), "widths": self.widths}
+
+
+def fresh(initializer: Any) -> Any:
+    """Return an initialiser for one more weight: a clone, as one gives the same numbers each time; functions as is."""
+    return initializer.clone() if isinstance(initializer, keras.initializers.Initializer) else initializer
 
 
 def scaled_normal() -> keras.initializers.Initializer:

@@ -24,8 +24,9 @@ class KernelLayer(keras.layers.Layer):
         super().__init__(**kwargs)
         self.kernel = kernels.check(kernel)
         self.supports_masking = True
-        # As Keras's own recurrent layers say: a model that holds cuDNN's loop, or TensorFlow's, is not compiled by XLA.
-        if keras.config.backend() == "tensorflow" and kernels.pick(kernel, training=True).name in ("cudnn", "native"):
+        # As Keras's own recurrent layers say of cuDNN's loop: XLA compiles neither that nor TensorFlow's, with which
+        # ``auto`` predicts, nor the gradient of the portable one.
+        if keras.config.backend() == "tensorflow" and kernel != "compiled":
             self.supports_jit = False
 
     def explain_kernel(self) -> str:

@@ -10,6 +10,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.initializers import fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 
 
@@ -101,18 +102,18 @@ class LSTM(KernelLayer):
             self.add_weight(
                 name=f"{prefix}kernel",
                 shape=(input_dim, 4 * self.units),
-                initializer=self.kernel_initializer.clone(),
+                initializer=fresh(self.kernel_initializer),
             ),
             self.add_weight(
                 name=f"{prefix}recurrent_kernel",
                 shape=(self.units, 4 * self.units),
-                initializer=self.recurrent_initializer.clone(),
+                initializer=fresh(self.recurrent_initializer),
             ),
             self.add_weight(name=f"{prefix}bias", shape=(4 * self.units,), initializer=self._initial_bias),
         ]
 
     def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
-        bias = self.bias_initializer.clone()(shape, dtype=dtype)
+        bias = fresh(self.bias_initializer or keras.initializers.Zeros())(shape, dtype=dtype)
         if not self.unit_forget_bias:
             return bias
         return ops.concatenate([bias[: self.units], ops.ones((self.units,), dtype), bias[2 * self.units :]])
@@ -127,7 +128,10 @@ class LSTM(KernelLayer):
     ) -> Any:
         """Run the loop; see the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        if initial_state is not None:
+            (initial_state,) = checks.layer_states(initial_state, 1, 2, self.output_units)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         final_state = self.return_state or not self.return_sequences
         parts = self.run(loop, [loop.inputs], initial_state, final_state)

@@ -19,7 +19,7 @@ def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
     Not ``ops.softmax``, which warns about one-word sentences.
     """
     lowest = ops.full_like(logits, -1e30)
-    largest = ops.max(ops.where(mask, logits, lowest), axis=axis, keepdims=True)
+    largest = ops.max(ops.where(mask, logits, lowest), axis=axis, keepdims=True, initial=-1e30)
     powers = ops.exp(ops.where(mask, logits - largest, lowest))
     return powers / ops.maximum(ops.sum(powers, axis=axis, keepdims=True), 1e-30)
 
@@ -101,6 +101,7 @@ class MaskedPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Pool; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
@@ -113,7 +114,7 @@ class MaskedPooling(keras.layers.Layer):
 
     def _max(self, inputs: Any, lengths: Any, real: Any) -> Any:
         states = recurrence.wide(inputs)
-        largest = ops.max(ops.where(real, states, ops.full_like(states, -1e30)), axis=1)
+        largest = ops.max(ops.where(real, states, ops.full_like(states, -1e30)), axis=1, initial=-1e30)
         return ops.where((lengths > 0)[:, None], largest, ops.zeros_like(largest))
 
     def _last(self, inputs: Any, lengths: Any, real: Any) -> Any:

@@ -151,6 +151,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run both directions; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         ran = []

@@ -11,6 +11,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
+from dense_lstm_zoo.layers.initializers import fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
 from dense_lstm_zoo.layers.parts import hand_down_trainable
@@ -137,9 +138,9 @@ class RecurrentStack(KernelLayer):
     def _cell(self, i: int) -> keras.layers.Layer:
         # An initialiser gives the same numbers each time it is called: so each weight gets its own clone.
         common = {
-            "kernel_initializer": self.kernel_initializer.clone(),
-            "recurrent_initializer": self.recurrent_initializer.clone(),
-            "bias_initializer": self.bias_initializer.clone(),
+            "kernel_initializer": fresh(self.kernel_initializer),
+            "recurrent_initializer": fresh(self.recurrent_initializer),
+            "bias_initializer": fresh(self.bias_initializer),
             "return_state": True,
             "dtype": self.dtype_policy,
             "name": f"{self.cell}_{i + 1}",
@@ -185,6 +186,7 @@ class RecurrentStack(KernelLayer):
         """Run every layer; see the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         padded = lengths is not None or mask is not None
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         start: list[list[Any] | None] = [None] * self.num_layers
         if initial_state is not None:

@@ -11,6 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
+from dense_lstm_zoo.layers.initializers import fresh
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
@@ -95,7 +96,7 @@ class SkipBiLSTM(BidirectionalEncoder):
                 keras.layers.Dense(
                     self.units,
                     use_bias=False,
-                    kernel_initializer=self.cells[0][0].kernel_initializer.clone(),
+                    kernel_initializer=fresh(self.cells[0][0].kernel_initializer),
                     dtype=self.dtype_policy,
                     name=f"{name}_input",
                 )
@@ -136,6 +137,7 @@ class SkipBiLSTM(BidirectionalEncoder):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
 
@@ -165,6 +167,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         """
         if self.skip not in GATED:
             raise ValueError(f"skip={self.skip!r} has no gate. Accepted: {', '.join(GATED)}.")
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, None)
         loop, found = recurrence.open_loop(inputs, lengths, "portable", False), []
 

@@ -10,6 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS
+from dense_lstm_zoo.layers.initializers import fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
@@ -93,7 +94,7 @@ class TextEncoderStates(KernelLayer):
                 dropout=dropout,
                 weight_dropout=weight_dropout,
                 return_all_layers=True,
-                recurrent_initializer=self.recurrent_initializer.clone(),
+                recurrent_initializer=fresh(self.recurrent_initializer),
                 unit_forget_bias=unit_forget_bias,
                 kernel=kernel,
                 seed=None if seed is None else seed + i,
@@ -118,6 +119,7 @@ class TextEncoderStates(KernelLayer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> list[Any]:
         """Run both directions; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         if not self.trainable:
             inputs, training = ops.stop_gradient(inputs), False
@@ -194,7 +196,7 @@ class LayerMixture(keras.layers.Layer):
 
     def build(self, inputs_shape: list[tuple[int | None, ...]]) -> None:
         """Create w, one number per layer, and gamma."""
-        shapes = {tuple(shape) for shape in inputs_shape} if isinstance(inputs_shape, list) else set()
+        shapes = {tuple(shape) for shape in inputs_shape} if isinstance(inputs_shape, list | tuple) else set()
         if len(shapes) != 1:
             raise ValueError(
                 f"LayerMixture takes a list of tensors of one shape; received shapes {inputs_shape!r:.200}."

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
 from dense_lstm_zoo.layers.table_rows import look_up
@@ -72,10 +74,13 @@ class TiedEmbedding(keras.layers.Embedding):
 
     def set_matrix(self, matrix: Any) -> None:
         """Set every row from ``matrix`` (input_dim, output_dim)."""
-        if tuple(matrix.shape) != (self.input_dim, self.output_dim):
+        matrix = np.asarray(matrix)
+        if not self.built:
+            self.build()
+        if matrix.shape != (self.input_dim, self.output_dim):
             raise ValueError(
                 f"embedding_matrix must have shape (vocab_size, embedding_dim) = {(self.input_dim, self.output_dim)}; "
-                f"received {tuple(matrix.shape)}."
+                f"received {matrix.shape}."
             )
         self.embeddings.assign(matrix)
 
@@ -97,6 +102,11 @@ class TiedEmbedding(keras.layers.Embedding):
         words = drop(ops.ones((self.input_dim, 1), self.compute_dtype), self.dropout, self.seed_generator)
         return vectors * ops.take(words, ids, axis=0)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Return the mask of ids (with ``mask_zero``); vectors, which are read in reverse, pass theirs on."""
+        is_reverse = len(inputs.shape) == 3 and inputs.shape[2] == self.output_dim and _is_float(inputs)
+        return mask if is_reverse else super().compute_mask(inputs, mask)
+
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], reverse: bool = False, **_: Any) -> Any:
         """Return the shape of the vectors, or of the scores."""
         return (*inputs_shape[:-1], self.input_dim) if reverse else (*inputs_shape, self.output_dim)
@@ -109,6 +119,10 @@ class TiedEmbedding(keras.layers.Embedding):
         """Return the arguments that rebuild the layer."""
         own = {name: getattr(self, name) for name in ("dropout", "sparse_gradient", "seed")}
         return {**super().get_config(), **own}
+
+
+def _is_float(x: Any) -> bool:
+    return bool(keras.backend.is_float_dtype(keras.backend.standardize_dtype(x.dtype)))
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -128,6 +142,7 @@ class Bias(keras.layers.Layer):
     def __init__(self, bias_initializer: Any = "zeros", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.supports_masking = True
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weight for inputs of shape (..., features)."""
@@ -135,7 +150,7 @@ class Bias(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         """Add the weight."""
-        return inputs + self.bias
+        return recurrence.floats(inputs, self.compute_dtype) + self.bias
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
         """Return the inputs' shape."""

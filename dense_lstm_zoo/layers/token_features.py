@@ -78,6 +78,7 @@ class GatedContextWindow(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Gather the window of every word; see the class for the arguments."""
+        inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time, features = ops.shape(inputs)
         real = recurrence.real_steps(lengths, time)
@@ -232,7 +233,7 @@ class CharacterCNN(keras.layers.Layer):
         if distinct:
             ids, places = ops.unique(ids, sorted=False, return_inverse=True, axis=0)
         else:
-            places = ops.arange(batch * time + 1)
+            places = ops.arange(batch * time + 1, dtype="int32")
         lengths = recurrence.lengths_from_mask(ops.not_equal(ids, 0))
         longest = ops.maximum(ops.max(lengths), 1) if distinct else width
         ids = ops.pad(ids[:, :longest], [[0, 0], [0, self.num_layers * (max(self.kernel_sizes) - 1)]])

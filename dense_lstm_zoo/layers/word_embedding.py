@@ -31,6 +31,10 @@ class SequenceLengths(keras.layers.Layer):
         """Count the ids that are not 0."""
         return recurrence.lengths_from_mask(ops.not_equal(inputs, 0))
 
+    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+        """Return (batch,)."""
+        return inputs_shape[:1]
+
     def compute_output_spec(self, inputs: Any) -> Any:
         """Return the spec of the lengths: (batch,), int32."""
         return keras.KerasTensor((inputs.shape[0],), dtype="int32")

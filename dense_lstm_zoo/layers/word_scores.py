@@ -42,6 +42,7 @@ class WordScores(keras.layers.Layer):
         super().__init__(**kwargs)
         self.words = checks.integer("words", words)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.supports_masking = True
 
     def build(self, inputs_shape: tuple[int | None, ...]) -> None:
         """Create the weight for inputs of shape (..., features)."""

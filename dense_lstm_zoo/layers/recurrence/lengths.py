@@ -24,13 +24,29 @@ def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
     """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: as given, else from the mask, else T for every row.
 
     Raises:
-        ValueError: A given length is below 0 or above T. In a graph, which cannot say so, it counts as 0 or T.
+        ValueError: A given length is below 0 or above T. In a graph, which cannot say so, it counts as 0 or T. Or
+            lengths that are not [B] (or [B, 1], as those of ``keras.Input((1,))``), or a mask that is not [B, T].
     """
+    batch, num_steps = inputs.shape[:2]
     if lengths is not None:
-        return _checked(ops.cast(lengths, "int32"), ops.shape(inputs)[1])
+        lengths = ops.cast(lengths, "int32")
+        if len(lengths.shape) == 2 and lengths.shape[1] == 1:
+            lengths = lengths[:, 0]
+        _check_shape("lengths", "(batch,)", lengths, (batch,))
+        return _checked(lengths, ops.shape(inputs)[1])
     if mask is not None:
-        return lengths_from_mask(mask)
+        _check_shape("mask", "(batch, time)", mask, (batch, num_steps))
+        found = lengths_from_mask(mask)
+        # More steps than there are would be read from memory that is not there.
+        return ops.minimum(found, ops.shape(inputs)[1]) if None in (mask.shape[1], num_steps) else found
     return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
+
+
+def _check_shape(name: str, form: str, given: Any, wanted: tuple[Any, ...]) -> None:
+    """Raise ``ValueError`` for another rank, or a size that is known to differ."""
+    found = tuple(given.shape)
+    if len(found) != len(wanted) or any(None not in (x, y) and x != y for x, y in zip(found, wanted, strict=True)):
+        raise ValueError(f"{name} must have the shape {form} of the inputs, {wanted}; received shape {found}.")
 
 
 def attached_mask(inputs: Any) -> Any | None:

@@ -48,7 +48,7 @@ def lstm(
     dtype = inputs[0].dtype
     state_dtype = wide_dtype(inputs[0])
     reads = [inputs, inputs if backward_inputs is None else backward_inputs][: len(directions)]
-    start = _start(initial_state, len(directions), ops.shape(inputs[0])[1], state_dtype)
+    start = _start(initial_state, len(directions), loop, state_dtype)
     kernel = loop.kernel.for_loop("layer")
     if kernel.projects_inputs:
         joined = join(inputs)
@@ -85,14 +85,26 @@ def _in_two_parts(inputs: list[Any]) -> list[Any]:
     return [inputs[0], join(inputs[1:])] if len(inputs) > 2 else inputs
 
 
-def _start(initial_state: Any, num_directions: int, batch: Any, dtype: str) -> list[tuple[Any, Any]]:
+def _start(initial_state: Any, num_directions: int, loop: Loop, dtype: str) -> list[tuple[Any, Any]]:
     """Return h and c for each direction: None for zeros, or the parts of [B, D u]."""
     if initial_state is None:
         return [(None, None)] * num_directions
-    h, c = (ops.split(_more_rows(ops.cast(part, dtype), batch), num_directions, axis=-1) for part in initial_state)
+    h, c = (ops.split(_rows(ops.cast(part, dtype), loop), num_directions, axis=-1) for part in initial_state)
     return list(zip(h, c, strict=True))
 
 
-def _more_rows(state: Any, batch: Any) -> Any:
-    """Append rows of zeros where the batch was padded for a kernel."""
-    return ops.concatenate([state, ops.zeros((batch - ops.shape(state)[0], state.shape[1]), state.dtype)], axis=0)
+def _rows(state: Any, loop: Loop) -> Any:
+    """Return a state with a row for each of the loop's: one row is everyone's, and zeros are for rows of padding.
+
+    Raises:
+        ValueError: Another number of rows than the inputs have.
+    """
+    known, batch, (rows, width) = loop.batch_major.shape[0], ops.shape(loop.batch_major)[0], state.shape
+    if rows == 1 and known != 1:
+        state = ops.broadcast_to(state, (batch, width))
+    elif None not in (rows, known) and rows != known:
+        raise ValueError(f"initial_state must have {known} rows, as the inputs have, or one for all; it has {rows}.")
+    if not loop.padded:
+        return state
+    missing = ops.shape(loop.inputs)[1] - batch
+    return ops.concatenate([state, ops.zeros((missing, width), state.dtype)], axis=0)
