@@ -28,6 +28,7 @@ from benchmarks import protocols, tables
 from benchmarks.classification import KEY
 from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold, split_dev
 
 # Names, what is chosen on dev, how a model is made of it, and how many words in a row are a feature.
@@ -59,7 +60,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--folds", type=int, help="cross-validate with this many folds")
     parser.add_argument("--seed", type=int, default=1, help="of the dev texts where a corpus has none (default: 1)")
     options = parser.parse_args(argv)
-    corpora = [zoo.load_corpus(name) for name in options.dataset]  # an unknown name fails before any work
+    corpora = [zoo.load_corpus(name, "classification") for name in options.dataset]  # an unknown one fails first
+    if options.folds is not None:
+        checks.integer("--folds", options.folds, minimum=2)
     for corpus in corpora:
         if corpus.test is None and options.folds is None:
             parser.error(f"{corpus.name} has no test texts: --folds 10 cross-validates")
@@ -90,7 +93,7 @@ def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[st
         "seconds_median": round(float(np.median(seconds)), 1),
         "versions": " ".join(f"{name}={version(name)}" for name in ("dense-lstm-zoo", "numpy", "scikit-learn")),
         "processor": platform.processor() or platform.machine(),
-        "command": command + (f" --folds {folds}" if folds else ""),
+        "command": command + (f" --folds {folds}" if folds else "") + (f" --seed {seed}" if seed != 1 else ""),
     }
 
 

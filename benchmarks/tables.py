@@ -7,6 +7,7 @@ A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import re
 import sys
@@ -221,7 +222,9 @@ def update_readme() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Rewrite the tables, or with ``--check`` end with a message where a page is not what the rows say."""
-    if "--check" not in (sys.argv[1:] if argv is None else argv):
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; say where a page is not what the rows say")
+    if not parser.parse_args(argv).check:
         return update_readme()
     current = README.read_text(encoding="utf-8")
     older = [] if render(current) == current else ["its tables are older than their rows: make tables"]

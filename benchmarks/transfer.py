@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import platform
 import statistics
@@ -70,7 +71,12 @@ def corpus_of(corpus: Corpus, size: int | None, seed: int) -> Corpus:
 
 
 def run(model: str, corpus: Corpus, folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Train, unless that is done, and return the config and the metrics."""
+    """Train, unless that is done, and return the config and the metrics.
+
+    The folder's name gets a checksum of the model and the settings: a run of others is not taken for this one.
+    """
+    told = json.dumps([model, {name: str(value) for name, value in sorted(settings.items())}])
+    folder = folder.with_name(f"{folder.name}_{hashlib.sha256(told.encode()).hexdigest()[:8]}")
     if not (folder / "manifest.json").is_file():
         print(f"\n{folder.name}", flush=True)
         zoo.train(model, corpus, folder, **settings)

@@ -139,7 +139,7 @@ def speed(bundle: Any, part: Any) -> dict[str, Any]:
 def main() -> None:
     """Build the presets that are named, and write the index."""
     from benchmarks import protocols
-    from dense_lstm_zoo import presets
+    from dense_lstm_zoo import checks, presets
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -149,6 +149,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/presets"), help="default: runs/presets")
     given = parser.parse_args()
     with protocols.plain_errors():
+        checks.integer("--seeds", given.seeds)
         for name in given.names:
             if name in ENCODERS:
                 build_encoder(name, given.work)

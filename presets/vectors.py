@@ -248,6 +248,8 @@ def _save(path: Path, matrix: np.ndarray) -> None:
 
 def main() -> None:
     """Run one step."""
+    from benchmarks import protocols
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("text", "words", "reviews", "distil", "candidates", "join"))
     parser.add_argument("work", type=Path, help="the work folder")
@@ -257,14 +259,15 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=Path("presets/dense_lstm_zoo_presets/vectors"))
     given = parser.parse_args()
-    if given.step == "distil":
-        if given.model is None:
-            parser.error("distil needs --model, the folder of all-MiniLM-L6-v2")
-        distil(given.work, given.model)
-    elif given.step == "join":
-        join(given.work, given.output, given.missing)
-    else:
-        {"text": text, "words": words, "reviews": reviews, "candidates": candidates}[given.step](given.work)
+    if given.step == "distil" and given.model is None:
+        parser.error("distil needs --model, the folder of all-MiniLM-L6-v2")
+    with protocols.plain_errors():
+        if given.step == "distil":
+            distil(given.work, given.model)
+        elif given.step == "join":
+            join(given.work, given.output, given.missing)
+        else:
+            {"text": text, "words": words, "reviews": reviews, "candidates": candidates}[given.step](given.work)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Many workers: addresses, silence, and real processes on loopback that are really killed (slow)."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -14,7 +15,10 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.search import chief, fleet
+from dense_lstm_zoo.search.plan import plan
+from dense_lstm_zoo.search.settings import claim
 from tests.fleet_harness import TOKEN, make_oracle, without_token
+from tests.sweep_harness import make_quick
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +129,22 @@ def epochs_done(folder, trial):
 def children(pid):
     found = subprocess.run(["pgrep", "-P", str(pid), "-f", "search.fleet"], capture_output=True, text=True).stdout
     return [int(line) for line in found.split()]
+
+
+def test_a_worker_takes_the_trials_of_the_sweep_that_is_there_and_no_other(tmp_path, monkeypatch):
+    make_quick(monkeypatch)
+    monkeypatch.setattr("dense_lstm_zoo.search.fleet.wait_for_chief", lambda *_: None)
+    monkeypatch.setattr("dense_lstm_zoo.search.fleet.workers_token", lambda *_: TOKEN)
+    taken = []
+    monkeypatch.setattr("dense_lstm_zoo.search.fleet.work", lambda folder, sweep, *_, **options: taken.append(sweep))
+    asked = plan("bilstm", "demo", space={"units": [4]}, tuner="grid")
+    sweep = dataclasses.replace(asked, data_sha256="1234")  # the chief has read the texts
+    claim(tmp_path / "s", sweep).release()
+    options = {"space": {"units": [4]}, "tuner": "grid", "oracle": "127.0.0.1:1", "progress": False}
+    fleet.join("bilstm", "demo", tmp_path / "s", **options)
+    assert [found.to_json() for found in taken] == [sweep.to_json()]
+    with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\."):
+        fleet.join("bilstm", "demo", tmp_path / "s", seed=2, **options)
 
 
 @pytest.mark.slow

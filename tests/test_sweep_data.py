@@ -5,10 +5,12 @@ import json
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.search import sweep as sweeps
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search import trouble
 from dense_lstm_zoo.search.parts import parts
+from dense_lstm_zoo.search.space import parse_space
 from tests.sweep_harness import leave_trials
 
 with_data = sweeps._with_data
@@ -61,3 +63,25 @@ def test_a_trial_on_other_texts_is_the_machines_fault_and_pauses_the_sweep(sweep
     with pytest.raises(OSError, match="texts of jsonl here are not those that the sweep began with") as raised:
         next(parts(spec))
     assert trouble.is_the_machines(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("bilstm_tagger", {"folds": 2}, "folds divide texts with labels, and those of a tagging model have none"),
+        ("stacked_lstm_lm", {"folds": 2}, "those of a language_model model have none; received 2"),
+        ("bilstm", {"folds": 100_000}, "100,?000"),
+        ("bilstm", {"oracle": "nowhere"}, "HOST:PORT"),
+    ],
+)
+def test_what_every_trial_would_refuse_claims_no_folder(model, options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        zoo.tune(model, "demo", tmp_path / "s", space={"units": [4]}, tuner="grid", progress=False, **options)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_name_that_is_searched_twice_is_refused_and_search_may_be_repeated():
+    with pytest.raises(ValueError, match="units is searched twice; give all its values at once, such as units=A,B"):
+        parse_space(["units=4", "units=8"])
+    words = ["tune", "bilstm", "--run-dir", "r", "--search", "units=4", "--search", "dropout=0.1"]
+    assert parser().parse_args(words).search == ["units=4", "dropout=0.1"]

@@ -25,6 +25,8 @@ HOURS = 8.0  # of one command: a night
 QUICK = {"train": 400, "dev": 100, "test": 100}  # texts of a corpus
 _QUICK_MINUTES = 0.5
 
+_OWN = {"budget", "chosen", "dataset", "quick", "seed", "space", "tuner"}  # what a table decides of its sweep
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -107,6 +109,8 @@ def run(asked: Asked) -> list[str]:
     settings = protocols.parse_settings(asked.settings)
     if both := {"seeds", "folds", "data", "vectors"} & settings.keys():
         raise ValueError(f"--set takes arguments of the model and of train; {min(both)} is an option of its own.")
+    if own := _OWN & settings.keys() or ({"recipe"} & settings.keys() if table.space is not None else set()):
+        raise ValueError(f"--set takes arguments of the model and of train; {table.name} decides {min(own)} itself.")
     vectors = protocols.vector_file(asked.vectors)  # a missing one fails before any training
     checks.integer("seeds", asked.seeds)
     checks.integer("workers", asked.workers)

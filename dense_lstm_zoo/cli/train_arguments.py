@@ -76,6 +76,7 @@ def add_sweep(sub: argparse.ArgumentParser) -> Groups:
             "--search",
             "--space",
             nargs="+",
+            action="extend",
             metavar="NAME=VALUES",
             help="units=50:300:log, dropout=0.2:0.6:0.1 or pooling=mean,max (default: the task's usual search space)",
         ),

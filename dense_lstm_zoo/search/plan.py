@@ -15,7 +15,7 @@ from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind
 from dense_lstm_zoo.search import TUNERS
 from dense_lstm_zoo.search.budget import check_budget, parse_count
-from dense_lstm_zoo.search.space import Space, check_space, declare, default_space, describe_space, space_from
+from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space, describe_space, space_from
 from dense_lstm_zoo.task import Task
 
 if TYPE_CHECKING:
@@ -167,8 +167,7 @@ def plan(
         raise checks.unknown_name("corpus", dataset, accepted)
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
-    if folds is not None:
-        checks.integer("folds", folds, minimum=2)
+    check_folds(folds, entry.task)
     check_arguments(name, arguments)
     _check_options(entry.task, arguments, epochs, recipe)
     fixed = dict(arguments)
@@ -194,6 +193,7 @@ def plan(
     checks.integer("epochs", epochs)
     if "vectors" in fixed:
         fixed["vectors"] = word_source.checked(fixed["vectors"])
+        _check_width(space, fixed)
     for option in {"init_from", "context"} & fixed.keys():
         fixed[option] = str(presets.find(fixed[option]).resolve())  # however its path is written
     # Last, as it loads TensorFlow.
@@ -219,6 +219,25 @@ def plan(
         seed=seed,
         epochs=epochs,
     )
+
+
+def check_folds(folds: int | None, task: str) -> None:
+    """Raise ``ValueError`` for fewer than 2 folds, and for a task whose texts have no labels to divide them by."""
+    if folds is None:
+        return
+    checks.integer("folds", folds, minimum=2)
+    if task != "classification":
+        raise ValueError(f"folds divide texts with labels, and those of a {task} model have none; received {folds}.")
+
+
+def _check_width(space: Space, fixed: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` if word vectors are to have another length than those given."""
+    asked = [fixed["embedding_dim"]] if "embedding_dim" in fixed else space.get("embedding_dim")
+    if asked is None or fixed["vectors"] in (None, word_source.NONE):
+        return
+    dim = word_source.dim(fixed["vectors"])
+    if isinstance(asked, Range) or any(width != dim for width in asked):
+        raise ValueError(f"embedding_dim cannot be another than {dim}, the length of the vectors {fixed['vectors']}.")
 
 
 def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks, presets, registry
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments
+from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments, check_folds
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ def plan_rows(
     if dataset not in list_corpora(task):
         raise checks.unknown_name("corpus", dataset, list_corpora(task))
     checks.integer("seeds", seeds)
-    if folds is not None:
-        checks.integer("folds", folds, minimum=2)
+    check_folds(folds, task)
     if arguments.get("vectors") is not None:
         arguments["vectors"] = word_source.checked(arguments["vectors"])
     found: dict[str, dict[str, Any]] = {}

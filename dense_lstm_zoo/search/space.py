@@ -66,6 +66,8 @@ def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
         name = name.replace("-", "_")
         if not equals or not values:
             raise ValueError(f"Write a search as NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B; received {word!r}.")
+        if name in found:
+            raise ValueError(f"{name} is searched twice; give all its values at once, such as {name}=A,B.")
         if ":" not in values:
             found[name] = [_value(value) for value in values.split(",")]
             continue

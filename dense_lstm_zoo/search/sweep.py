@@ -135,6 +135,10 @@ def tune(
     checks.integer("keep", keep)
     checks.integer("workers", workers, minimum=0 if oracle else 1)
     checks.positive("silence", silence)
+    if oracle is not None:
+        from dense_lstm_zoo.search.fleet import parse_address
+
+        parse_address(oracle)
     if trials is None:
         trials = None if tuner in ("grid", "hyperband") else 20
     else:
@@ -292,7 +296,10 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
 
 def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
     """Return the sweep with the checksum of its corpus, and whether that has test texts."""
+    from dense_lstm_zoo.classification.corpus import cross_validation_fold
     from dense_lstm_zoo.data.corpora import load_corpus
 
     corpus: Any = load_corpus(sweep.dataset, sweep.task.name, **sweep.data)
+    if sweep.folds is not None:
+        cross_validation_fold(corpus, 1, sweep.folds)  # too many of them fail here
     return dataclasses.replace(sweep, data_sha256=sweep.task.job_class.fingerprint(corpus)), corpus.test is not None
