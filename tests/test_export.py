@@ -223,8 +223,10 @@ def test_an_export_that_is_there_is_kept_unless_asked_and_traces_each_signature_
         trained.export(tmp_path / "1", overwrite=True)
     assert (tmp_path / "1" / "precious").read_text() == "x"
     (tmp_path / "1" / "saved_model.pb").touch()
+    with pytest.raises(FileExistsError, match="also holds 'precious', which an export does not have"):
+        trained.export(tmp_path / "1", overwrite=True)
+    (tmp_path / "1" / "precious").unlink()
     trained.export(tmp_path / "1", overwrite=True)
-    assert not (tmp_path / "1" / "precious").exists()
     assert [file.name for file in tmp_path.iterdir()] == ["1"]
     assert len(traced) == 3  # "serving_default", "explain" and "embed"
 

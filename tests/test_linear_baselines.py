@@ -63,7 +63,7 @@ def test_a_row_has_the_columns_of_the_results_and_folds_their_spread():
 
 
 def test_an_unknown_corpus_or_one_without_test_texts_fails_before_any_work(capsys, monkeypatch):
-    monkeypatch.setattr(zoo, "load_corpus", lambda name: Corpus(name, ("bad", "good"), EASY, None, None))
+    monkeypatch.setattr(zoo, "load_corpus", lambda name, task: Corpus(name, ("bad", "good"), EASY, None, None))
     with pytest.raises(SystemExit):
         linear_baselines.main(["--dataset", "mine"])
     assert "mine has no test texts: --folds 10 cross-validates" in capsys.readouterr().err

@@ -69,9 +69,13 @@ class Blocks(keras.initializers.Initializer):
 
     def _of(self, i: int) -> Any:
         """Return the initialiser of a matrix: a single seed would make all of them equal."""
-        config = self.initializer.get_config() if hasattr(self.initializer, "get_config") else {}
+        if not isinstance(self.initializer, keras.initializers.Initializer):
+            return self.initializer
+        config = self.initializer.get_config()
         seed = config.get("seed")
-        return self.initializer.from_config({**config, "seed": seed + i}) if isinstance(seed, int) else self.initializer
+        if isinstance(seed, dict):  # of a generator, which draws other numbers each time
+            return self.initializer
+        return self.initializer.from_config(config if seed is None else {**config, "seed": seed + i})
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments."""

@@ -185,8 +185,8 @@ def run_protocol(
     import pandas as pd
 
     result = ProtocolResult(pd.DataFrame(rows), run_dir, task)
-    every = ProtocolResult(pd.DataFrame([*rows, *_others(run_dir, {row["run"] for row in rows})]), run_dir, task)
-    every.runs.sort_values("run", inplace=True)
+    whole = pd.DataFrame([*rows, *_others(run_dir, {row["run"] for row in rows})]).sort_values("run")
+    every = ProtocolResult(whole, run_dir, task)
     with files.new_file(run_dir / "runs.csv", "w") as file:
         every.runs.to_csv(file, index=False)
     with files.new_file(run_dir / "summary.txt", "w") as file:
