@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import re
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, files, presets, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundle import check
+from dense_lstm_zoo.bundle import BundleError, check
 from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.json_files import read_object
 from dense_lstm_zoo.options import RUNNING
@@ -197,10 +198,12 @@ def run_protocol(
 
 
 def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of finished runs of earlier calls, with other seeds or folds than those."""
+    """Yield the rows of finished runs of earlier calls, with other seeds or folds; one that is damaged is left out."""
     for path in run_dir.glob("*/manifest.json"):
         found = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
-        if found and path.parent.name not in those:
+        if not found or path.parent.name in those:
+            continue
+        with contextlib.suppress(BundleError):
             metrics = json.loads((check(path.parent) / "metrics.json").read_text(encoding="utf-8"))
             if "diverged" not in metrics:
                 fold, seed = found.groups()
