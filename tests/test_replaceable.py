@@ -78,7 +78,7 @@ def test_what_is_not_of_the_kind_is_not_deleted_with_it(kind, tmp_path):
 
 
 def test_all_files_of_a_bundle_are_of_the_kind(tmp_path):
-    assert replaceable._OWN["bundle"] >= manifest.FOR_PEOPLE | set(bundle_checks.REQUIRED) - {"model.weights.h5"}
+    assert replaceable._own("bundle") >= manifest.FOR_PEOPLE | set(bundle_checks.REQUIRED) - {"model.weights.h5"}
 
 
 def test_saving_over_a_run_keeps_what_repeats_it_and_tells_of_its_export(run, tmp_path):

@@ -137,7 +137,7 @@ def run(asked: Asked) -> list[str]:
         **settings,
         **({"vectors": vectors} if vectors else {}),
     )
-    planned = dataclasses.replace(_with_test(planned, asked), data_sha256=table.task.job_class.fingerprint(corpus))
+    planned = _as_asked(planned, asked, corpus)
     merged: dict[str, bool] = {}
 
     def ended(folder: Path) -> None:
@@ -215,12 +215,13 @@ def _check_folds(asked: Asked) -> None:
     chosen_folds(asked.folds, asked.only_folds)
 
 
-def _with_test(planned: sweep.Sweep, asked: Asked) -> sweep.Sweep:
+def _as_asked(planned: sweep.Sweep, asked: Asked, corpus: Any) -> sweep.Sweep:
     return dataclasses.replace(
         planned,
         test=asked.table.test,
         only_folds=tuple(asked.only_folds) if asked.only_folds else None,
         texts=QUICK if asked.quick else {},
+        data_sha256=asked.table.task.job_class.fingerprint(corpus),
     )
 
 

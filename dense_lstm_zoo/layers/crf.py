@@ -54,9 +54,7 @@ class CRF(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Find the likeliest tags (Viterbi)."""
-        if lengths is None and mask is not None:
-            lengths = recurrence.resolve_lengths(inputs, None, mask)
-        potentials, lengths, real = self._prepare(inputs, lengths)
+        potentials, lengths, real = self._prepare(inputs, lengths, mask)
         transitions = ops.cast(self.transitions, "float32")
 
         def forward(best: Any, read: Any) -> tuple[Any, Any]:
@@ -144,14 +142,14 @@ class CRF(keras.layers.Layer):
         shares = ops.where(real, ops.exp(both - ops.logsumexp(both, axis=2, keepdims=True)), 0.0)
         return ops.transpose(shares[:-1], (1, 0, 2))
 
-    def _prepare(self, potentials: Any, lengths: Any) -> tuple[Any, Any, Any]:
+    def _prepare(self, potentials: Any, lengths: Any, mask: Any = None) -> tuple[Any, Any, Any]:
         """Return potentials in time-major float32, lengths, and which steps are real: [T + 1, B, 1].
 
         One step of padding is added: for a single token, a loop over pairs would have no steps.
         """
         if potentials.shape[-1] != self.num_tags:
             raise ValueError(f"The scores must be (batch, time, {self.num_tags}); received {tuple(potentials.shape)}.")
-        lengths = recurrence.resolve_lengths(potentials, lengths, None)
+        lengths = recurrence.resolve_lengths(potentials, lengths, mask)
         scores = ops.transpose(ops.cast(potentials, "float32"), (1, 0, 2))
         scores = ops.pad(scores, [[0, 1], [0, 0], [0, 0]])
         return scores, lengths, recurrence.sequence_mask(lengths, ops.shape(scores)[0])
