@@ -17,7 +17,7 @@ from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo.bundle_checks import BundleError, values_of
 from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
 from dense_lstm_zoo.json_files import finite
-from dense_lstm_zoo.manifest import FOR_PEOPLE, FORMAT, check, manifest
+from dense_lstm_zoo.manifest import FORMAT, check, manifest
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.publishing import Published
 from dense_lstm_zoo.task import Task
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["DEV_CURVE", "FORMAT", "FOR_PEOPLE", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
+__all__ = ["DEV_CURVE", "FORMAT", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
 
 # Metrics that stay when the weights change: what is still true, and what predictions are made with.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")

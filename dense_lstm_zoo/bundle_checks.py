@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-REQUIRED = ("config.json", "labels.json", "metrics.json", "history.csv", "vocabulary.txt", "model.weights.h5")
 _DEPTHS = ("num_layers", "num_dense_layers", "depth", "context_layers")  # each counts layers with weights of their own
 _SMALL = 1000  # elements, or unrolled iterations, that are cheap enough to allow
 

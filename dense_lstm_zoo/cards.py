@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import command_line, registry, terms
+from dense_lstm_zoo.bundle_names import FOR_PEOPLE
 from dense_lstm_zoo.display import by_class, code, escape, fenced, percent
-from dense_lstm_zoo.manifest import FOR_PEOPLE
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle

@@ -11,18 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import bundle_checks, files, manifest, shared_words
-from dense_lstm_zoo.data import text_hashes
+from dense_lstm_zoo import bundle_names, files, manifest
+from dense_lstm_zoo.bundle_checks import BundleError
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import cache_folder
 
 SCHEME = "hf://"
 LARGEST = 1 << 31  # bytes of a bundle
 # The files of a bundle; a repository may hold others, which are not fetched. run.toml names files of its owner's.
-NAMES = frozenset(
-    {*bundle_checks.REQUIRED, *manifest.FOR_PEOPLE, "manifest.json", "evaluation.json", "dev_curve.csv"}
-    | {shared_words.ROWS, text_hashes.FILE}
-) - {"run.toml"}
+NAMES = bundle_names.ALL - {"run.toml"}
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")
 
@@ -122,7 +119,7 @@ def _told(source: str, cache: Path | None = None) -> Iterator[None]:
 
     try:
         yield
-    except (bundle_checks.BundleError, DownloadError):
+    except (BundleError, DownloadError):
         raise
     except errors.RevisionNotFoundError as error:
         raise DownloadError(f"{source} does not exist on the hub: it has no such revision.") from error

@@ -6,12 +6,11 @@ import hashlib
 import json
 from pathlib import Path
 
-from dense_lstm_zoo import bundle_checks, files
+from dense_lstm_zoo import bundle_names, files
 from dense_lstm_zoo.bundle_checks import BundleError, named
+from dense_lstm_zoo.bundle_names import FOR_PEOPLE
 
 FORMAT = 2
-# Written for people, who may edit or delete them: loading a model does not need them.
-FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png", "run.toml"})
 
 
 def check(path: str | Path) -> Path:
@@ -49,7 +48,7 @@ def listed(path: Path) -> set[str]:
         raise BundleError(f"{manifest_path} has format {version!r}; this version reads only format {FORMAT}.")
     if text != _sealed(body):
         raise BundleError(f"{manifest_path} has been changed or damaged since it was written.")
-    for name in {**dict.fromkeys(bundle_checks.REQUIRED), **sums}:
+    for name in {**dict.fromkeys(bundle_names.REQUIRED), **sums}:
         if name in FOR_PEOPLE:  # older versions listed these in the manifest
             continue
         file = path / name

@@ -6,17 +6,20 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from dense_lstm_zoo import in_place
+from dense_lstm_zoo import bundle_names, in_place
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER, is_export
 
 Kind = Literal["bundle", "export", "word table", "any"]
 
 _WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST = "model.weights.h5", "vectors.npy", "saved_model.pb", "manifest.json"
-# Beside what a manifest lists.
 _CARD, _CONFIG = "README.md", "config.json"
 _OF_TENSORFLOW = ("fingerprint.pb", "keras_metadata.pb", "variables", "assets", "assets.extra")
-_EXPORT = frozenset({_CARD, _CONFIG, "SIGNATURES.md", *_OF_TENSORFLOW})
-_WORD_TABLE = frozenset({_CARD, _CONFIG, "words.txt", "scales.npy"})
+# Also what is written for people, and what a manifest that is damaged, or of an earlier version, does not list.
+_OWN: dict[str, frozenset[str]] = {
+    "bundle": bundle_names.ALL,
+    "export": frozenset({_CARD, _CONFIG, "SIGNATURES.md", *_OF_TENSORFLOW}),
+    "word table": frozenset({_CARD, _CONFIG, "words.txt", "scales.npy"}),
+}
 
 
 def check(folder: Path, kind: Kind) -> None:
@@ -36,7 +39,7 @@ def check(folder: Path, kind: Kind) -> None:
     if found != kind:
         what = f"is {_named(found)}, not {_named(kind)}" if found else f"is not {_named(kind)}, and holds files"
         raise FileExistsError(f"{folder} {what}: it is not overwritten. Choose another folder, or remove it.")
-    own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_own(kind), *_listed(folder)}
+    own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_OWN[kind], *_listed(folder)}
     if kind == "bundle" and is_export(folder / SUBFOLDER):
         own.add(SUBFOLDER)
     if others := sorted(entry.name for entry in entries if entry.name not in own):
@@ -53,15 +56,6 @@ def _kind(folder: Path) -> Kind | None:
     if (folder / _TABLE).exists():
         return "word table"
     return "export" if (folder / _SAVED_MODEL).exists() or is_export(folder) else None
-
-
-def _own(kind: str) -> frozenset[str]:
-    """Return the names of a kind's files, for people too; also where a damaged manifest does not list them."""
-    if kind == "bundle":
-        from dense_lstm_zoo import hub  # it writes files itself
-
-        return hub.NAMES | {"run.toml"}
-    return _EXPORT if kind == "export" else _WORD_TABLE
 
 
 def _listed(folder: Path) -> set[str]:

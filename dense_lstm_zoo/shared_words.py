@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo import bundle_names
 from dense_lstm_zoo.bundle_checks import BundleError, Shape
 from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 KEY = "shared_words"  # in config.json
-ROWS = "shared_words.rows"
+ROWS = bundle_names.SHARED_ROWS
 _GET = "pip install dense-lstm-zoo-presets (or make install)"
 FIRST_WORD = 2  # the id of the first word, after padding and unknown
 HERE = -1  # of a row that the bundle holds

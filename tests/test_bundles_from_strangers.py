@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import bundle_checks, registry
+from dense_lstm_zoo import bundle_names, registry
 from tests.bundle_harness import refused, seal, sealed_copy
 
 
@@ -156,7 +156,7 @@ def test_a_word_that_is_there_twice_is_refused(bundle):
     refused(bundle, r"vocabulary\.txt: .* occurs twice")
 
 
-@pytest.mark.parametrize("name", bundle_checks.REQUIRED)
+@pytest.mark.parametrize("name", bundle_names.REQUIRED)
 def test_what_a_bundle_needs_is_missed_though_the_manifest_does_not_list_it(bundle, name):
     whole = (bundle / name).read_bytes()
     (bundle / name).unlink()

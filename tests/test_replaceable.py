@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import bundle_checks, manifest, replaceable
+from dense_lstm_zoo import bundle_names, replaceable
 from tests.bundle_harness import bundle
 from tests.files_harness import content
 from tests.training_harness import small_demo
@@ -77,8 +77,8 @@ def test_what_is_not_of_the_kind_is_not_deleted_with_it(kind, tmp_path):
         replaceable.check(tmp_path, kind)
 
 
-def test_all_files_of_a_bundle_are_of_the_kind(tmp_path):
-    assert replaceable._own("bundle") >= manifest.FOR_PEOPLE | set(bundle_checks.REQUIRED) - {"model.weights.h5"}
+def test_what_training_writes_is_of_a_bundle(run):
+    assert {entry.name for entry in run[1].iterdir()} <= bundle_names.ALL
 
 
 def test_saving_over_a_run_keeps_what_repeats_it_and_tells_of_its_export(run, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, leftovers
-from dense_lstm_zoo.bundle import FOR_PEOPLE
+from dense_lstm_zoo.bundle_names import FOR_PEOPLE
 from dense_lstm_zoo.training import run_folder
 from tests.checkpoint_harness import an_epoch, checkpoint, small_model
 from tests.files_harness import mounted, names

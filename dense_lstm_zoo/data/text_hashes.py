@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dense_lstm_zoo import bundle_names
+
 if TYPE_CHECKING:
     import numpy as np
 
-FILE = "train_texts.npy"
+FILE = bundle_names.TRAIN_TEXTS
 _KEY = b"dense_lstm_zoo training texts"
 _SHORTEST = 4  # tokens; shorter texts, such as "thank you .", occur everywhere
 
