@@ -3,9 +3,10 @@
 import copy
 import pickle
 
+import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.graphs import graph
+from dense_lstm_zoo.graphs import graph, graph_if_used
 from tests.bundle_harness import bundle
 
 
@@ -31,3 +32,35 @@ def test_a_bundle_that_has_answered_can_be_copied_and_pickled():
         for again in (copy.deepcopy(used), pickle.loads(pickle.dumps(used))):
             assert again.fingerprint() == used.fingerprint()
             assert [str(found) for found in getattr(again, answer)(["a good film"])] == expected
+
+
+def test_what_is_called_often_is_traced_once_for_all_shapes():
+    seen = []
+
+    def double(x):
+        seen.append(type(x).__name__)
+        return 2 * x
+
+    run = graph_if_used(double, [tf.TensorSpec((None,))])
+    for size in range(30):
+        assert run(tf.ones([size])).numpy().tolist() == [2.0] * size
+    assert seen == ["EagerTensor"] * 10 + ["SymbolicTensor"]
+
+
+ODD = ["", " ", "A film", "doesn't", "\ud800 \x00 é", "ﬁlm ½ " * 30, "good good"]
+
+
+@pytest.mark.parametrize("name", ["bilstm", "cnn_mc", "bilstm_tagger", "gated_skip_tagger"])
+def test_texts_are_read_the_same_before_and_after_the_graph_is_made(name):
+    asked = bundle(name)
+    first = asked.predict(ODD)
+    for _ in range(12):
+        asked.predict(ODD[2:4])
+    for before, after in zip(first, asked.predict(ODD), strict=True):
+        assert repr(before) == repr(after)
+    if "tagger" in name:
+        assert [row.tags for row in asked.predict([[], ["A", "film"], []])] == [
+            [],
+            asked.predict(["A film"])[0].tags,
+            [],
+        ]

@@ -13,6 +13,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text import Tokenizer, WordLayer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
+from dense_lstm_zoo.graphs import graph_if_used
 
 _CHUNK = 4096  # texts turned into ids in one call
 
@@ -51,6 +52,7 @@ class TextToIds(WordLayer):
         self.tokenizer = Tokenizer()
         self.table = lookup_table(self.words, -1 if oov == "drop" else UNKNOWN)
         self.char_table = lookup_table(list(chars)) if chars else None
+        self._known.ids = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
 
     def call(self, inputs: Any) -> tf.RaggedTensor:
         """Turn texts into ids of words."""
@@ -68,6 +70,9 @@ class TextToIds(WordLayer):
             characters = split_characters(self.char_table, fold(tokens).flat_values)
             found["char_ids"] = tokens.with_flat_values(word_characters(characters))
         return tokens, found
+
+    def _features(self, texts: tf.Tensor) -> dict[str, tf.RaggedTensor]:
+        return {"token_ids": self.call(texts)} if self.char_table is None else self.read(texts)[1]
 
     def _ids(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         return self._readable(ids, ids, tf.constant(UNKNOWN, tf.int32))
@@ -105,11 +110,12 @@ class TextToIds(WordLayer):
         texts = to_bytes(texts)
         rows: list[Any] = []
         for start in range(0, len(texts), _CHUNK):
-            chunk = tf.constant(texts[start : start + _CHUNK])
+            found = {
+                name: _split(ids) for name, ids in self._known.ids(tf.constant(texts[start : start + _CHUNK])).items()
+            }
             if self.char_table is None:
-                rows.extend(_split(self(chunk)))
+                rows.extend(found["token_ids"])
             else:
-                found = {name: _split(ids) for name, ids in self.read(chunk)[1].items()}
                 rows.extend(dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True))
         return rows
 

@@ -12,6 +12,7 @@ import tensorflow_text as tf_text
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text import WordLayer
 from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
+from dense_lstm_zoo.graphs import graph_if_used
 
 PADDING, UNKNOWN = 0, 1
 
@@ -78,6 +79,7 @@ class TokensToIds(WordLayer):
         self.case = checks.one_of("case", case, CASES)
         self.whole_words = whole_words
         self.word_table, self.char_table = lookup_table(self.words), lookup_table(self.chars)
+        self._known.features = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
 
     def __call__(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
         """Skip Keras's input conversion, which has no ragged strings."""
@@ -85,7 +87,15 @@ class TokensToIds(WordLayer):
 
     def call(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
         """Turn tokens into ids; see the class for the arguments."""
-        tokens = tf.strings.unicode_transcode(inputs.flat_values, "UTF-8", "UTF-8", errors="replace")
+        return {name: inputs.with_flat_values(values) for name, values in self._features(inputs.flat_values).items()}
+
+    def of_tokens(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Return the features of tokens (tokens,), each (tokens, ...); see the class for their names."""
+        found: dict[str, tf.Tensor] = self._known.features(tokens)
+        return found
+
+    def _features(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
+        tokens = tf.strings.unicode_transcode(tokens, "UTF-8", "UTF-8", errors="replace")
         words = tf.strings.regex_replace(tf_text.case_fold_utf8(tokens), r"\d", "9")
         char_ids = split_characters(self.char_table, tokens)
         prefix = char_ids[:, :AFFIX].to_tensor(shape=(None, AFFIX))
@@ -97,7 +107,7 @@ class TokensToIds(WordLayer):
         }
         if self.whole_words:
             features["char_ids"] = word_characters(char_ids)
-        return {name: inputs.with_flat_values(values) for name, values in features.items()}
+        return features
 
     def _cases(self, tokens: Any) -> Any:
         first = tf.strings.regex_full_match(tokens, r"\p{Lu}.*")

@@ -16,11 +16,10 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> list[dict[str, np.ndarray]]:
     """Return the token ids of each sentence, by feature: int32 arrays (tokens, ...)."""
-    lengths = [len(tokens) for tokens in sentences]
     flat = to_bytes(token for tokens in sentences for token in tokens)
-    ragged = tf.RaggedTensor.from_row_lengths(tf.constant(flat, tf.string), tf.constant(lengths, tf.int64))
-    ends = np.cumsum(lengths)[:-1]
-    found = {name: np.split(ids.values.numpy(), ends) for name, ids in tokens_to_ids(ragged).items()}
+    ends = np.cumsum([len(tokens) for tokens in sentences])[:-1]
+    features = tokens_to_ids.of_tokens(tf.constant(flat, tf.string))
+    found = {name: np.split(ids.numpy(), ends) for name, ids in features.items()}
     return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
 
 

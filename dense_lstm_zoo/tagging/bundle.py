@@ -11,7 +11,7 @@ import numpy as np
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
-from dense_lstm_zoo.graphs import graph
+from dense_lstm_zoo.graphs import graph, graph_if_used
 from dense_lstm_zoo.notebook import Answers
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
@@ -57,6 +57,12 @@ class TaggingBundle(Bundle):
         from dense_lstm_zoo.data.text import Tokenizer
 
         return Tokenizer()
+
+    @functools.cached_property
+    def _split(self) -> Callable[[tf.Tensor], tf.RaggedTensor]:
+        import tensorflow as tf
+
+        return graph_if_used(self.tokenizer.call, [tf.TensorSpec((None,), tf.string)])
 
     @functools.cached_property
     def tokens_to_ids(self) -> TokensToIds:
@@ -110,9 +116,11 @@ class TaggingBundle(Bundle):
         raw = [i for i, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
         found: list[list[str]] = [[]] * len(sentences)
         if raw:
+            import tensorflow as tf
+
             from dense_lstm_zoo.data.text import to_bytes
 
-            split = self.tokenizer(to_bytes([sentences[i] for i in raw])).to_list()
+            split = self._split(tf.constant(to_bytes([sentences[i] for i in raw]))).to_list()
             for i, tokens in zip(raw, split, strict=True):
                 found[i] = [token.decode() for token in tokens]
         for i in sorted(set(range(len(sentences))).difference(raw)):
