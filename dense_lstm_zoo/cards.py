@@ -36,10 +36,11 @@ def model_card(bundle: Bundle, folder: Path | None = None, use: str | None = Non
     elif use is None:
         told.append("Error analysis: `report.md`.")
     told += [_by_class(evaluation), _section("Known failures", _failures(evaluation)), _purpose(training["dataset"])]
+    is_export = use is not None
     if use is None:
         use = f'import dense_lstm_zoo as zoo\n\nbundle = zoo.load("this folder")\n{bundle.task.module("report").USE}'
     told += [_section("Use", fenced(use, "python")), _section("Data and terms", _data(training))]
-    told += [_section("Size and speed", _cost(bundle, folder)), _section("Training", _settings(training))]
+    told += [_section("Size and speed", _cost(bundle, folder, is_export)), _section("Training", _settings(training))]
     told += [_section("Command", _command(config)), _section("Model arguments", _settings(config["arguments"]))]
     told += [_section("Versions", _settings(config.get("versions", {}))), _section("Citation", _citation(config))]
     return "\n\n".join(part for part in told if part) + "\n"
@@ -157,7 +158,7 @@ def _context(context: Mapping[str, Any]) -> str:
     return line
 
 
-def _cost(bundle: Bundle, folder: Path | None) -> str:
+def _cost(bundle: Bundle, folder: Path | None, is_export: bool) -> str:
     metrics, lines = bundle.metrics, []
     if "parameters" in metrics:
         lines.append(
@@ -166,7 +167,7 @@ def _cost(bundle: Bundle, folder: Path | None) -> str:
     if folder is not None and folder.is_dir():
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and file.name not in FOR_PEOPLE)
         lines.append(f"- {size / 2**20:.1f} MB on disk")
-    if "p50_ms_1" in metrics:
+    if "p50_ms_1" in metrics and not is_export:  # times of the bundle itself
         lines.append(
             f"- one text: median {metrics['p50_ms_1']:.1f} ms, 99th percentile {metrics['p99_ms_1']:.1f} ms; "
             f"{metrics['texts_per_s']:,.0f} texts a second in batches of {metrics['speed_batch']}"

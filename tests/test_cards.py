@@ -57,6 +57,9 @@ def test_a_card_names_size_speed_and_what_to_cite(tmp_path):
     assert "- one text: median 1.2 ms, 99th percentile 3.0 ms; 2,500 texts a second in batches of 32 (2 cores)" in card
     assert "- data: Li and Roth 2002" in card
     assert "- model: " in card
+    exported = cards.model_card(bundle, tmp_path / "run", "model = load(...)")
+    assert "MB on disk" in exported
+    assert "one text" not in exported  # the times are the bundle's
 
 
 @pytest.fixture

@@ -115,7 +115,8 @@ def depth_against_width() -> Iterator[Claim]:
     every = [*beside, *deeper, *_beside_the_first("sst2").values(), *_beside_the_first("trec").values()]
     wider = _wider()
     yield Claim(
-        f"beside the row without dense layers, every interval contains zero but one of {len(every) + len(wider)}",
+        f"beside the row without dense layers, every interval contains zero but one of {len(every) + len(wider)} (10 x "
+        "10 is in two of the tables)",
         all(level(found) for found in every) and sum(not level(found) for found in wider.values()) == 1,
     )
     yield from _at_ten_layers(wider)
@@ -139,11 +140,11 @@ def depth_against_width() -> Iterator[Claim]:
     yield from _trained_twice()
     best_frozen = _epochs("ding2018_table4", _FROZEN)
     yield Claim(f"the best epoch is the {min(best_frozen)}th to the {max(best_frozen)}nd")
-    five, ten, _, twenty = ([one(value) for value in found] for found in deeper)
+    five, ten, fifteen, twenty = ([one(value) for value in found] for found in deeper)
     published = number("ding2018_table4", "paper", **fourth[20]) - number("ding2018_table4", "paper", **fourth[0])
     yield Claim(
         f"Depth gains more there, {five[0]} points at 5 ({five[1]} to {five[2]}) and at 10 layers ({ten[1]} to "
-        f"{ten[2]}), {twenty[0]} at 20 ({twenty[1]} to {twenty[2]})",
+        f"{ten[2]}), {fifteen[0]} at 15 ({fifteen[1]} to {fifteen[2]}), {twenty[0]} at 20 ({twenty[1]} to {twenty[2]})",
         five[0] == ten[0],
     )
     yield Claim(f"in the paper 20 layers gain {one(published)}")
@@ -157,5 +158,7 @@ def depth_against_width() -> Iterator[Claim]:
     shallow, deep = (number("ding2018_table3", "paper", **third[name]) for name in ("0x10", "15x13"))
     yield Claim(f"In the paper 15 x 13 is {one(deep - shallow)} points above")
     yield Claim(f"gains no more than half a point ({one(beside[-1][1])} to {one(beside[-1][2])})")
+    weights = [int(row("ding2018_table4", **fourth[depth])["encoder_parameters"]) for depth in (0, 20)]
+    yield Claim(f"though it adds up to {one((weights[1] - weights[0]) / 1e6)} million weights")
     epochs = _epochs("ding2018_table3", "")
     yield Claim("every model is then at its best on dev after one to three epochs", max(epochs) == 3)

@@ -64,6 +64,15 @@ def fixed_vectors() -> Iterator[Claim]:
         "one way and has half the weights, and that of the residual stack",
         apart == {("cr", "lstm"), ("cr", "residual_bilstm")},
     )
+    again = [trained_again(dataset) for dataset in ("sst2", "trec")]
+    dev = one(number(_FILE, "dev_accuracy_mean", dataset="sst2", model="dc_bilstm"))
+    table = {"dataset": "sst2", "settings": "trainable_embeddings=false"}
+    both = {one(number("ding2018_table3", "dev_mean", recipe=name, **table)) for name in _SAME}
+    yield Claim(
+        f"the Bi-LSTM has {dev} % on SST-2's dev texts, as DC-Bi-LSTM has in both, and on test DC-Bi-LSTM is "
+        f"{one(again[0][0])} points above it on SST-2 and {one(-again[1][0])} below it on TREC",
+        both == {dev},
+    )
     best = {d: max(_MODELS, key=lambda model, d=d: score(d, model)) for d in _NAMES}
     *shown, last = (f"{one(score(d, m))} % on {_NAMES[d]} (`{m}`)" for d, m in best.items())
     yield Claim(f"The best scores are {', '.join(shown)} and {last}")
@@ -141,18 +150,36 @@ def _deep_on_cr() -> Iterator[Claim]:
     )
 
 
+_SAME = ("ding2018_table3_15x13", "ding2018_table3_0x10")  # DC-Bi-LSTM and the Bi-LSTM of equal size
+
+
+def trained_again(dataset: str) -> tuple[float, float, float]:
+    """Return how far DC-Bi-LSTM is from the Bi-LSTM of equal size in Table 3, which trains both again."""
+    at = {"dataset": dataset, "settings": "trainable_embeddings=false"}
+    return interval("ding2018_table3", "scores", *({**at, "recipe": name} for name in _SAME))
+
+
 def _linear() -> Iterator[Claim]:
     gains = _beyond_linear()
     *told, last = (f"{span(gains[dataset])} on {_NAMES[dataset]}" for dataset in _NAMES)
-    yield Claim(f"All four are above NB-SVM, by {', '.join(told)} and {last}", min(above_linear()) > 0)
+    yield Claim(
+        f"All models but the deep stacks are above NB-SVM on the same texts, by {', '.join(told)} and {last}",
+        min(above_linear()) > 0,
+    )
 
 
 def _beyond_linear() -> dict[str, list[Decimal]]:
-    """Return how far each model is from ``nb_svm``, by corpus."""
-    linear = {d: number("classification", "accuracy_mean", dataset=d, model="nb_svm") for d in _NAMES}
-    return {dataset: [score(dataset, model) - linear[dataset] for model in _MODELS] for dataset in _NAMES}
+    """Return how far each model but the deep stacks is from ``nb_svm``, by corpus: on the folds that it was run on."""
+    return {dataset: [_above_linear(dataset, model) for model in _MODELS] for dataset in _NAMES}
+
+
+def _above_linear(dataset: str, model: str) -> Decimal:
+    found = [Decimal(score) for score in row(_FILE, dataset=dataset, model=model)["accuracies"].split()]
+    linear = row("classification", dataset=dataset, model="nb_svm")
+    scores = [Decimal(score) for score in linear["accuracies"].split()][: len(found)]
+    return sum(found) / len(found) - sum(scores) / len(scores)
 
 
 def above_linear() -> list[Decimal]:
-    """Return how far each model is from ``nb_svm`` on each corpus."""
+    """Return how far each model but the deep stacks is from ``nb_svm`` on each corpus."""
     return [gain for gains in _beyond_linear().values() for gain in gains]

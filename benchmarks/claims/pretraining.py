@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchmarks.claims.rows import Claim, Quoted, interval, level, number, one, rows
+from benchmarks.claims.rows import Claim, Quoted, interval, level, number, one, rows, span
 
 _MODELS = ("dc_bilstm", "bilstm")
 _CORPORA = ("sst2", "cr", "trec")
@@ -94,6 +94,18 @@ def _few_labels() -> Iterator[Claim | Quoted]:
 
     gains = {names: gain(*names) for names in itertools.product(_CURVES, _SIZES, ("fine-tuned", "context"))}
     above = {names for names, (_, low, _) in gains.items() if low > 0}
+    few = {names[:2]: mean for names, (mean, _, _) in gains.items() if names[2] == "context"}
+    every = [
+        _beside_scratch(found["dataset"], found["model"])[0]
+        for found in rows("pretraining", start="context")
+        if rows("pretraining", start="scratch", dataset=found["dataset"], model=found["model"])
+    ]
+    yield Claim(
+        f"add {span(few.values())} points with 100 to 2,000 labels of SST-2 or TREC, of which only the "
+        f"{one(few['sst2', '2000'])} with 2,000 of SST-2 are beyond chance, and {span(every)} with all labels of "
+        "a corpus",
+        [names for names in above if names[2] == "context"] == [("sst2", "2000", "context")],
+    )
     yield Claim(
         "On SST-2 the intervals of fine-tuning with 100 and 2,000 labels and of context with 2,000 lie above zero; all "
         "others contain it",

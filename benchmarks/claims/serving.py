@@ -21,10 +21,10 @@ def word_vectors() -> Iterator[Claim]:
     """Yield the claims of Word vectors."""
     corpora, halves = ("trec", "sst2", "cr"), ("reviews_300d", "distilled_300d")
     ahead = all(_vectors(d, "zeros_600d") > max(_vectors(d, name) for name in halves) for d in corpora)
-    yield Claim("Both halves side by side are ahead of either alone on every corpus", ahead)
     yield Claim(
-        "zeros for a half that a word does not have are ahead of values predicted from the other half",
-        all(_vectors(dataset, "zeros_600d") > _vectors(dataset, "regression_600d") for dataset in corpora),
+        "Both halves side by side, with zeros for a half that a word does not have, are ahead of either alone on every "
+        "corpus, and of values predicted from the other half in the place of the zeros",
+        ahead and all(_vectors(dataset, "zeros_600d") > _vectors(dataset, "regression_600d") for dataset in corpora),
     )
     yield Claim(
         f"worth {one(_vectors('trec', 'zeros_600d') - _vectors('trec', 'none'))} points on TREC's dev questions"
@@ -48,14 +48,16 @@ def serving() -> Iterator[Claim | Quoted]:
     starts = [max(cost("start_s", kind, name) for name in _PRESETS) for kind in ("onnx", "export", "bundle")]
     slow = [cost("p50_ms_1", kind) / cost("p50_ms_1", "onnx") for kind in ("export", "bundle")]
     many = [cost("p50_ms_200", kind) for kind in ("onnx", "export")]
-    peaks = [cost("peak_mb", "onnx", name) for name in ("W", *_PRESETS)]
-    yield Claim(f"answers at most {one(starts[0])} s after its process starts")
+    peaks = [Decimal(each["peak_mb"]) for each in rows("onnx_export", kind="onnx")]
+    yield Claim(f"of the table below answers at most {one(starts[0])} s after its process starts")
     yield Claim(f"a SavedModel takes {one(starts[1])} s and a bundle {one(starts[2])} s")
     yield Claim(f"In {one(cost('p50_ms_1', 'onnx'))} ms it reads a text of 30 words with W")
     yield Claim(f"{one(slow[0])} times as fast as the SavedModel, {one(slow[1])} times as fast as the bundle")
     yield Claim(f"at 200 texts it is slower ({many[0]:.0f} ms against {many[1]:.0f})", many[0] > many[1])
+    heavy = [Decimal(each["peak_mb"]) for each in rows("onnx_export", kind="export")]
     yield Claim(f"{min(peaks):.0f} to {max(peaks):.0f} MB of memory")
-    yield Claim(f"a SavedModel takes {cost('peak_mb', 'export'):,.0f} or more")
+    yield Claim(f"a SavedModel takes {min(heavy):,.0f} or more")
+    yield Quoted("which take 0.8 ms on a core", "84 million over the rate of NumPy's products, 107 thousand million")
     yield Claim(
         "Weights in float16 change no answer of the three presets on dev",
         all(count == 0 for (_, weights), count in other.items() if weights == "float16")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from benchmarks.claims.rows import Claim, Quoted, interval, level, number, one, row, span
+from benchmarks.claims.rows import Claim, Quoted, interval, level, number, one, row, rows, span
 
 _KINDS = ("outputs", "internals", "gated_internals", "gates", "gated_sigmoid")
 
@@ -118,6 +118,13 @@ def _chunks() -> Iterator[Claim]:
         f"seven layers gain {span(gains('gated_skip_tagger'))} points of F1 with skips and lose "
         f"{span(-loss for loss in gains('bilstm_tagger'))} without"
     )
+    every = [
+        {"dataset": "conll2000", "settings": each["settings"], "model": each["model"]}
+        for each in rows("tagging")
+        if each["dataset"] == "conll2000"
+    ]
+    higher = [number("tagging", "dev_accuracy_mean", **at) - number("tagging", "accuracy_mean", **at) for at in every]
+    yield Claim(f"Accuracy is {span(higher)} points higher on dev than on test")
     below = max(_f1(1, "bilstm_tagger"), _f1(7, "gated_skip_tagger")) < 93
     yield Claim(
         f"random field adds {one(adds(1, 'bilstm_tagger'))} points over one layer, "

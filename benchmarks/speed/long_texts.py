@@ -12,6 +12,8 @@ would be the same at all lengths if nothing grew with a text but its states.
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,18 +110,19 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS, tokens: int
     parser.add_argument("--measures", nargs="+", default=list(MEASURES), choices=list(MEASURES), help="default: both")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="turns of each side (default: 5)")
     options = parser.parse_args(argv)
+    command = shlex.join([*parser.prog.split(), *(sys.argv[1:] if argv is None else argv)])
     for name in options.networks:
         checks.one_of("networks", name, NETWORKS)
     for name in options.networks:
         settings = Settings(
-            architecture=NETWORKS[name], repeats=options.repeats, block_seconds=0.2, min_steps=1, command=parser.prog
+            architecture=NETWORKS[name], repeats=options.repeats, block_seconds=0.2, min_steps=1, command=command
         )
         for time in options.times:
             place = {"network": name, "time": time, "batch": max(1, tokens // time)}
             for peer in options.peers:
                 for chosen in options.measures:
                     for found in MEASURES[chosen](settings, peer, place["batch"], time):
-                        row = {**dict.fromkeys(COLUMNS, ""), **place, **found, **_machine(), "command": parser.prog}
+                        row = {**dict.fromkeys(COLUMNS, ""), **place, **found, **_machine(), "command": command}
                         print(line(row), flush=True)
                         result_files.merge(results, [row], KEY)
 
