@@ -236,7 +236,7 @@ class Bundle(Published, abc.ABC):
             from dense_lstm_zoo.data import text_hashes
 
             text_hashes.write_hashes(folder / text_hashes.FILE, self.train_texts)
-        (folder / "manifest.json").write_text(manifest(folder), encoding="utf-8")
+        (folder / "manifest.json").write_text(manifest(folder.iterdir()), encoding="utf-8")
 
     def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
         """Score splits with the current weights; the bundle keeps these scores and drops those of earlier weights.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from dense_lstm_zoo import bundle_names, files
@@ -66,9 +67,9 @@ def listed(path: Path) -> set[str]:
     return set(sums)
 
 
-def manifest(folder: Path) -> str:
-    """Return the sha256 of every file in ``folder`` as JSON, followed by a line with the checksum of that JSON."""
-    sums = {file.name: files.sha256(file) for file in folder.iterdir()}
+def manifest(found: Iterable[Path]) -> str:
+    """Return the sha256 of a folder's files as JSON, followed by a line with the checksum of that JSON."""
+    sums = {file.name: files.sha256(file) for file in found}
     body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
     return _sealed(body)
 

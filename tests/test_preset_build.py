@@ -10,7 +10,7 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import presets
 from dense_lstm_zoo.measuring import latency
 from dense_lstm_zoo_runtime import Predictor
-from presets import build
+from presets import build, speeds
 from tests.preset_harness import write_table
 
 WORDS = ("the", "a", "of", "and", "was", "film", "good", "bad", "fox", "dog")
@@ -72,6 +72,30 @@ def test_a_preset_is_the_best_seed_rounded_scored_and_indexed(tmp_path, table, n
     trained = [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
     build.build(name, tmp_path / "work", models, seeds=2, plans=PLANS)  # finished seeds are not trained again
     assert trained == [(seed / "manifest.json").stat().st_mtime_ns for seed in (tmp_path / "work" / name).iterdir()]
+
+
+def test_speeds_measured_in_one_session_are_written_and_no_weights_are(tmp_path, table, monkeypatch):
+    models = tmp_path / "presets" / "models"
+    monkeypatch.setattr(latency, "time_calls", lambda *_: {"p50_ms": 9.0, "p99_ms": 9.0, "texts_per_s": 9.0})
+    folder = build.build("tiny_classifier", tmp_path / "work", models, seeds=1, plans=PLANS)
+    heavy = [folder / "model.weights.h5", folder / "onnx" / "model.onnx", folder / "evaluation.json"]
+    before = [file.stat().st_mtime_ns for file in heavy]
+    times = iter([3.0, 0.0, 1.0, 0.0, 2.0, 0.0])  # of one text, then of many, in three rounds
+    monkeypatch.setattr(latency, "time_calls", lambda *_: {"p50_ms": next(times), "p99_ms": 4.0, "texts_per_s": 7.0})
+    bundle = zoo.load(folder)
+    dev = build.dev_texts("tiny_classifier", bundle, PLANS)
+    found = speeds.measure({"tiny": bundle}, {"tiny": dev}, 3)["tiny"]
+    assert (found["p50_ms_1"], found["p99_ms_1"], found["texts_per_s"]) == (2.0, 4.0, 7)
+    speeds.write(folder, found)
+    again = zoo.load(folder)
+    assert again.metrics == {**bundle.metrics, **found}
+    assert "one text: median 2.0 ms" in (folder / "README.md").read_text()
+    assert "one text" not in (folder / "onnx" / "README.md").read_text()
+    told = json.loads((folder / "onnx" / "config.json").read_text())["bundle"]
+    assert told == again.saved_as == presets.index_entry(folder)["sha256"]
+    light = Predictor(folder / "onnx").predict(["the film was good ."])[0]
+    assert light.label == again.predict(["the film was good ."])[0].label
+    assert before == [file.stat().st_mtime_ns for file in heavy]
 
 
 def test_a_text_encoder_is_made_of_a_language_model_in_each_direction(tmp_path, table):

@@ -62,7 +62,11 @@ def test_every_section_with_figures_has_claims():
 @pytest.mark.parametrize(
     ("was", "becomes", "said"),
     [
-        ("DC-Bi-LSTM has the best score of that table on SST-2, 87.8 %", "DC-Bi-LSTM has 88.9 % on SST-2", "the rows say"),
+        (
+            "DC-Bi-LSTM has the best score of that table on SST-2, 87.8 %",
+            "DC-Bi-LSTM has 88.9 % on SST-2",
+            "the rows say",
+        ),
         ("9.0 million) is at 87.9", "9.0 million) is at 86.9", "Godin et al. 2017, Table 1 is quoted with"),
         ("**Speed.** All layers", "It gains 12.3 points. All layers", "no row is named for a figure of"),
         ("Its dropout, weight", "It takes 7 % of the time. Its dropout, weight", "no row is named for a figure of"),

@@ -86,7 +86,7 @@ def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
             from dense_lstm_zoo.data import text_hashes
 
             text_hashes.write_hashes(folder / text_hashes.FILE, encoder.train_texts)
-        (folder / "manifest.json").write_text(manifest.manifest(folder), encoding="utf-8")
+        (folder / "manifest.json").write_text(manifest.manifest(folder.iterdir()), encoding="utf-8")
     return path
 
 

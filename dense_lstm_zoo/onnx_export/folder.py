@@ -20,9 +20,10 @@ from dense_lstm_zoo_runtime.rules import RULES
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
 
-_USE = """from dense_lstm_zoo_runtime import Predictor
+USE = """from dense_lstm_zoo_runtime import Predictor
 
 print(Predictor("this folder").predict(["a text", "another one"]))"""
+_CARD, _MANIFEST = "README.md", "manifest.json"
 _MOST_BYTES = 2**31 - 1  # of a file in the format's protocol
 _LARGE = 1 << 20  # numbers
 
@@ -63,10 +64,16 @@ def write(
         if table is None:
             bundle.vocabulary.write(folder / "vocabulary.txt")
         files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
-        sums = {file.name: files.sha256(file) for file in sorted(folder.iterdir())}
-        files.write_json(folder / "manifest.json", {"format": FORMAT, "sha256": sums})
-    report.write_card(bundle, path, _USE)
+        write_manifest(folder)
+    report.write_card(bundle, path, USE)
     return path
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the checksums of an export's files, all but its card."""
+    names = (file for file in sorted(folder.iterdir()) if file.name not in (_CARD, _MANIFEST))
+    sums = {file.name: files.sha256(file) for file in names}
+    files.write_json(folder / _MANIFEST, {"format": FORMAT, "sha256": sums})
 
 
 def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:

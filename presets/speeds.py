@@ -1,0 +1,96 @@
+"""Measure what predictions of the presets cost, all in one session, and write it into their cards.
+
+Times of different machines or hours cannot be compared, and cards are: run this after presets were built, with nothing
+else running. The presets take turns, and each figure is the median of its rounds. From the repository's root:
+
+    python -m presets.speeds
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+MODELS = HERE / "dense_lstm_zoo_presets" / "models"
+_BATCH = 32
+_CALLS = 200
+
+
+def speed(bundle: Any, part: Any) -> dict[str, Any]:
+    """Return what a bundle's predictions of the texts of a split cost on this machine, for its card."""
+    from dense_lstm_zoo import machine
+    from dense_lstm_zoo.measuring.latency import time_calls
+
+    texts: Sequence[Any] = part.texts if hasattr(part, "texts") else part.tokens
+    cores = machine.cores()
+    one, many = (time_calls(bundle.predict, texts, size, _CALLS) for size in (1, _BATCH))
+    return {
+        "p50_ms_1": round(one["p50_ms"], 2),
+        "p99_ms_1": round(one["p99_ms"], 2),
+        "texts_per_s": round(many["texts_per_s"]),
+        "speed_batch": _BATCH,
+        "speed_of": f"bundle.predict, {cores} core{'s' if cores > 1 else ''}, {machine.processor()}",
+    }
+
+
+def measure(bundles: Mapping[str, Any], parts: Mapping[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
+    """Return the figures of bundles that take turns, by name: the median of each figure over the rounds."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in bundles}
+    for number in range(1, rounds + 1):
+        for name, bundle in bundles.items():
+            found[name].append(speed(bundle, parts[name]))
+            print(f"round {number} of {rounds}: {name}, {found[name][-1]['p50_ms_1']} ms", flush=True)
+    return {name: _medians(figures) for name, figures in found.items()}
+
+
+def _medians(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    measured = ("p50_ms_1", "p99_ms_1", "texts_per_s")
+    return {**rounds[0], **{name: statistics.median(one[name] for one in rounds) for name in measured}}
+
+
+def write(folder: Path, figures: Mapping[str, Any]) -> None:
+    """Write figures into a preset and its card, and its new checksum into its export; no weights are written."""
+    import dense_lstm_zoo as zoo
+    from dense_lstm_zoo import cards, files, manifest, report
+    from dense_lstm_zoo.onnx_export import folder as onnx_folder
+
+    names = manifest.listed(folder)
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    files.write_json(folder / "metrics.json", {**metrics, **figures})
+    (folder / "manifest.json").write_text(manifest.manifest(folder / name for name in names), encoding="utf-8")
+    bundle = zoo.load(folder)
+    report.write_readme(lambda: cards.model_card(bundle, folder), folder)
+    export = folder / "onnx"
+    config = json.loads((export / "config.json").read_text(encoding="utf-8"))
+    files.write_json(export / "config.json", {**config, "bundle": files.sha256(folder / "manifest.json")})
+    onnx_folder.write_manifest(export)
+    report.write_card(bundle, export, onnx_folder.USE)
+
+
+def main() -> None:
+    """Measure the presets, and write their cards and the index."""
+    import dense_lstm_zoo as zoo
+    from benchmarks import protocols
+    from dense_lstm_zoo import checks, presets
+    from presets.build import dev_texts
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="of each preset, in turn (default: 5)")
+    given = parser.parse_args()
+    with protocols.plain_errors():
+        checks.integer("--rounds", given.rounds)
+        names = [path.parent.name for path in sorted(MODELS.glob("*/metrics.json")) if "p50_ms_1" in path.read_text()]
+        bundles = {name: zoo.load(MODELS / name) for name in names}
+        parts = {name: dev_texts(name, bundle) for name, bundle in bundles.items()}
+        for name, figures in measure(bundles, parts, given.rounds).items():
+            write(MODELS / name, figures)
+        presets.write_index(MODELS)
+
+
+if __name__ == "__main__":
+    main()
