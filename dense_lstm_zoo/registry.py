@@ -205,6 +205,9 @@ def count_encoder_parameters(
     """
     if isinstance(model, str):
         resolved = resolve(model, arguments, recipe, complete=False)
+        for argument, default in entry(model).arguments.items():
+            if type(default) is int and resolved.get(argument) is not None:
+                checks.integer(argument, resolved[argument], minimum=0)
         return entry(model).encoder_parameters(biases=biases, **resolved)
     if arguments or recipe:
         raise ValueError("count_encoder_parameters takes arguments only with a model's name, not with a built model.")

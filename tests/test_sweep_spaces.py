@@ -117,6 +117,25 @@ def test_a_budget_counts_vectors_of_their_own_length(tmp_path):
     assert "embedding_dim" not in plan("dc_bilstm", "demo", **{**given, "budget": "1M"}).arguments
 
 
+def test_a_budget_replaces_the_recipes_width_at_every_depth():
+    given = {"space": {"num_dense_layers": [0, 5, 10]}, "budget": "1.44M", "tuner": "grid", "recipe": "ding2018"}
+    planned = plan("dc_bilstm", "demo", **given)
+    values = [planned.spec({"num_dense_layers": depth})["values"] for depth in (0, 5, 10)]
+    assert values == [
+        {"num_dense_layers": 0, "top_units": 300},
+        {"num_dense_layers": 5, "dense_units": 40},
+        {"num_dense_layers": 10, "dense_units": 20},
+    ]
+    with pytest.raises(ValueError, match="A budget sets top_units"):
+        plan("dc_bilstm", "demo", top_units=50, **given)
+
+
+@pytest.mark.parametrize("units", [-5, 2.5, "a"])
+def test_what_is_counted_has_sizes(units):
+    with pytest.raises(ValueError, match=f"units must be an integer of at least 0; received {units!r}"):
+        zoo.count_encoder_parameters("bilstm", units=units)
+
+
 def test_the_seed_0_is_a_seed():
     seeds = {make_oracle_of(plan("bilstm", "demo", space={"units": [3]}, seed=0), 3).seed for _ in range(2)}
     assert len(seeds) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from dense_lstm_zoo import registry
@@ -75,8 +75,16 @@ def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str
     return {name: low}
 
 
-def check_budget(model: str, arguments: Mapping[str, Any], space: Space, budget: int) -> None:
-    """Raise ``ValueError`` if a depth of the space exceeds the budget, or the space also holds the width."""
+def check_budget(model: str, arguments: Mapping[str, Any], given: Container[str], space: Space, budget: int) -> None:
+    """Raise ``ValueError`` if a depth of the space exceeds the budget, or the width is also searched or given.
+
+    Args:
+        model: A registered model.
+        arguments: Its other arguments, a recipe's among them.
+        given: The names of those that are not a recipe's, which a budget replaces.
+        space: What is searched.
+        budget: The number of parameters.
+    """
     depths = {name: values for name, values in space.items() if name in DEPTHS}
     ends = [[values.low, values.high] if isinstance(values, Range) else list(values) for values in depths.values()]
     known = set(registry.entry(model).arguments)
@@ -84,6 +92,6 @@ def check_budget(model: str, arguments: Mapping[str, Any], space: Space, budget:
     for chosen in itertools.product(*ends):
         at = {**fixed, **dict(zip(depths, map(int, chosen), strict=True))}
         name = width_argument(model, at)
-        if name in space or name in arguments:
+        if name in space or name in given:
             raise ValueError(f"A budget sets {name}, which can be neither searched nor given.")
         fit_width(model, at, budget)

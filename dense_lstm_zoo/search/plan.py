@@ -117,7 +117,8 @@ class Sweep:
 
             model = self.model
             arguments = ZooHyperModel(model, self.space, self.budget, **self.arguments).arguments(values)
-            chosen = {name: value for name, value in arguments.items() if name not in self.arguments}
+            fixed = self.arguments
+            chosen = {n: value for n, value in arguments.items() if n not in fixed or value != fixed[n]}
         return {
             "model": model,
             "dataset": self.dataset,
@@ -186,7 +187,7 @@ def plan(
             space = {key: values for key, values in space.items() if key != width}
         if recipe is not None and width not in arguments:
             fixed.pop(width, None)  # the budget replaces the recipe's width
-        check_budget(name, fixed, space, parameters)
+        check_budget(name, fixed, arguments, space, parameters)
     check_space(name, space, fixed)
     if epochs is None:
         epochs = get_recipe(recipe).epochs if recipe else 30
