@@ -12,7 +12,7 @@ install: .venv/.installed
 .venv/.installed: setup.py dense_lstm_zoo_runtime/pyproject.toml presets/pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed: make install PYTHON=/path/to/python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
-	@echo "Installing TensorFlow and the rest into .venv: a few minutes and 2.5 GB the first time."
+	@echo "Installing TensorFlow and the rest into .venv: a few minutes and 3.5 GB the first time."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./dense_lstm_zoo_runtime --editable '.[dev]' --editable presets
 	@touch $@
 
