@@ -1,8 +1,9 @@
 """dense_lstm_zoo: densely connected and gated-skip LSTMs for Keras and TensorFlow.
 
-Importing this package loads neither TensorFlow nor Keras; the functions do when they need them. To load a ``.keras``
-file that holds this package's layers with ``keras.saving.load_model``, import ``dense_lstm_zoo.layers`` first: that
-registers the classes.
+Importing this package loads neither TensorFlow nor Keras; the functions do when they need them. Before
+``keras.saving.load_model`` reads a ``.keras`` file of a model that ``build`` made, import
+``dense_lstm_zoo.keras_classes``, which registers the classes; for this package's layers in a model of your own,
+``dense_lstm_zoo.layers``.
 """
 
 import importlib

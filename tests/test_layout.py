@@ -25,7 +25,7 @@ FLOORS = (
     ("cli",),
 )
 # The names that users see.
-ABOVE_ALL = {"dense_lstm_zoo", "dense_lstm_zoo.__main__"}
+ABOVE_ALL = {"dense_lstm_zoo", "dense_lstm_zoo.__main__", "dense_lstm_zoo.keras_classes"}
 
 
 def imported(module: str) -> set[str]:
@@ -93,3 +93,29 @@ def test_every_task_is_what_its_name_says():
         assert found.package.rpartition(".")[2] in TASKS
         assert found.bundle_class.task is found
         assert {option.name for option in found.options} <= set(task.every_option())
+
+
+def test_one_import_registers_every_class_that_keras_may_save():
+    there = {
+        module
+        for module, path in MODULES.items()
+        if "@keras.saving.register_keras_serializable" in path.read_text(encoding="utf-8")
+    }
+    reached, todo = set(), ["dense_lstm_zoo.keras_classes"]
+    while todo:
+        if (module := todo.pop()) not in reached:
+            reached.add(module)
+            first = module == "dense_lstm_zoo.keras_classes"
+            todo += imported(module) - {"dense_lstm_zoo"} if first else at_import(module)
+    assert len(there) > 20
+    assert there <= reached
+
+
+def at_import(module: str) -> set[str]:
+    """The package's modules that a module imports when it is imported itself."""
+    found = set()
+    for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "dense_lstm_zoo":
+            whole = {f"{node.module}.{name.name}" for name in node.names}
+            found |= (whole & MODULES.keys()) | {node.module}
+    return found - {"dense_lstm_zoo"}

@@ -8,6 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, recipe_search, tables
+from presets import build
 from tuning import command
 
 
@@ -112,7 +113,8 @@ def test_settings_are_those_of_the_rows_that_are_chosen():
 
 
 @pytest.mark.slow
-def test_every_command_that_results_name_can_be_planned():
+def test_every_command_that_results_name_can_be_planned(monkeypatch):
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
     planned = set()
     for table, words, row in recorded():
         asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)

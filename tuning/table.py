@@ -132,6 +132,7 @@ class Table:
             # they have a width of their own
             small.pop("embedding_dim", None)
         if self.space is None:
+            small.pop("epochs", None)  # each row has its own
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
             return plan_rows(rows, dataset, chosen=chosen, **{**self.arguments, **small, **options})
         fixed = {**self.arguments, **options}
@@ -148,11 +149,14 @@ class Table:
 
 
 _QUICK = {"epochs": 1, "embedding_dim": 20}
+_UNFROZEN = 5  # epochs until the recipe that unfreezes layer by layer trains them all
 _WIDTHS = ("units", "dense_units", "top_units", "filters")
 
 
 def _narrow(row: Row) -> Row:
-    """Return a row with a tenth of the widths."""
+    """Return a row with a tenth of the widths and one epoch; one that goes on from a model has that model's widths."""
+    if "init_from" in row.arguments:
+        return Row(row.model, row.recipe, {**row.arguments, "epochs": _UNFROZEN}, row.labels)
     known = registry.resolve(row.model, {}, row.recipe, complete=False) | dict(row.arguments)
     widths = {name: max(2, known[name] // 10) for name in _WIDTHS if known.get(name)}
-    return Row(row.model, row.recipe, {**row.arguments, **widths}, row.labels)
+    return Row(row.model, row.recipe, {**row.arguments, "epochs": _QUICK["epochs"], **widths}, row.labels)
