@@ -80,7 +80,7 @@ def main() -> None:
     from presets.build import dev_texts
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5, help="of each preset, in turn (default: 5)")
+    parser.add_argument("--rounds", type=int, default=3, help="of each preset, in turn (default: 3)")
     given = parser.parse_args()
     with protocols.plain_errors():
         checks.integer("--rounds", given.rounds)
