@@ -21,7 +21,7 @@ import numpy as np
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo.classification.corpus import split_dev
+from dense_lstm_zoo.classification.corpus import cross_validation_fold, split_dev
 from dense_lstm_zoo.data.word_table import installed_tables
 from dense_lstm_zoo_runtime import Predictor
 
@@ -57,9 +57,10 @@ def trained(source: str) -> tuple[Any, list[Any], list[Any]]:
     """Return a bundle, and the dev texts, or token lists, of its corpus with their labels or tags."""
     bundle: Any = zoo.from_preset(source)
     training = bundle.config["training"]
-    corpus = zoo.load_corpus(training["dataset"], bundle.task.name)
+    corpus: Any = zoo.load_corpus(training["dataset"], bundle.task.name)
+    if corpus.test is None:  # a preset was trained on nine folds
+        corpus = cross_validation_fold(corpus, 1)
     dev = (corpus if corpus.dev is not None else split_dev(corpus, seed=training["seed"])).dev
-    assert dev is not None
     if bundle.task.name == "tagging":
         return bundle, list(dev.tokens), list(dev.tags)
     return bundle, list(dev.texts), [corpus.label_names[label] for label in dev.labels]

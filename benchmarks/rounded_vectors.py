@@ -36,7 +36,10 @@ def compare(run: Path, words: list[str], matrix: np.ndarray, work: Path) -> dict
     """Return a row: dev accuracy with rounded and with unrounded vectors, and how many labels differ."""
     bundle: Any = zoo.load(run)
     training = bundle.config["training"]
-    dev = split_dev(zoo.load_corpus(training["dataset"]), seed=training["seed"]).dev
+    corpus = zoo.load_corpus(training["dataset"])
+    if corpus.test is None:
+        raise ValueError(f"{training['dataset']} has no test texts: which of its texts {run} has read is not recorded.")
+    dev = split_dev(corpus, seed=training["seed"]).dev
     assert dev is not None
     rounded = bundle.probabilities(dev.texts)
     with_vectors(bundle, words, matrix)

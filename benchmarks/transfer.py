@@ -28,7 +28,7 @@ from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation
 
 RESULTS = tables.ROOT / "results" / "transfer.csv"
 PICTURE = tables.ROOT / "results" / "transfer.png"
-KEY = ["dataset", "start", "texts", "settings", "vectors"]
+KEY = ["dataset", "model", "start", "texts", "settings", "vectors"]
 SIZES = (100, 500, None)  # None is all
 
 

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dense_lstm_zoo import files, lock, manifest
 from dense_lstm_zoo.data.download import download
@@ -21,6 +21,8 @@ from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 LARGEST = 1 << 31  # bytes, packed or unpacked
 MOST_FILES = 100
+_MOST_MEMBERS = 1000  # folders included
+_LONGEST_HEADER = 1 << 20
 _CHUNK = 1 << 16
 
 
@@ -107,6 +109,15 @@ def unpack(archive: Path, folder: Path, name: str) -> None:
         raise ValueError(f"{name} is not an archive of a bundle: {error}.") from error
 
 
+class _Member(tarfile.TarInfo):
+    """A member whose headers are short; ``tarfile`` reads one whole, whatever its size."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> Any:  # which ``tarfile`` means to be overridden
+        if self.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and self.size > _LONGEST_HEADER:
+            raise ValueError(f"it has a header of {self.size:,} bytes")
+        return super()._proc_member(archive)  # type: ignore[misc]
+
+
 def _is_plain(name: str) -> bool:
     return name not in ("", ".", "..") and not re.search(r"[/\\\0:]", name)
 
@@ -123,8 +134,11 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 if not entry.is_dir():
                     yield entry.filename, packed.open(entry)
         return
-    with tarfile.open(archive, "r|gz") as stream:
-        for member in stream:
+    with tarfile.open(archive, "r|gz", tarinfo=_Member) as stream:
+        for number, member in enumerate(stream, start=1):
+            stream.members = []  # type: ignore[attr-defined]  # which it would keep, also of folders
+            if number > _MOST_MEMBERS:
+                raise ValueError(f"it holds more than {_MOST_MEMBERS:,} files and folders")
             if not member.isfile() and not member.isdir():
                 raise ValueError(f"{member.name!r:.100} is a link or a device")
             content = stream.extractfile(member) if member.isfile() else None

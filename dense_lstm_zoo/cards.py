@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import command_line, registry, terms
 from dense_lstm_zoo.bundle_names import FOR_PEOPLE
 from dense_lstm_zoo.display import by_class, code, escape, fenced, percent
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
@@ -165,7 +166,8 @@ def _cost(bundle: Bundle, folder: Path | None, is_export: bool) -> str:
             f"- {metrics['parameters']:,} parameters, {metrics['encoder_parameters']:,} of them in the encoder"
         )
     if folder is not None and folder.is_dir():
-        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and file.name not in FOR_PEOPLE)
+        own = (file for file in folder.rglob("*") if file.is_file() and file.name not in FOR_PEOPLE)
+        size = sum(file.stat().st_size for file in own if file.relative_to(folder).parts[0] != SUBFOLDER)
         lines.append(f"- {size / 2**20:.1f} MB on disk")
     if "p50_ms_1" in metrics and not is_export:  # times of the bundle itself
         lines.append(

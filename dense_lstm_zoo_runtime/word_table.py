@@ -81,6 +81,8 @@ class MappedTable:
         other, (first, last) = str(about["of"]), about["columns"]
         if Path(other).name != other or not (folder.parent / other / _FILES[0]).is_file():
             raise ValueError(f"it is part of {other!r:.80}, which is not a table beside it")
+        if "of" in json.loads((folder.parent / other / "config.json").read_text(encoding="utf-8")):
+            raise ValueError(f"it is part of {other!r:.80}, which is itself part of another")  # or of itself
         whole = cls.read(folder.parent / other)
         if not (isinstance(first, int) and isinstance(last, int) and 0 <= first < last <= whole.dim):
             raise ValueError(f"columns {first!r:.80} to {last!r:.80} are not in {other}, which has {whole.dim}")

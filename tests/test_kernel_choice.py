@@ -42,6 +42,7 @@ def test_only_a_model_whose_loops_xla_compiles_says_so(gpu, kernel, jit, monkeyp
     monkeypatch.setattr(machine, "has_gpu", lambda: gpu)
     for layer in (layers.DenseBiLSTM(1, 2, 3, kernel=kernel), layers.SkipBiLSTM(2, 3, kernel=kernel)):
         assert layer.supports_jit is jit
+    assert layers.RecurrentStack(1, 2, kernel="compiled", recurrent_dropout=0.5).supports_jit is False
 
 
 def test_a_model_that_xla_cannot_compile_is_trained_and_scored_without_it():

@@ -110,7 +110,7 @@ def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(installed):
     metrics = json.loads((folder / "metrics.json").read_text())
     (folder / "metrics.json").write_text(json.dumps({**metrics, "chosen": "\x1b[2J"}))
     (folder / "manifest.json").unlink()
-    (folder / "manifest.json").write_text(manifest.manifest(folder))
+    (folder / "manifest.json").write_text(manifest.manifest(folder.iterdir()))
     shown = [str(zoo.describe("lstm_trec")), *map(str, zoo.list_presets())]
     assert all("\x1b" not in text for text in shown)
     assert r"evil\x1b[31m\nred" in shown[0]
@@ -346,6 +346,8 @@ BAD = {
     "a link in a tar": tar_of("config.json", kind=tarfile.SYMTYPE),
     "a hard link in a tar": tar_of("config.json", kind=tarfile.LNKTYPE),
     "a device in a tar": tar_of("config.json", kind=tarfile.CHRTYPE),
+    "many folders in a tar": tar_of(*(f"{i}" for i in range(1200)), kind=tarfile.DIRTYPE),
+    "a long header in a tar": tar_of("a" * (2 << 20)),
     "a cut tar": tar_of("config.json")[:-20],
     "no archive": b"<html>",
     "nothing": b"",

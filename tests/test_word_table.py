@@ -177,6 +177,14 @@ def test_a_config_that_is_not_one_is_refused(table, tmp_path):
         read_table(tmp_path / "none")
 
 
+def test_a_table_that_is_part_of_itself_is_refused(table, tmp_path):
+    table.write(tmp_path / "whole")
+    config = {"name": "whole", "sha256": "0", "of": "whole", "columns": [0, 1]}
+    (tmp_path / "whole" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="it is part of 'whole', which is itself part of another"):
+        read_table(tmp_path / "whole")
+
+
 def test_installed_tables_load_by_name_and_once(presets):
     assert installed_tables() == {"tiny": presets}
     table = zoo.load_vectors("tiny")

@@ -116,6 +116,8 @@ class RecurrentStack(KernelLayer):
         self.input_dropout = None if input_dropout is None else checks.fraction("input_dropout", input_dropout)
         self.output_dropout = None if output_dropout is None else checks.fraction("output_dropout", output_dropout)
         self.recurrent_dropout = checks.fraction("recurrent_dropout", recurrent_dropout)
+        if self.recurrent_dropout and keras.config.backend() == "tensorflow":
+            self.supports_jit = False  # the portable loop has it, whatever the kernel
         self.weight_dropout = checks.fraction("weight_dropout", weight_dropout)
         if weight_dropout and cell != "lstm":
             raise ValueError(f"weight_dropout masks the recurrent kernels of an LSTM; received cell={cell!r}.")
