@@ -151,6 +151,17 @@ def test_mixed_precision_keeps_logits_in_float32_and_near(case):
     assert np.isfinite(half.predict_on_batch(x)).all()
 
 
+@pytest.mark.parametrize("name", ["dc_bilstm", "gated_skip_tagger", "dense_lstm_lm"])
+def test_in_float16_the_loss_is_scaled(name):
+    """Else small gradients are zero there."""
+    half = harness.tiny(name, dtype="mixed_float16")
+    assert isinstance(half.optimizer, keras.optimizers.LossScaleOptimizer)
+    x, y = harness.inputs(half, harness.ids()), harness.targets(registry.entry(name).task, harness.ids())
+    half.fit(x, y, verbose=0)
+    assert np.isfinite(half.predict_on_batch(x)).all()
+    assert not isinstance(harness.tiny(name).optimizer, keras.optimizers.LossScaleOptimizer)
+
+
 @harness.variants
 def test_a_saved_model_is_the_same(case, tmp_path):
     model, x, _ = fed(case)
