@@ -5,6 +5,8 @@ import json
 import socket
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dense_lstm_zoo.batch import engines, output
@@ -95,6 +97,10 @@ def test_a_damaged_parquet_file_is_named(tmp_path, model):
     pd.DataFrame({"text": ["good"], "n": [1]}).to_parquet(tmp_path / "a.parquet")
     whole = (tmp_path / "a.parquet").read_bytes()
     refused(tmp_path, model, ValueError, "column 'n' holds int64", pattern="*.parquet", text_column="n")
+    twice = pa.table([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["text", "x", "x"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    refused(tmp_path, model, ValueError, "two columns of the same name: text, x, x", pattern="twice.parquet")
+    (tmp_path / "twice.parquet").unlink()
     (tmp_path / "b.parquet").write_bytes(whole[:-10])
     refused(tmp_path, model, BrokenInputError, "b.parquet is not a whole Parquet file", pattern="*.parquet")
 

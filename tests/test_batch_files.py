@@ -6,6 +6,8 @@ import io
 import json
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dense_lstm_zoo.batch import inputs, parts, rows
@@ -153,6 +155,14 @@ def test_parquet_keeps_its_types_and_a_missing_text_is_a_bad_row(model, tmp_path
     assert list(found["p_no"]) == pytest.approx([answer.probabilities["no"] for answer in answers], abs=1e-5)
     (bad,) = lines_of(tmp_path / "out", "_bad")
     assert (bad["row"], bad["reason"]) == (7, "no text")
+
+
+def test_a_date_that_python_has_not_is_a_bad_row(model, tmp_path):
+    days = pa.array([0, 5_000_000], pa.int32()).cast(pa.date32())  # the second is of the year 15,659
+    pq.write_table(pa.table({"text": ["good", "film"], "day": days}), tmp_path / "a.parquet")
+    assert predict(model[0], tmp_path / "a.parquet", tmp_path / "out").predicted == 1
+    (bad,) = lines_of(tmp_path / "out", "_bad")
+    assert (bad["row"], bad["reason"].partition(":")[0]) == (2, "a cell cannot be read")
 
 
 def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_path):

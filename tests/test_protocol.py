@@ -135,6 +135,12 @@ def test_bad_protocols_are_refused_before_anything_is_written(tmp_path, options,
     assert not list(tmp_path.iterdir())
 
 
+def test_the_folder_of_a_bundle_is_refused(tmp_path):
+    zoo.train("bilstm", small_demo(), tmp_path / "run", **{**SETTINGS, "epochs": 1})
+    with pytest.raises(FileExistsError, match="run is a bundle; choose another folder for several runs"):
+        run(tmp_path / "run", seeds=2)
+
+
 def test_a_fold_that_diverged_is_not_counted(tmp_path):
     run(tmp_path / "run", epochs=1)
     bundle = zoo.load(tmp_path / "run" / "seed1")

@@ -42,6 +42,19 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "in.conll", "--format", "columns")
     alone = bundle.predict([["her"]])[0]
     assert out == f"her\tX\t{tokens.tags[0]}\nwatch\tY\t{tokens.tags[1]}\n\nher\tZ\t{alone.tags[0]}\n\n"
+    (tmp_path / "swapped.txt").write_text("A\ther\nB\twatch\n\n" * 4)
+    given = ["--train-file", tmp_path / "swapped.txt", "--token-column", "1", "--tag-column", "0", "--separator", "\\t"]
+    swapped_run = tmp_path / "swapped_run"
+    told = [*given, "--run-dir", swapped_run, *size, "--epochs", "1"]
+    status, _, err = output_of(capsys, "train", "bilstm_tagger", *told)
+    assert (status, err) == (0, "")
+    score = ["evaluate", swapped_run, "--split", "dev", "--format", "json", "--train-file", tmp_path / "swapped.txt"]
+    remembered = output_of(capsys, *score)[1]
+    assert remembered == output_of(capsys, *score, "--token-column", "1", "--tag-column", "0")[1] != ""
+    (tmp_path / "empty.conll").write_text("X\ther\tZ\nY\twatch\t\n\n")
+    _, out, _ = output_of(capsys, "predict", swapped_run, "--file", tmp_path / "empty.conll", "--format", "columns")
+    first, second = zoo.load(swapped_run).predict([["her", "watch"]])[0].tags
+    assert out == f"X\ther\tZ\t{first}\nY\twatch\t\t{second}\n\n"
     column = ["--token-column", "1"]
     (tmp_path / "numbered.conll").write_text("1 her\n2 watch\n")
     _, out, _ = output_of(capsys, "predict", run, "--file", tmp_path / "numbered.conll", "--format", "columns", *column)

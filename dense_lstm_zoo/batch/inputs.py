@@ -124,13 +124,17 @@ def _head(path: str, layout: Layout) -> list[str]:
     return [unmark_formula(cell) for cell in header[1]]
 
 
+def _twice(path: str, names: Sequence[str]) -> ValueError:
+    return ValueError(f"{path} has two columns of the same name: {', '.join(names):.200}. Rename one.")
+
+
 def _check_names(layout: Layout, heads: Sequence[list[str]]) -> None:
     names = heads[0]
     for path, found in zip(layout.files, heads, strict=True):
         if layout.text_column not in found:
             raise _missing(path, layout.text_column, found)
         if len(set(found)) < len(found):
-            raise ValueError(f"{path} has two columns of the same name: {', '.join(found):.200}. Rename one.")
+            raise _twice(path, found)
         if found != names:
             raise ValueError(
                 f"{path} has the columns {', '.join(found):.200}; {layout.files[0]} has {', '.join(names):.200}. All "
@@ -185,6 +189,8 @@ def _parquet(layout: Layout) -> tuple[Layout, list[str]]:
     for path, schema in zip(layout.files, schemas, strict=True):
         if layout.text_column not in schema.names:
             raise _missing(path, layout.text_column, schema.names)
+        if len(set(schema.names)) < len(schema.names):
+            raise _twice(path, schema.names)
         if not schema.equals(schemas[0]):
             raise ValueError(f"{path} has other columns, or columns of other types, than {layout.files[0]}.")
     kind = schemas[0].field(layout.text_column).type

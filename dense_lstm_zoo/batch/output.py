@@ -71,7 +71,7 @@ def _check_ours(folder: Path) -> None:
         sizes = None
     if sizes is None:
         raise FileExistsError(
-            f"{folder} is not the output of predict-batch: its {MANIFEST} does not say so. Remove it."
+            f"{folder} is not the output of predict-batch: its {MANIFEST} does not say so. Choose another folder."
         )
     for entry in sorted(folder.iterdir()):
         if entry.name == MANIFEST and not entry.is_symlink():

@@ -127,6 +127,8 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
                     (row,) = here.slice(place, 1).to_pylist()
                 except UnicodeDecodeError as error:
                     yield bad(number, f"a cell is not utf-8: {error.reason}", "")
+                except (ValueError, OverflowError) as error:  # a date that Python has not, such as of the year 14,000
+                    yield bad(number, f"a cell cannot be read: {error}", "")
                 else:
                     text = row[key]
                     is_text = isinstance(text, str)

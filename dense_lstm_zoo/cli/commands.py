@@ -96,6 +96,10 @@ def evaluate(
                 f"{bundle} was trained on {trained_on!r:.80}, which is no file and no published corpus: "
                 f"give its {split} texts as --{split}-file FILE."
             )
+        if dataset is None and (train_file := file_options["train_file"]):
+            given = format_of(train_file, known.own_files, "--dataset", None, otherwise=trained_on)
+            columns = remembered_columns(config, given)
+            file_options |= {key: x for key, x in columns.items() if file_options.get(key) is None}
         name, found = datasets.resolve(dataset or trained_on, file_options, task)
         corpus = zoo.load_corpus(name, task, **found)
         name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())

@@ -117,7 +117,8 @@ def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pa
             lines = [(token, token) for token in found.tokens]
         tags = iter(found.tags)
         separator = "\t" if record.lines is None or any("\t" in row for row, _ in lines) else " "
-        rows = [row if token is None else row.rstrip(" \t") + separator + next(tags) for row, token in lines]
+        blank = " " if separator == "\t" else " \t"  # a last cell may be empty
+        rows = [row if token is None else row.rstrip(blank) + separator + next(tags) for row, token in lines]
         target.write("".join(f"{row}\n" for row in [*rows, ""]))
 
 
