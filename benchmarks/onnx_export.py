@@ -21,9 +21,9 @@ import numpy as np
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo.classification.corpus import cross_validation_fold, split_dev
 from dense_lstm_zoo.data.word_table import installed_tables
 from dense_lstm_zoo_runtime import Predictor
+from presets.build import corpus_of
 
 RESULTS = tables.ROOT / "results" / "onnx_export.csv"
 WEIGHTS = ("float32", "float16", "int8")
@@ -56,11 +56,8 @@ def workload() -> tuple[Any, list[str], list[Any]]:
 def trained(source: str) -> tuple[Any, list[Any], list[Any]]:
     """Return a bundle, and the dev texts, or token lists, of its corpus with their labels or tags."""
     bundle: Any = zoo.from_preset(source)
-    training = bundle.config["training"]
-    corpus: Any = zoo.load_corpus(training["dataset"], bundle.task.name)
-    if corpus.test is None:  # a preset was trained on nine folds
-        corpus = cross_validation_fold(corpus, 1)
-    dev = (corpus if corpus.dev is not None else split_dev(corpus, seed=training["seed"])).dev
+    corpus = corpus_of(bundle)
+    dev = corpus.dev
     if bundle.task.name == "tagging":
         return bundle, list(dev.tokens), list(dev.tags)
     return bundle, list(dev.texts), [corpus.label_names[label] for label in dev.labels]

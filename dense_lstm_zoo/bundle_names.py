@@ -7,5 +7,6 @@ MANIFEST = "manifest.json"
 # Written for people, who may edit or delete them: loading a model does not need them.
 FOR_PEOPLE = frozenset({"README.md", "report.md", "report.png", "learning_curve.png", "dev_curve.png", "run.toml"})
 TRAIN_TEXTS = "train_texts.npy"  # hashes of the texts
+DEV_CURVE = "dev_curve.csv"
 SHARED_ROWS = "shared_words.rows"
-ALL = frozenset({*REQUIRED, MANIFEST, *FOR_PEOPLE, "evaluation.json", "dev_curve.csv", TRAIN_TEXTS, SHARED_ROWS})
+ALL = frozenset({*REQUIRED, MANIFEST, *FOR_PEOPLE, "evaluation.json", DEV_CURVE, TRAIN_TEXTS, SHARED_ROWS})

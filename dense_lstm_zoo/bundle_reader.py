@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import bundle_checks, compiling, registry, shared_words_reader, weights_file
+from dense_lstm_zoo import bundle_checks, bundle_names, compiling, registry, shared_words_reader, weights_file
 from dense_lstm_zoo import shared_words as sharing
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
@@ -17,7 +17,7 @@ from dense_lstm_zoo.manifest import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-DEV_CURVE = "dev_curve.csv"
+DEV_CURVE = bundle_names.DEV_CURVE
 
 
 def read_dev_curve(folder: Path) -> pd.DataFrame | None:

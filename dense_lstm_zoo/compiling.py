@@ -39,9 +39,11 @@ def compile_model(
         return model
     import keras
 
+    from dense_lstm_zoo import registry
+
     # Keras looks at the policy of the model, and here it is that of the layers: in float16, small gradients are zero
     # unless the loss is scaled.
-    in_float16 = any(layer.compute_dtype == "float16" for layer in getattr(model, "core", model).layers)
+    in_float16 = any(layer.compute_dtype == "float16" for layer in registry.network(model).layers)
     if in_float16 and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     model.compile(

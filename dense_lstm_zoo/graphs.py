@@ -10,7 +10,7 @@ from typing import Any
 _UNTRACED = 10  # calls
 
 
-def graph(function: Callable[..., Any], signature: Sequence[Any]) -> Callable[..., Any]:
+def graph(function: Callable[..., Any], signature: Sequence[Any], autograph: bool = True) -> Callable[..., Any]:
     """Return a function as a TensorFlow graph for arguments of any shape that its signature allows.
 
     TensorFlow counts the tracings of a piece of code, and warns of the fifth in a row: without the ``partial`` those of
@@ -18,7 +18,8 @@ def graph(function: Callable[..., Any], signature: Sequence[Any]) -> Callable[..
     """
     import tensorflow as tf
 
-    traced: Callable[..., Any] = tf.function(functools.partial(function), input_signature=signature)
+    partial = functools.partial(function)
+    traced: Callable[..., Any] = tf.function(partial, input_signature=signature, autograph=autograph)
     return traced
 
 
@@ -28,9 +29,7 @@ def graph_if_used(function: Callable[..., Any], signature: Sequence[Any]) -> Cal
     For many small operations on few values: as a graph they take a tenth of the time, but tracing them takes as long
     as ten calls, which whoever calls once need not wait for.
     """
-    import tensorflow as tf
-
-    traced = tf.function(functools.partial(function), input_signature=signature, autograph=False)
+    traced = graph(function, signature, autograph=False)
     calls = itertools.count()
 
     def run(*arguments: Any) -> Any:

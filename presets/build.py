@@ -12,13 +12,13 @@ Runs that are finished are kept in the work folder, and an interrupted one goes 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from presets.speeds import MODELS, speed
-
+MODELS = Path(__file__).parent / "dense_lstm_zoo_presets" / "models"
+_SPEED_BATCH, _SPEED_CALLS = 32, 200
 FOLDS = 10  # a corpus without test texts is trained on nine folds, and scored on the first
 
 
@@ -77,7 +77,7 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
 
     plan = plans[checks.one_of("preset", name, plans)]
     kind = task.find(registry.entry(plan.model).task)
-    corpus, tested_on = _corpus(plan, kind.name)
+    corpus, tested_on = _corpus(plan.corpus, kind.name)
     runs = [work / name / f"seed{seed}" for seed in range(1, seeds + 1)]
     for seed, run in enumerate(runs, start=1):
         if not (run / "manifest.json").is_file():
@@ -86,7 +86,7 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
     bundles = [zoo.load(run) for run in runs]
     sign = 1 if kind.higher_is_better else -1
     best = max(bundles, key=lambda bundle: sign * bundle.metrics[f"dev_{kind.measure}"])
-    corpus = _with_dev(corpus, best)
+    corpus = corpus_of(best)
     if seeds > 1:
         best.metrics["chosen"] = f"best of {seeds} seeds on dev"
     best.metrics |= {**tested_on, **speed(best, corpus.dev)}
@@ -100,27 +100,24 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
     return folder
 
 
-def _corpus(plan: Plan, task: str) -> tuple[Any, dict[str, str]]:
+def _corpus(name: str, task: str) -> tuple[Any, dict[str, str]]:
     """Return the corpus that a preset is trained on, and what its metrics say of the test texts."""
     import dense_lstm_zoo as zoo
     from dense_lstm_zoo.classification.corpus import cross_validation_fold
 
-    corpus: Any = zoo.load_corpus(plan.corpus, task)
+    corpus: Any = zoo.load_corpus(name, task)
     if corpus.test is not None:
         return corpus, {}
     return cross_validation_fold(corpus, 1, FOLDS), {"tested_on": f"fold 1 of {FOLDS}"}
 
 
-def _with_dev(corpus: Any, bundle: Any) -> Any:
-    """Return a corpus with the dev texts that ``train`` held out, if it has none of its own."""
+def corpus_of(bundle: Any) -> Any:
+    """Return the corpus of a preset, with the dev texts that ``train`` held out if it has none of its own."""
     from dense_lstm_zoo.classification.corpus import split_dev
 
-    return split_dev(corpus, seed=bundle.config["training"]["seed"]) if corpus.dev is None else corpus
-
-
-def dev_texts(name: str, bundle: Any, plans: Mapping[str, Plan] = PLANS) -> Any:
-    """Return the dev texts of a preset, which no part of it was trained on."""
-    return _with_dev(_corpus(plans[name], bundle.task.name)[0], bundle).dev
+    training = bundle.config["training"]
+    corpus, _ = _corpus(training["dataset"], bundle.task.name)
+    return split_dev(corpus, seed=training["seed"]) if corpus.dev is None else corpus
 
 
 def build_encoder(name: str, work: Path, output: Path = MODELS, plans: Mapping[str, Plan] = ENCODERS) -> Path:
@@ -134,6 +131,23 @@ def build_encoder(name: str, work: Path, output: Path = MODELS, plans: Mapping[s
             print(f"\n{name}, {direction}", flush=True)
             zoo.train(plan.model, plan.corpus, run, direction=direction, **plan.settings)
     return zoo.join_language_models(*runs).save(output / name, overwrite=True)
+
+
+def speed(bundle: Any, part: Any) -> dict[str, Any]:
+    """Return what a bundle's predictions of the texts of a split cost on this machine, for its card."""
+    from dense_lstm_zoo import machine
+    from dense_lstm_zoo.measuring.latency import time_calls
+
+    texts: Sequence[Any] = part.texts if hasattr(part, "texts") else part.tokens
+    cores = machine.cores()
+    one, many = (time_calls(bundle.predict, texts, size, _SPEED_CALLS) for size in (1, _SPEED_BATCH))
+    return {
+        "p50_ms_1": round(one["p50_ms"], 2),
+        "p99_ms_1": round(one["p99_ms"], 2),
+        "texts_per_s": round(many["texts_per_s"]),
+        "speed_batch": _SPEED_BATCH,
+        "speed_of": f"bundle.predict, {cores} core{'s' if cores > 1 else ''}, {machine.processor()}",
+    }
 
 
 def main() -> None:

@@ -11,31 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-MODELS = HERE / "dense_lstm_zoo_presets" / "models"
-_BATCH = 32
-_CALLS = 200
-
-
-def speed(bundle: Any, part: Any) -> dict[str, Any]:
-    """Return what a bundle's predictions of the texts of a split cost on this machine, for its card."""
-    from dense_lstm_zoo import machine
-    from dense_lstm_zoo.measuring.latency import time_calls
-
-    texts: Sequence[Any] = part.texts if hasattr(part, "texts") else part.tokens
-    cores = machine.cores()
-    one, many = (time_calls(bundle.predict, texts, size, _CALLS) for size in (1, _BATCH))
-    return {
-        "p50_ms_1": round(one["p50_ms"], 2),
-        "p99_ms_1": round(one["p99_ms"], 2),
-        "texts_per_s": round(many["texts_per_s"]),
-        "speed_batch": _BATCH,
-        "speed_of": f"bundle.predict, {cores} core{'s' if cores > 1 else ''}, {machine.processor()}",
-    }
+from presets.build import MODELS, corpus_of, speed
 
 
 def measure(bundles: Mapping[str, Any], parts: Mapping[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
@@ -77,7 +57,6 @@ def main() -> None:
     import dense_lstm_zoo as zoo
     from benchmarks import protocols
     from dense_lstm_zoo import checks, presets
-    from presets.build import dev_texts
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="of each preset, in turn (default: 3)")
@@ -86,7 +65,7 @@ def main() -> None:
         checks.integer("--rounds", given.rounds)
         names = [path.parent.name for path in sorted(MODELS.glob("*/metrics.json")) if "p50_ms_1" in path.read_text()]
         bundles = {name: zoo.load(MODELS / name) for name in names}
-        parts = {name: dev_texts(name, bundle) for name, bundle in bundles.items()}
+        parts = {name: corpus_of(bundle).dev for name, bundle in bundles.items()}
         for name, figures in measure(bundles, parts, given.rounds).items():
             write(MODELS / name, figures)
         presets.write_index(MODELS)

@@ -83,8 +83,7 @@ def test_speeds_measured_in_one_session_are_written_and_no_weights_are(tmp_path,
     times = iter([3.0, 0.0, 1.0, 0.0, 2.0, 0.0])  # of one text, then of many, in three rounds
     monkeypatch.setattr(latency, "time_calls", lambda *_: {"p50_ms": next(times), "p99_ms": 4.0, "texts_per_s": 7.0})
     bundle = zoo.load(folder)
-    dev = build.dev_texts("tiny_classifier", bundle, PLANS)
-    found = speeds.measure({"tiny": bundle}, {"tiny": dev}, 3)["tiny"]
+    found = speeds.measure({"tiny": bundle}, {"tiny": build.corpus_of(bundle).dev}, 3)["tiny"]
     assert (found["p50_ms_1"], found["p99_ms_1"], found["texts_per_s"]) == (2.0, 4.0, 7)
     speeds.write(folder, found)
     again = zoo.load(folder)

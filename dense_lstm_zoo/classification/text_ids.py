@@ -110,9 +110,8 @@ class TextToIds(WordLayer):
         texts = to_bytes(texts)
         rows: list[Any] = []
         for start in range(0, len(texts), _CHUNK):
-            found = {
-                name: _split(ids) for name, ids in self._known.ids(tf.constant(texts[start : start + _CHUNK])).items()
-            }
+            chunk = tf.constant(texts[start : start + _CHUNK])
+            found = {name: _split(ids) for name, ids in self._known.ids(chunk).items()}
             if self.char_table is None:
                 rows.extend(found["token_ids"])
             else:

@@ -73,6 +73,11 @@ def tune(
     zoo.tune(model, dataset, data=data, **options)
 
 
+def _as_in_training(config: dict[str, Any], form: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a file with the columns that training read, where none are given."""
+    return {**given, **{key: x for key, x in remembered_columns(config, form).items() if given.get(key) is None}}
+
+
 def evaluate(
     bundle: str, split: str, dataset: str | None, report: str | None, form: str, **file_options: str | None
 ) -> None:
@@ -86,8 +91,8 @@ def evaluate(
     if own_file:
         files.existing_file(own_file)
         given = format_of(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
-        options = remembered_columns(config, given)
-        options |= {key: x for key, x in file_options.items() if x is not None and not key.endswith("_file")}
+        options = _as_in_training(config, given, file_options)
+        options = {key: x for key, x in options.items() if x is not None and not key.endswith("_file")}
         name, (texts, label_names) = Path(own_file).name, read_split(given, own_file, **options)
     else:
         known = tasks.find(task)
@@ -98,8 +103,7 @@ def evaluate(
             )
         if dataset is None and (train_file := file_options["train_file"]):
             given = format_of(train_file, known.own_files, "--dataset", None, otherwise=trained_on)
-            columns = remembered_columns(config, given)
-            file_options |= {key: x for key, x in columns.items() if file_options.get(key) is None}
+            file_options = _as_in_training(config, given, file_options)
         name, found = datasets.resolve(dataset or trained_on, file_options, task)
         corpus = zoo.load_corpus(name, task, **found)
         name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())
