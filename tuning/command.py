@@ -45,6 +45,7 @@ OTHERS = (
     "review_models",
     "tagging",
     "tagging_depth",
+    "tagging_units",
     "word_vectors",
 )
 
