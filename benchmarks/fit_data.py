@@ -1,7 +1,7 @@
 """An epoch of plain ``fit`` on padded arrays, of ``fit`` on ``zoo.text_dataset``, and of ``zoo.train``'s own batches.
 
-The same model, texts, batch size and seed; each epoch after the first, which traces and compiles, in turn. Prints the
-CPU and wall seconds per epoch. From the repository's root, with nothing else running:
+The same model, texts, batch size and seed; each epoch after the first, which traces and compiles, in turn. Rows go to
+results/cpu_seconds.csv. From the repository's root, with nothing else running:
 
     python -m benchmarks.fit_data --dataset trec
 """
@@ -9,15 +9,12 @@ CPU and wall seconds per epoch. From the repository's root, with nothing else ru
 from __future__ import annotations
 
 import argparse
-import resource
-import statistics
-import time
 from typing import Any
 
 import numpy as np
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols
+from benchmarks import cpu_seconds, protocols
 
 BATCH = 200
 
@@ -57,17 +54,15 @@ def main() -> None:
     given = parser.parse_args()
     with protocols.plain_errors():
         run = sides(zoo.load_corpus(given.dataset, "classification"), given.model)
-    found: dict[str, list[tuple[float, float]]] = {}
+    seconds: dict[str, list[float]] = {way: [] for way in run}
     for _ in range(given.epochs + 1):
-        for name, epoch in run.items():
-            used, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+        for way, epoch in run.items():
+            started = cpu_seconds.used()
             epoch()
-            wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
-            cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-            found.setdefault(name, []).append((cpu, wall))
-    for name, seconds in found.items():
-        cpu, wall = (statistics.median(column) for column in zip(*seconds[1:], strict=True))
-        print(f"{name:<26} first {seconds[0][1]:6.1f} s, then {wall:6.1f} s (CPU {cpu:6.1f} s) per epoch")
+            seconds[way].append(cpu_seconds.used() - started)
+    after_first = {way: found[1:] for way, found in seconds.items()}
+    command = f"python -m benchmarks.fit_data --dataset {given.dataset} --model {given.model} --epochs {given.epochs}"
+    cpu_seconds.write(f"an epoch of {given.model}", given.dataset, after_first, command)
 
 
 if __name__ == "__main__":

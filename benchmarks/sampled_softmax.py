@@ -1,72 +1,64 @@
 """CPU seconds and dev perplexity of a dense language model, trained on a sampled softmax and on all words.
 
-The same seed and windows (20 streams, 35 steps) for both; the perplexity is that of all words. From the repository's
-root, for the Penn Treebank with its 10,000 words:
+The same seeds and windows (20 streams, 35 steps) for both, in turns; the perplexity is that of all words, tracing is
+in the seconds. Rows go to results/cpu_seconds.csv. From the repository's root, with nothing else running:
 
-    taskset -c 1 python -m benchmarks.sampled_softmax ptb.train.txt ptb.valid.txt --max-words 10000
+    python -m benchmarks.sampled_softmax --dataset ptb
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import resource
-from pathlib import Path
+import statistics
 
+import dense_lstm_zoo as zoo
+from benchmarks import cpu_seconds, protocols
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 
 STREAMS, STEPS = 20, 35
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of this process so far."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
 def main() -> None:
-    """Train both, and print a line for each."""
+    """Train both with each seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train", type=Path, help="training text, a sentence a line")
-    parser.add_argument("dev", type=Path, help="dev text")
-    parser.add_argument("--max-words", type=int, help="size of the vocabulary (default: all words)")
+    parser.add_argument("--dataset", default="ptb", help="a corpus of running text (default: ptb)")
     parser.add_argument("--samples", type=int, default=2048, help="words that a window samples (default: 2048)")
     parser.add_argument("--units", type=int, default=100, help="width of the two layers (default: 100)")
     parser.add_argument("--windows", type=int, default=300, help="training windows (default: 300)")
     parser.add_argument("--dev-tokens", type=int, default=15_000, help="dev tokens to score (default: 15,000)")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings a side (default: 3)")
     given = parser.parse_args()
+    with protocols.plain_errors():
+        corpus = zoo.load_corpus(given.dataset, "language_model")
+    ways = {f"{given.samples:,} samples": given.samples, "all words": None}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    perplexities: dict[str, list[float]] = {way: [] for way in ways}
 
     import keras
 
-    import dense_lstm_zoo as zoo
-
-    with given.train.open(encoding="utf-8") as text:
-        vocabulary = LanguageVocabulary.from_text(text, max_size=given.max_words)
-    with given.train.open(encoding="utf-8") as train, given.dev.open(encoding="utf-8") as dev:
-        ids, dev_ids = (vocabulary.encode(text) for text in (train, itertools.islice(dev, given.dev_tokens)))
-    windows = TrainingWindows(ids[: STREAMS * (STEPS * given.windows + 1)], batch_size=STREAMS, num_steps=STEPS)
-    dev_windows = evaluation_windows(dev_ids[: given.dev_tokens], 10, STEPS)
-    for samples in (given.samples, None):
-        keras.utils.set_random_seed(1)
-        model = zoo.build(
-            "dense_lstm_lm",
-            num_layers=2,
-            units=given.units,
-            vocab_size=len(vocabulary),
-            dropout=0.2,
-            sampled_softmax=samples,
-        )
-        started = cpu_seconds()
-        model.fit(windows.dataset, shuffle=False, verbose=0)
-        used = cpu_seconds() - started
-        perplexity = model.evaluate(dev_windows.dataset, verbose=0, return_dict=True)["perplexity"]
-        what = "all words" if samples is None else f"{samples:,} samples"
-        print(
-            f"{len(vocabulary):,} words, {len(windows)} windows, {what}: {used:.0f} CPU s, dev perplexity "
-            f"{perplexity:.1f}",
-            flush=True,
-        )
+    vocabulary = LanguageVocabulary.from_text(corpus.train)
+    ids = vocabulary.encode(corpus.train)[: STREAMS * (STEPS * given.windows + 1)]
+    dev_ids = vocabulary.encode(itertools.islice(corpus.dev, given.dev_tokens))[: given.dev_tokens]
+    windows = TrainingWindows(ids, batch_size=STREAMS, num_steps=STEPS)
+    dev_windows = evaluation_windows(dev_ids, 10, STEPS)
+    for seed in range(1, given.seeds + 1):
+        for way, samples in ways.items():
+            keras.utils.set_random_seed(seed)
+            sizes = {"num_layers": 2, "units": given.units, "vocab_size": len(vocabulary), "dropout": 0.2}
+            model = zoo.build("dense_lstm_lm", sampled_softmax=samples, **sizes)
+            started = cpu_seconds.used()
+            model.fit(windows.dataset, shuffle=False, verbose=0)
+            seconds[way].append(cpu_seconds.used() - started)
+            scores = model.evaluate(dev_windows.dataset, verbose=0, return_dict=True)
+            perplexities[way].append(scores["perplexity"])
+    command = (
+        f"python -m benchmarks.sampled_softmax --dataset {given.dataset} --samples {given.samples} --units "
+        f"{given.units} --windows {given.windows} --dev-tokens {given.dev_tokens} --seeds {given.seeds}"
+    )
+    means = {way: f"{statistics.mean(found):.0f}" for way, found in perplexities.items()}
+    cpu_seconds.write(f"{len(windows)} windows", given.dataset, seconds, command, means)
 
 
 if __name__ == "__main__":

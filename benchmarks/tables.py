@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import claims
+from benchmarks import claims, cpu_seconds
 from benchmarks.claims.pages import PAGES
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
@@ -61,11 +61,11 @@ def tagging() -> str:
     def beside(row: Any, **changed: str) -> str:
         settings = dict(setting.split("=", 1) for setting in row.settings.split())
         ours = {name: value for name, value in settings.items() if name not in ("skip", "forget_bias", "depth")}
-        other = " ".join(f"{name}={value}" for name, value in {**ours, **changed}.items())
-        theirs = scores.get((*(getattr(row, name) for name in alike), "bilstm_tagger", other))
-        if theirs is None or (row.model, row.settings) == ("bilstm_tagger", other):
-            return ""
-        return compared(row.scores, theirs)
+        plain = [("bilstm_tagger", {**ours, **changed}), (row.model, {**settings, "skip": "none", **changed})]
+        others = [(model, " ".join(map("=".join, words.items()))) for model, words in plain]
+        found = [scores.get((*(getattr(row, name) for name in alike), *other)) for other in others]
+        theirs = next(filter(None, found), None)
+        return "" if theirs is None or (row.model, row.settings) in others else compared(row.scores, theirs)
 
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
     return rows_table(
@@ -183,6 +183,7 @@ def draw_by_depth(path: Path, picture: Path) -> None:
 TABLES = {
     "classification": classification,
     "classification_fixed": classification_fixed,
+    "cpu_seconds": cpu_seconds.table,
     "dynamic_interaction": dynamic_interaction,
     "frontier": frontier,
     "heat_maps": heat_maps,

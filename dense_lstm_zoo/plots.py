@@ -110,11 +110,11 @@ def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None
     with picture(path, title, 7, 4.5) as figure:
         axes = figure.subplots()
         for name, rows in scores.groupby("series", sort=False):
-            axes.plot(rows["epoch"], rows[measure], marker=".", label=short(name))
+            axes.plot(rows["epoch"], rows[measure], marker=".", label=short(name, 80))
         axes.set(xlabel="epoch", ylabel=measure)
         _logarithmic(axes)
         axes.grid(alpha=0.3, which="both")
-        axes.legend(fontsize="small")
+        figure.legend(loc="outside lower center", fontsize="small")
 
 
 def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: Path, title: str) -> None:

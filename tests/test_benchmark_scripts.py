@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+import pandas as pd
 import pytest
 
 BAD = [
@@ -13,19 +14,22 @@ BAD = [
     ("dynamic_interaction", ["--encoders", "stakc"], "Did you mean 'stack'"),
     ("dynamic_interaction", ["--poolings", "max"], "Accepted: constant, dsa, mean, position, vector"),
     ("dynamic_interaction", ["--vectors", "none.txt"], "no vectors named none.txt"),
+    ("fit_data", ["--dataset", "demmo"], "Did you mean 'demo'"),
     ("language_model", ["--recipes", "godin2017_dens_200x2"], "Did you mean 'godin2017_dense_200x2'"),
     ("linear_baselines", ["--dataset", "demmo"], "Did you mean 'demo'"),
     ("recipe_search", ["--dataset", "demo", "--set", "droput=0.5"], "Did you mean 'dropout'"),
+    ("sampled_softmax", ["--dataset", "trec"], "for classification, not for language_model"),
     ("tagging", ["--models", "bilstm_taggr"], "Did you mean 'bilstm_tagger'"),
     ("tagging", ["--dataset", "demo", "--recipe", "bached"], "Did you mean 'batched'"),
     ("tagging", ["--dataset", "demo", "--set", "epochs=0"], "epochs"),
     ("tagging_depth", ["--dataset", "demo", "--rows", "plain_2"], "Did you mean 'plain_"),
 ]
+NO_FOLDER = ("fit_data", "linear_baselines", "sampled_softmax")
 
 
 @pytest.mark.parametrize(("script", "arguments", "message"), BAD)
 def test_what_is_wrong_is_said_in_one_line_and_nothing_is_left(script, arguments, message, tmp_path, monkeypatch):
-    run_dir = [] if script == "linear_baselines" else ["--run-dir", str(tmp_path / "runs")]
+    run_dir = [] if script in NO_FOLDER else ["--run-dir", str(tmp_path / "runs")]
     monkeypatch.setattr("sys.argv", [script, *arguments, *run_dir])
     module = importlib.import_module(f"benchmarks.{script}")
     table = [module.TABLE] if hasattr(module, "TABLE") else []
@@ -36,3 +40,20 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_left(script, arguments
     assert message in error
     assert "\n" not in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_softmaxes_train_on_the_same_windows_and_have_a_row_each(tmp_path, monkeypatch, capsys):
+    from benchmarks import cpu_seconds, sampled_softmax
+
+    monkeypatch.setattr(cpu_seconds, "RESULTS", tmp_path / "cpu_seconds.csv")
+    small = "--dataset demo --samples 50 --units 4 --windows 3 --dev-tokens 400 --seeds 1"
+    monkeypatch.setattr("sys.argv", ["sampled_softmax", *small.split()])
+    sampled_softmax.main()
+    sampled, full = pd.read_csv(cpu_seconds.RESULTS).to_dict("records")
+    assert (sampled["way"], full["way"]) == ("50 samples", "all words")
+    assert sampled["command"] == full["command"] == f"python -m benchmarks.sampled_softmax {small}"
+    for row in (sampled, full):
+        assert row["cpu_s_low"] <= row["cpu_s"] <= row["cpu_s_high"]
+        assert row["dev_perplexity"] > 1
+    assert "dev_perplexity" in capsys.readouterr().out
+    assert "| 3 windows | demo | 50 samples |" in cpu_seconds.table()

@@ -83,6 +83,9 @@ def test_a_tagger_stands_beside_plain_bi_lstms_of_as_many_layers_and_of_one(tmp_
         ("gated_skip_tagger", "units=64 num_layers=7 skip=gates", "89.00 90.00"),
         ("rhn_tagger", "units=64 depth=3", "95.00 96.00"),
         ("gated_skip_tagger", "units=32 num_layers=7", "80.00 80.00"),
+        ("gated_skip_tagger", "num_layers=1 skip=none units=512", "92.00 92.00"),
+        ("gated_skip_tagger", "num_layers=7 skip=none units=512", "91.00 92.00"),
+        ("gated_skip_tagger", "num_layers=7 skip=gated_outputs units=512", "93.00 94.00"),
     ]
     rows = [{**shared, "model": m, "settings": settings, "scores": scores} for m, settings, scores in runs]
     tables.merge(tables.TAGGING, rows, list(tagging.KEY))
@@ -93,5 +96,8 @@ def test_a_tagger_stands_beside_plain_bi_lstms_of_as_many_layers_and_of_one(tmp_
         ["+2.00", "+0.50"],
         ["+0.50", "-1.00"],
         ["", ""],
+        ["", ""],
+        ["", "-0.50"],
+        ["+2.00", "+1.50"],
         ["", "+5.00"],
     ]

@@ -72,3 +72,9 @@ def test_the_sentence_on_other_libraries_is_what_their_rows_say():
     assert f"the small preset {shown(kind='ONNX', model='bilstm_sst2')}" in page
     assert f"MiniLM with a logistic regression {shown(model='MiniLM + logistic regression')}" in page
     assert f"NB-SVM {shown(model='NB-SVM')};" in page
+
+
+def test_the_sentence_on_samples_is_what_the_rows_say():
+    sampled, full = (float(row("cpu_seconds", dataset="ptb", way=w)["cpu_s"]) for w in ("2,048 samples", "all words"))
+    assert "10,000 words trains nearly three times as fast with `sampled_softmax=2048`" in " ".join(TEXT.split())
+    assert 2.8 < full / sampled < 3

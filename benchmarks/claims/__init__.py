@@ -38,6 +38,7 @@ SECTIONS = (
     serving.serving,
     speed.speed,
     speed.kept_memory,
+    speed.cpu_seconds,
     speed.long_texts,
 )
 # Decimals, percentages (but those of an interval), ratios and megabytes; other whole numbers are mostly settings.

@@ -141,6 +141,27 @@ def pretraining() -> Iterator[Claim | Quoted]:
     yield Claim(f"its perplexity on dev is {dense}, and that of the stacked one {stacked}")
 
 
+def language_models() -> Iterator[Claim | Quoted]:
+    """Yield the claims of docs/language_models.md."""
+    sampled, full = (row("cpu_seconds", dataset="ptb", way=way) for way in ("2,048 samples", "all words"))
+    yield Claim(
+        f"took {sampled['cpu_s']} CPU seconds and gave a dev perplexity of {sampled['dev_perplexity']}; "
+        f"with all words, {full['cpu_s']} seconds and {full['dev_perplexity']}"
+    )
+    yield Quoted("19.6 million tokens", "the corpus imdb_raw, read")
+    yield Quoted("`imdb_raw/`, 100 MB", "the cache, once it is written")
+
+
+def your_data() -> Iterator[Claim | Quoted]:
+    """Yield the claims of docs/your_data.md."""
+    dataset, arrays = (
+        row("cpu_seconds", dataset="trec", way=f"fit on {way}")["cpu_s"]
+        for way in ("zoo.text_dataset", "padded arrays")
+    )
+    yield Claim(f"takes {dataset} CPU seconds, and {arrays} on arrays that are padded to the longest text")
+    yield Quoted('`{"1": 3.0}`', "an example of weights")
+
+
 def changelog() -> Iterator[Claim | Quoted]:
     """Yield the claims of CHANGELOG.md."""
     yield Quoted("needs ONNX Runtime 1.24", "dense_lstm_zoo_runtime/pyproject.toml")
@@ -171,6 +192,8 @@ PAGES = {
     "deploy/runtime/README.md": serving_pages.server,
     "docs/batch.md": serving_pages.batch,
     "docs/choose.md": choose,
+    "docs/language_models.md": language_models,
     "docs/pretraining.md": pretraining,
     "docs/runtime.md": serving_pages.runtime,
+    "docs/your_data.md": your_data,
 }

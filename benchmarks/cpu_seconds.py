@@ -1,0 +1,55 @@
+"""CPU seconds of two or more ways to the same training, in turns: measuring them, and their rows in results/."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+from collections.abc import Mapping, Sequence
+
+from benchmarks import protocols, result_files
+from benchmarks.table_cells import rows_table
+from dense_lstm_zoo import machine
+
+RESULTS = result_files.ROOT / "results" / "cpu_seconds.csv"
+
+
+def used() -> float:
+    """Return the CPU seconds of this process so far."""
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return now.ru_utime + now.ru_stime
+
+
+def write(
+    what: str,
+    dataset: str,
+    seconds: Mapping[str, Sequence[float]],
+    command: str,
+    perplexities: Mapping[str, str] | None = None,
+) -> None:
+    """Put a row for each way into results/cpu_seconds.csv, with its dev perplexity if there is one, and print it."""
+    rows = []
+    for way, found in seconds.items():
+        row = {"what": what, "dataset": dataset, "way": way, "cpu_s": f"{statistics.median(found):.1f}"}
+        row |= {"cpu_s_low": f"{min(found):.1f}", "cpu_s_high": f"{max(found):.1f}", "repeats": str(len(found))}
+        row |= {
+            "dev_perplexity": (perplexities or {}).get(way, ""),
+            "processor": machine.processor(),
+            "cores": str(machine.cores()),
+        }
+        row |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
+        rows.append(row)
+        print(" ".join(f"{name}={value}" for name, value in row.items() if name not in ("versions", "command")))
+    result_files.merge(RESULTS, rows, ["what", "dataset", "way"])
+
+
+def table() -> str:
+    """Return the table of CPU seconds."""
+    return rows_table(
+        result_files.read(RESULTS),
+        ["what", "dataset"],
+        ("what", "corpus", "way", "CPU seconds", "repeats", "dev perplexity"),
+        lambda row: (
+            *(row.what, row.dataset, row.way, f"{row.cpu_s} ({row.cpu_s_low} to {row.cpu_s_high})", row.repeats),
+            row.dev_perplexity or "-",
+        ),
+    )
