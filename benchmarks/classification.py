@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols
+from dense_lstm_zoo.search import published
 from tuning import ding2018_table1
 from tuning.columns import Found
 from tuning.command import main
@@ -38,7 +38,7 @@ def columns(found: Found) -> dict[str, Any]:
         "accuracy_std": found.std("test_accuracy"),
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in runs["test_accuracy"]),
         "dev_accuracy_mean": found.mean("dev_accuracy"),
-        "paper": protocols.published(paper or {}, found.dataset),
+        "paper": published.figure(paper or {}, found.dataset),
         "encoder_parameters": runs["encoder_parameters"][0],
         **found.how_it_ran,
     }

@@ -30,6 +30,7 @@ from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold, split_dev
+from dense_lstm_zoo.search import published
 
 # Names, what is chosen on dev, how a model is made of it, and how many words in a row are a feature.
 MODELS: dict[str, tuple[tuple[float, ...], Callable[[float], Any], int]] = {
@@ -87,7 +88,7 @@ def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[st
         "accuracy_std": round(100 * test.std(ddof=1), 2) if folds else "",
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in test),
         "dev_accuracy_mean": round(100 * dev.mean(), 2),
-        "paper": protocols.published(PAPER[model], corpus.name),
+        "paper": published.figure(PAPER[model], corpus.name),
         "encoder_parameters": 0,
         **{"epochs": "", "patience": ""},
         "seconds_median": round(float(np.median(seconds)), 1),

@@ -80,15 +80,6 @@ def read_versions(config: dict[str, Any]) -> str:
     return " ".join(f"{name}={version}" for name, version in config["versions"].items())
 
 
-def published(figures: Mapping[str, float], corpus: str) -> float | str:
-    """Return the published score on a corpus, empty where there is none.
-
-    The papers' scores on the Stanford Sentiment Treebank are of training on its phrases; runs on its sentences alone
-    are set beside them, and the tables say so.
-    """
-    return figures.get(corpus, figures.get(f"{corpus}_phrases", ""))
-
-
 def name(seeds: int, folds: int | None = None, only_folds: Sequence[int] | None = None) -> str:
     """Return how a protocol is told in a row.
 

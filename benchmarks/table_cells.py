@@ -10,6 +10,7 @@ import pandas as pd
 from benchmarks.claims.rows import paired
 from benchmarks.result_files import folded, versions
 from dense_lstm_zoo.display import Markdown, code, escape, table
+from dense_lstm_zoo.search.published import of_phrases
 
 
 def paired_difference(ours: list[float], theirs: list[float]) -> str:
@@ -44,7 +45,7 @@ def named(name: str, settings: str) -> Markdown:
 
 def paper(row: Any) -> str:
     """Return a paper's figure; of SST they are of training on its phrases, which is said of a run on sentences."""
-    return f"{row.paper} (phrases)" if row.paper and row.dataset in ("sst1", "sst2") else str(row.paper)
+    return f"{row.paper} (phrases)" if row.paper and of_phrases(row.dataset) else str(row.paper)
 
 
 def with_spread(mean: str, std: str) -> str:

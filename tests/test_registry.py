@@ -4,7 +4,8 @@ import sys
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
+from dense_lstm_zoo.search import published
 
 # dl, dh, th, with biases, without: spec and Ding et al. 2018, Tables 3-5.
 ROWS = {
@@ -91,8 +92,8 @@ def test_expected_scores_are_those_of_the_papers_tables():
 
 def test_figures_of_phrases_are_marked_beside_runs_on_sentences():
     figures = zoo.get_recipe("ding2018").expected
-    assert protocols.published(figures, "sst2") == protocols.published(figures, "sst2_phrases") == 89.7
-    assert (protocols.published(figures, "trec"), protocols.published(figures, "cr")) == (95.6, "")
+    assert published.figure(figures, "sst2") == published.figure(figures, "sst2_phrases") == 89.7
+    assert (published.figure(figures, "trec"), published.figure(figures, "cr")) == (95.6, "")
     rows = [line.split(" | ") for line in tables.classification().splitlines() if "| sst" in line]
     assert {row[0].strip("| ") for row in rows} == {"sst1", "sst2", "sst2_phrases"}
     with_figures = [row for row in rows if row[-1].strip(" |")]

@@ -158,6 +158,10 @@ def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(
     page = report.page(trials_made.assign(encoder_parameters=1), ours, {})
     assert "<td>ding2018_table3_10x20</td>" in page
     assert "88.5" in page
+    assert "training on phrases" not in page
+    on_sentences = report.page(trials_made.assign(encoder_parameters=1), dataclasses.replace(ours, dataset="sst2"), {})
+    assert "88.5" in on_sentences
+    assert "is after training on phrases, too, on test; ours is on dev" in on_sentences
     assert "<h2>Published</h2>" not in report.page(
         trials_made.assign(encoder_parameters=1), dataclasses.replace(ours, dataset="demo"), {}
     )

@@ -12,7 +12,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import protocols
 from dense_lstm_zoo import registry
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.search import trial
+from dense_lstm_zoo.search import published, trial
 from dense_lstm_zoo.search.budget import DEPTHS, width_argument
 from dense_lstm_zoo.search.rows import Row
 
@@ -126,7 +126,7 @@ def paper(found: Found) -> dict[str, Any]:
         "score_std": found.std(result.measure, scale),
         "scores": " ".join(f"{scale * score:.2f}" for score in result.runs[result.measure]),
         "dev_mean": found.mean(result.measure.replace("test", "dev"), scale),
-        "paper": protocols.published(found.table.figures(found.name), found.dataset),
+        "paper": published.figure(found.table.figures(found.name), found.dataset),
         "best_epochs": found.joined("best_epoch"),
         **found.how_it_ran,
     }

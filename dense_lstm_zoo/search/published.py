@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import registry
@@ -14,6 +15,21 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.search.plan import Sweep
 
 SIZES = (*DEPTHS, "units", "dense_units", "top_units", "filters")
+
+
+def of_phrases(corpus: str) -> bool:
+    """Return whether the papers' figures on a corpus are of training on its phrases, and a run here is on sentences."""
+    return corpus in ("sst1", "sst2")
+
+
+def figure(figures: Mapping[str, float], corpus: str) -> float | str:
+    """Return a paper's figure on a corpus, empty if it has none; for sentences of SST, that of training on phrases.
+
+    Example:
+        >>> figure({"sst2_phrases": 89.7}, "sst2"), figure({"sst2_phrases": 89.7}, "trec")
+        (89.7, '')
+    """
+    return figures.get(corpus, figures.get(f"{corpus}_phrases", ""))
 
 
 def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
@@ -35,7 +51,7 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
         return _published_rows(trials, sweep)
     # The model that a recipe names first is the one whose figures it carries.
     own = [r for r in map(get_recipe, list_recipes(model=sweep.model)) if next(iter(r.models)) == sweep.model]
-    papers = {recipe.name: recipe.expected[sweep.dataset] for recipe in own if sweep.dataset in recipe.expected}
+    papers = {recipe.name: paper for recipe in own if (paper := figure(recipe.expected, sweep.dataset)) != ""}
     rows = {name: registry.resolve(sweep.model, {}, name, complete=False) for name in papers}
     known = registry.resolve(sweep.model, {}, complete=False)
     differ = {name for name in known if len({repr(arguments[name]) for arguments in rows.values()}) > 1}
@@ -60,9 +76,11 @@ def _published_rows(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
     found: list[dict[str, Any]] = []
     for name, row in sweep.rows.items():
         recipe = get_recipe(row["arguments"]["recipe"]) if row["arguments"].get("recipe") else None
-        if recipe is None or next(iter(recipe.models)) != row["model"] or sweep.dataset not in recipe.expected:
+        if recipe is None or next(iter(recipe.models)) != row["model"]:
+            continue
+        if (paper := figure(recipe.expected, sweep.dataset)) == "":
             continue
         alike = scored[scored["row"] == name].to_dict("records") if len(scored) else []
         ours = {"ours": round(scale * alike[0]["score"], 2), "trial": alike[0]["trial"]} if alike else {}
-        found.append({"recipe": recipe.name, "row": name, "paper": recipe.expected[sweep.dataset], **ours})
+        found.append({"recipe": recipe.name, "row": name, "paper": paper, **ours})
     return pd.DataFrame(found, columns=["recipe", "row", "paper", "ours", "trial"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import files, plots
 from dense_lstm_zoo.display import one_line
 from dense_lstm_zoo.report import has_matplotlib
-from dense_lstm_zoo.search.published import SIZES, published
+from dense_lstm_zoo.search.published import SIZES, of_phrases, published
 from dense_lstm_zoo.search.trial import RESULT, read_result, read_spec
 
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     papers = published(trials, sweep)
     if len(papers):
         measure = sweep.task.measure + " in percent" * sweep.task.percent
-        parts.append(f"<h2>Published</h2><p>The papers' {measure} is on test; ours is on dev.</p>")
+        training = "after training on phrases, too, " if of_phrases(sweep.dataset) else ""
+        parts.append(f"<h2>Published</h2><p>The papers' {measure} is {training}on test; ours is on dev.</p>")
         parts.append(_html_table(papers))
     return _PAGE.format(title=html.escape(title), body="\n".join(parts))
 
