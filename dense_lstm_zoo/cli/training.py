@@ -32,6 +32,7 @@ def prepared(model: str | None, config: str | None, options: Mapping[str, Any]) 
         OSError: A file that is missing, or a folder that cannot be written.
     """
     found = _with_config(run_file.read(config), options) if config is not None else dict(options)
+    _check_folds(found.get("folds"), options)
     named = found.pop("model", None)
     model = named if model is None else model
     if model is None:
@@ -55,6 +56,16 @@ def _with_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> dict[
     rest = {name: value for name, value in config.items() if not (own_data and name in run_file.DATA)}
     given = {name: value for name, value in options.items() if value is not None or name not in rest}
     return {**rest, **given}
+
+
+def _check_folds(folds: int | None, given: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for files that a cross-validation would not read."""
+    unread = [name for name in ("dev_file", "test_file") if given.get(name) is not None]
+    if folds is not None and unread:
+        raise ValueError(
+            f"--folds {folds} divides the training texts and reads no other file; received "
+            f"{datasets.as_option(unread[0])} {given[unread[0]]}. Leave one of the two out."
+        )
 
 
 def _check(model: str, options: Mapping[str, Any]) -> None:
@@ -87,6 +98,7 @@ def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
 
 def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the corpus's name and the options of its files for a sweep, after checking the request."""
+    _check_folds(options.get("folds"), options)
     task, recipe = tasks.find(registry.entry(model).task), options.get("recipe")
     every = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
     arguments = {name: value for name, value in options.items() if name in every}
