@@ -70,12 +70,15 @@ def folder_name(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def check_new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None = None) -> Path:
+def check_new_folder(
+    path: str | os.PathLike[str], replaces: replaceable.Kind | None = None, *, can_overwrite: bool = True
+) -> Path:
     """Return ``path`` if a folder can be created there, else raise before any work.
 
     Args:
         path: The folder.
         replaces: What may be replaced if the folder is not empty; None if nothing may be.
+        can_overwrite: Whether the caller has an option ``overwrite``, which the error then names.
 
     Raises:
         ValueError: The name is not valid for a folder.
@@ -95,9 +98,8 @@ def check_new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | 
         leftovers.sweep(real)
     if real.is_dir() and any(in_place.content(real) if is_in_place else real.iterdir()):
         if replaces is None:
-            raise FileExistsError(
-                f"{path} already exists; choose another folder, or ask to overwrite it (overwrite=True, --overwrite)."
-            )
+            advice = ", or ask to overwrite it (overwrite=True, --overwrite)" if can_overwrite else ""
+            raise FileExistsError(f"{path} already exists; choose another folder{advice}.")
         if in_place.holds_current(real):
             raise FileExistsError(
                 f"{path} is or contains the current folder and is not empty, so it is not overwritten; choose another."

@@ -111,7 +111,7 @@ def evaluate(
             raise ValueError(f"{name} has no {split} set.")
     labels = {"label_names": label_names} if label_names else {}
     if report:
-        files.check_new_folder(report)
+        files.check_new_folder(report, can_overwrite=False)
     loaded: Any = load(bundle)
     scores, analysis = loaded.assess(texts, **labels)
     if form == "json":

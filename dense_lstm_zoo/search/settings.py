@@ -29,7 +29,7 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
     own = {"lock", *(path.name for path in _settings(run_dir))}
     begun = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
     if not begun and not any(path.is_file() for path in _settings(run_dir)):
-        files.check_new_folder(run_dir)
+        files.check_new_folder(run_dir, can_overwrite=False)
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
     try:
