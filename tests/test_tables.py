@@ -123,6 +123,7 @@ def test_another_encoding_is_read_when_named(write):
     path = write("text,label\ncafé,0\nthé,1\n".encode("latin-1"))
     assert read_csv(path, encoding="latin-1").train.texts == ["café", "thé"]
     utf_16 = write("text,label\ncafé,0\nthé,1\n".encode("utf-16"), "utf16.csv")
+    fails(r"is not utf-8: byte 0xff at offset 0, line 1 .*begins with.*UTF-16.*--encoding utf-16\)", "csv", utf_16)
     assert read_csv(utf_16, encoding="utf-16").train.texts == ["café", "thé"]
 
 

@@ -18,7 +18,7 @@ from dense_lstm_zoo.batch.tables import table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.own_files import format_of
 
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+from dense_lstm_zoo.data.text_file import UTF_16
 _LOOKED_AT = 100  # JSON lines of the first file
 
 
@@ -113,7 +113,7 @@ def _head(path: str, layout: Layout) -> list[str]:
     with opened(path) as stream:
         lines = Lines(stream, path)
         first = next(lines, b"")
-        if first.startswith(_UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4:
+        if first.startswith(UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4:
             raise ValueError(f"{path} is UTF-16 or binary by its first bytes. Convert it to UTF-8, or leave it out.")
         if not layout.is_table:
             return []

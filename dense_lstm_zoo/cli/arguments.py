@@ -117,7 +117,7 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> list[argparse.A
         group.add_argument(
             "--dev-file",
             metavar="FILE",
-            help="csv, tsv, jsonl, text: the dev texts (default: a tenth of the training texts)",
+            help="your own files: the dev texts (default: a tenth of the training texts)",
         ),
         group.add_argument("--test-file", metavar="FILE", help="your own files: the test texts"),
         group.add_argument("--text-column", metavar="NAME", help=f"csv, tsv, jsonl: the texts' column{columns} text)"),

@@ -13,11 +13,10 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.columns import sentence_lines
 from dense_lstm_zoo.data.tables import delimited_rows, parse_json_object
-from dense_lstm_zoo.data.text_file import unpacked
+from dense_lstm_zoo.data.text_file import UTF_16, unpacked
 
 FORMATS = ("text", "csv", "tsv", "jsonl")
 TAGGER_FORMATS = (*FORMATS, "columns")
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> 
             raise ValueError(f"{name} is not {encoding}: {error}. Give its encoding with --encoding.") from None
         return
     for number, line in enumerate(_unbroken(stream, name), start=1):
-        if number == 1 and encoding is None and line.startswith(_UTF_16):
+        if number == 1 and encoding is None and line.startswith(UTF_16):
             raise ValueError(f"{name} begins with the byte order mark of UTF-16; use --encoding utf-16.")
         try:
             yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)

@@ -17,7 +17,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.data.text_file import unpacked
+from dense_lstm_zoo.data.text_file import encoding_advice, unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default
@@ -65,7 +65,7 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
         line = content.count(b"\n", 0, start) + 1
         raise ValueError(
             f"{path} is not {codec.removesuffix('-sig')}: byte {content[start]:#04x} at offset {start}, "
-            f'line {line} ({error.reason}). Give its encoding, such as encoding="latin-1" (--encoding latin-1).'
+            f"line {line} ({error.reason}). {encoding_advice(content, codec)}"
         ) from error
     if not text.strip():
         raise ValueError(f"{path} is empty.")

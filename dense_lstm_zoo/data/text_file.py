@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from dense_lstm_zoo import checks, files
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks that such files begin with
 _BLOCK = 1 << 16
 _LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
 _TOKEN = re.compile(r"\S+")
@@ -96,11 +97,14 @@ class TextFile:
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{self.path}, line {self._undecodable_line()} is not {self.encoding}: byte "
-                f"{error.object[error.start]:#04x} ({error.reason}). Give the file's encoding, such as "
-                'encoding="latin-1".'
+                f"{error.object[error.start]:#04x} ({error.reason}). {self._advice()}"
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{self.path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+
+    def _advice(self) -> str:
+        with self.path.open("rb") as file:
+            return encoding_advice(unpacked(file).read(2), checks.encoding(self.encoding))
 
     def _undecodable_line(self) -> int:
         """Return the number of the line, which block-wise reading does not know."""
@@ -149,6 +153,18 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         collections.deque(TextFile(path, encoding), maxlen=0)  # finds the line and raises the error that users see
         raise
+
+
+def encoding_advice(beginning: bytes, codec: str) -> str:
+    """Return what to do about a file that begins with these bytes and is not in the encoding that was expected.
+
+    Example:
+        >>> encoding_advice(b"caf", "utf-8-sig")
+        'Give its encoding, such as encoding="latin-1" (--encoding latin-1).'
+    """
+    if beginning.startswith(UTF_16) and codec != "utf-16":
+        return 'It begins with the byte order mark of UTF-16: give encoding="utf-16" (--encoding utf-16).'
+    return 'Give its encoding, such as encoding="latin-1" (--encoding latin-1).'
 
 
 def unpacked(file: Any) -> BinaryIO:
