@@ -202,6 +202,7 @@ def test_the_answers_of_a_second_model_get_names_of_their_own(model, write, tmp_
 
 CONTENT = {
     "csv": 'id,text\n0,a\n1,"b\nb"\n\n2,c\n3,"d"x\n4,e\n5,f\n6,g\n',
+    "return.csv": 'id,text\r0,a\r1,"b\rb"\r\r2,c\r3,"d"x\r4,e\r5,f\r6,g\r',
     "tsv": "id\ttext\n0\ta\n1\tb\n2\tc\n3\n4\te\n5\tf\n6\tg\n",
     "jsonl": "".join(f'{{"text": "{letter}"}}\n' for letter in "abc")
     + "\nno\n"

@@ -68,6 +68,12 @@ def test_empty_tables_are_refused_and_a_header_alone_is_a_table_without_rows():
     assert read("text,label\n", "csv") == (["text", "label"], [])
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_the_rows_of_a_table_end_at_any_line_end(end):
+    assert read(end.join(["id,text", "1,a", '2,"b\rc"', ""]), "csv")[1] == [("a", ["1", "a"]), ("b\rc", ["2", "b\rc"])]
+    assert read(end.join(["id\ttext", "1\ta", ""]), "tsv")[1] == [("a", ["1", "a"])]
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "text"])
 def test_a_byte_order_mark_is_no_part_of_anything(form):
     content = {"jsonl": '{"text": "a"}\n', "text": "a\n"}.get(form, "text\na\n")

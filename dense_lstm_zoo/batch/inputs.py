@@ -118,7 +118,7 @@ def _head(path: str, layout: Layout) -> list[str]:
         if not layout.is_table:
             return []
     with opened(path) as stream:
-        header = next(table_rows(Lines(stream, path), 1, layout), None)
+        header = next(table_rows(Lines(stream, path, returns=True), 1, layout), None)
     if header is None or header[0] != 1:
         raise ValueError(f"{path} is empty or begins with a blank row; a table begins with a row of column names.")
     return [unmark_formula(cell) for cell in header[1]]

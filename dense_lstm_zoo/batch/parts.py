@@ -30,7 +30,7 @@ def split(number: int, layout: Layout) -> Iterator[Part]:
         if layout.form == "parquet":
             yield from _of_row_groups(stream, number, layout)
             return
-        lines = Lines(stream, layout.files[number])
+        lines = Lines(stream, layout.files[number], returns=layout.is_table)
         found = list(_of_lines(lines, number, layout))
         if is_packed(stream) and found:
             found = [dataclasses.replace(found[0], first=1, start=0, stop=None)]

@@ -34,7 +34,7 @@ def read(part: Part, layout: Layout) -> Iterator[Row]:
         if layout.form == "parquet":
             found = _parquet(stream, part, layout)
         else:
-            lines = Lines(stream, path, part.start, part.stop)
+            lines = Lines(stream, path, part.start, part.stop, returns=layout.is_table)
             reader = _table if layout.is_table else _lines
             found = reader(lines, part, layout)
         for row in found:

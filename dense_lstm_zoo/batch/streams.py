@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import gzip
 import io
@@ -40,21 +41,25 @@ def is_packed(stream: BinaryIO) -> bool:
 
 
 class Lines:
-    """The lines of a stream with their ends; only a line feed ends a line.
+    """The lines of a stream with their ends.
 
     Args:
         stream: What ``opened`` yields.
         path: Its name in errors.
         start: The byte to begin at.
         stop: The byte to end at, which must begin a line; None means the end of the file.
+        returns: Whether a carriage return by itself ends a line too, as in tables; else only a line feed does.
 
     Attributes:
         path: The name.
         at: The byte after the last line that was read.
     """
 
-    def __init__(self, stream: BinaryIO, path: str, start: int = 0, stop: int | None = None) -> None:
+    def __init__(
+        self, stream: BinaryIO, path: str, start: int = 0, stop: int | None = None, *, returns: bool = False
+    ) -> None:
         self._stream, self.path, self._stop = stream, path, stop
+        self._returns, self._held = returns, collections.deque[bytes]()
         self.at = start
         if start:
             stream.seek(start)
@@ -70,6 +75,14 @@ class Lines:
         """
         if self._stop is not None and self.at >= self._stop:
             raise StopIteration
+        if not self._held:
+            line = self._read()
+            self._held.extend(line.splitlines(keepends=True) if self._returns and b"\r" in line else [line])
+        line = self._held.popleft()
+        self.at += len(line)
+        return line
+
+    def _read(self) -> bytes:
         line = self._stream.readline(LONGEST_LINE + 1)
         if not line:
             raise StopIteration
@@ -78,7 +91,6 @@ class Lines:
                 f"{self.path} has a line of more than {LONGEST_LINE:,} bytes, at byte {self.at:,}; is it a text file? "
                 "Split the line, or remove it."
             )
-        self.at += len(line)
         return line
 
 

@@ -125,7 +125,7 @@ def delimited_rows(lines: Iterable[str], name: str, form: str) -> Iterator[tuple
     """
     csv.field_size_limit(_LONGEST_CELL)
     dialect: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if form == "tsv" else {"strict": True}
-    rows = csv.reader(lines, **dialect)
+    rows = csv.reader(_ended_by_returns(lines), **dialect)
     for number in itertools.count(1):
         try:
             yield number, next(rows)
@@ -135,6 +135,15 @@ def delimited_rows(lines: Iterable[str], name: str, form: str) -> Iterator[tuple
             is_open = "end of data" in str(error)
             reason = "opens a quotation mark that is never closed" if is_open else f"is broken: {error}"
             raise ValueError(f"{name}, row {number} {reason}.") from None
+
+
+def _ended_by_returns(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines that end at a carriage return too, as old spreadsheets write them; the csv module needs that."""
+    for line in lines:
+        if "\r" in line:
+            yield from io.StringIO(line, newline="")
+        else:
+            yield line
 
 
 def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
