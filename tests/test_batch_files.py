@@ -102,6 +102,14 @@ def test_folders_may_have_names_that_look_like_patterns(model, tmp_path, monkeyp
     assert left_in(here) == ["a*", "a.jsonl", "out[1]"]
 
 
+def test_the_name_of_a_file_that_is_there_is_no_pattern(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a[1].csv", "a1.csv", "b1.csv"):
+        (tmp_path / name).write_text("text\ngood\n")
+    assert inputs.match(["a[1].csv"]) == ["a[1].csv"]
+    assert inputs.match([f"{tmp_path}/a[1].csv", "b[1].csv"]) == [f"{tmp_path}/a[1].csv", "b1.csv"]
+
+
 def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
     cells = [["1", "good\nfilm, really", "=1+1"], ["2", 'a "bad" one', ""], ["3", "", "é"]]
     content = 'id,text,note\r\n1,"good\nfilm, really",\'=1+1\r\n\r\n2,"a ""bad"" one"\r\n3,,é\r\n'

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
@@ -68,12 +69,13 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
 
 
 def match(patterns: Sequence[str]) -> list[str]:
-    """Return the files that match any of the patterns, sorted.
+    """Return the files that match any of the patterns, sorted; the name of a file here is not a pattern.
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
     """
-    found = set()
+    named = {one for one in patterns if Path(one).is_file()}
+    found, patterns = {one.removeprefix("./") for one in named}, [one for one in patterns if one not in named]
     asked = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder
     for pattern, result in zip(patterns, FileSystems.match(asked), strict=True):
         if not result.metadata_list:
