@@ -173,6 +173,22 @@ def test_a_date_that_python_has_not_is_a_bad_row(model, tmp_path):
     assert (bad["row"], bad["reason"].partition(":")[0]) == (2, "a cell cannot be read")
 
 
+def test_a_time_with_nanoseconds_is_a_bad_row_and_no_time_is_changed(tmp_path):
+    times = pa.array([1_000, 1_001, None, 2_000], pa.time64("ns"))
+    lists = pa.array([[2_000], [2_000], [], [2_001]], pa.list_(pa.time64("ns")))
+    table = pa.table({"text": list("abcd"), "at": times, "more": pa.StructArray.from_arrays([lists], ["all"])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    layout, _ = inputs.look(inputs.Asked([str(tmp_path / "a.parquet")]))
+    found = [row for part in parts.split(0, layout) for row in rows.read(part, layout)]
+    assert [row.get("text") for row in found] == ["a", None, "c", None]
+    kept = pa.Table.from_pylist([row["row"] for row in found if "row" in row], table.schema)
+    assert kept.equals(pa.concat_tables([table.slice(0, 1), table.slice(2, 1)]))
+    assert [row["reason"].partition(";")[0] for row in found if "reason" in row] == [
+        "a cell cannot be read: 'at' has a time with nanoseconds",
+        "a cell cannot be read: 'more' has a time with nanoseconds",
+    ]
+
+
 def test_a_tagger_writes_tokens_with_tags_and_lists(batch_exports, write, tmp_path):
     export, one = batch_exports["bilstm_tagger"]
     predict(export, write("\n".join(TEXTS), "a.txt"), tmp_path / "text")

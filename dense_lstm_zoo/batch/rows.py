@@ -124,7 +124,9 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
             at += len(batch)
             for place in range(len(here)):
                 try:
-                    (row,) = here.slice(place, 1).to_pylist()
+                    one = here.slice(place, 1)
+                    _check_times(one)
+                    (row,) = one.to_pylist()
                 except UnicodeDecodeError as error:
                     yield bad(number, f"a cell is not utf-8: {error.reason}", "")
                 except (ValueError, OverflowError) as error:  # a date that Python has not, such as of the year 14,000
@@ -136,3 +138,28 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
                 number += 1
             if at >= wanted.stop:
                 return
+
+
+def _check_times(batch: Any) -> None:
+    """Raise ``ValueError`` if the row of a batch has a time of day with nanoseconds, which Python's times lose."""
+    import pyarrow
+
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if "time64[ns]" in str(field.type):
+            try:
+                alone = column.take(pyarrow.array([0]))  # a cast looks at the values in lists of other rows, too
+                alone.cast(_in_microseconds(field.type))
+            except pyarrow.ArrowInvalid:
+                raise ValueError(
+                    f"{field.name!r} has a time with nanoseconds; microseconds are the finest that can be kept"
+                ) from None
+
+
+def _in_microseconds(kind: Any) -> Any:
+    import pyarrow
+
+    if pyarrow.types.is_list(kind):
+        return pyarrow.list_(_in_microseconds(kind.value_type))
+    if pyarrow.types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_in_microseconds(field.type)) for field in kind])
+    return pyarrow.time64("us") if kind == pyarrow.time64("ns") else kind
