@@ -78,6 +78,27 @@ def test_python_takes_a_file_and_a_folder_too(tmp_path):
     assert origins.of(corpus)["dataset"] == "csv"  # what run.toml says
 
 
+def test_dev_and_test_files_are_read_as_their_names_say(write):
+    train, lines = write(TABLE, "train.csv"), write([{"text": "a film", "label": "up"}], "dev.jsonl")
+    corpus = zoo.load_corpus(train, dev_file=lines, test_file=write("text\tlabel\na, b\tdown\n", "test.tsv"))
+    assert (corpus.dev.texts, corpus.test.texts) == (["a film"], ["a, b"])
+    again = zoo.load_corpus(**{"name" if key == "dataset" else key: x for key, x in origins.of(corpus).items()})
+    assert again == corpus  # as run.toml repeats it
+    plain = write(TABLE, "dev.txt")
+    assert zoo.load_corpus(train, dev_file=plain).dev == corpus.train
+    odd = write(TABLE, "train.jsonl")  # the format is given, as the names are wrong
+    assert zoo.load_corpus("csv", train_file=odd, dev_file=write(TABLE, "dev.jsonl")).dev == corpus.train
+
+
+def test_a_tagger_s_files_are_read_as_their_names_say(write):
+    train, trees = write("X Dogs N\nX bark V\n\n" * 2, "train.conll"), write("(S (N Dogs) (V bark))\n", "dev.mrg")
+    corpus = zoo.load_corpus(train, "tagging", token_column=1, dev_file=trees)
+    assert (corpus.dev.tokens, corpus.dev.tags) == ([["Dogs", "bark"]], [["N", "V"]])
+    assert corpus.columns == {"token_column": 1, "tag_column": -1}
+    with pytest.raises(ValueError, match="token_column is for columns"):
+        zoo.load_corpus(trees, "tagging", token_column=1)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -9,16 +9,9 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data import tables
+from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.task import Task
 
-# Formats by the suffix of a file's name, without .gz.
-_ENDINGS = {
-    **{form: form for form in tables.FORMATS},
-    **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text", "npy": "npy"},
-    **dict.fromkeys(("conll", "conllu", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
-    **{form: form for form in ("auto", "pos", "mrg")},
-}
 # Formats that a file has only if its name says so: text that is not in them could not be told from text that is broken.
 _BY_NAME = ("auto", "pos", "mrg")
 # Formats that no reader supports, but that would be accepted as lines of text.
@@ -41,20 +34,19 @@ def format_of(
         ValueError: A format that is not accepted, or a name that does not decide.
 
     Example:
-        >>> format_of("reviews.csv.gz", tables.FORMATS, "--dataset")
+        >>> format_of("reviews.csv.gz", ["csv", "tsv"], "--dataset")
         'csv'
     """
     if asked is not None:
         return str(checks.one_of(option, asked, accepted))
-    name = Path(path).name.lower().removesuffix(".gz")
-    ending = name.rpartition(".")[2] if "." in name else ""
-    form = _ENDINGS.get(ending)
+    suffix = ending(path)
+    form = ENDINGS.get(suffix)
     if form is not None and form in accepted:
         return form
     choice = f"Accepted: {', '.join(accepted)}."
-    if form not in (None, "text") or ending in _FOREIGN:
+    if form not in (None, "text") or suffix in _FOREIGN:
         raise ValueError(
-            f"{path} is {form or ending} by its name. If it is not, give its format with {option}. {choice}"
+            f"{path} is {form or suffix} by its name. If it is not, give its format with {option}. {choice}"
         )
     usual = [form for form in accepted if form not in _BY_NAME]
     only = usual[0] if len(usual) == 1 else None

@@ -10,13 +10,14 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.text_file import encoding_advice, unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
@@ -39,20 +40,25 @@ class Table:
 def read_tables(
     kind: str, paths: dict[str, str | Path | None], text_column: str, label_column: str, encoding: str
 ) -> dict[str, Table]:
-    """Return the table of each named file, after checking that all of them exist."""
+    """Return the table of each named file, after checking that all of them exist.
+
+    Args:
+        kind: The format of the training file, or of a file alone.
+        paths: The files by part. Dev and test files may have other formats, by their names.
+        text_column: The column, or key, of the text.
+        label_column: The column, or key, of the label.
+        encoding: How the files are encoded.
+    """
     checks.one_of("kind", kind, FORMATS)
     if text_column == label_column:
         raise ValueError(f"text_column and label_column must differ; both are {text_column!r}.")
     codec = checks.encoding(encoding)
     found = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
-    parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
-    return {part: _read_file(kind, path, codec, parse, text_column, label_column) for part, path in found.items()}
+    forms = {part: form_beside(path, kind, found.get("train", path), FORMATS) for part, path in found.items()}
+    return {part: _read_file(forms[part], path, codec, text_column, label_column) for part, path in found.items()}
 
 
-_Parse = Callable[[str, Path, str, str, str], Table]
-
-
-def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: str, label_column: str) -> Table:
+def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column: str) -> Table:
     try:
         with path.open("rb") as file:
             content = unpacked(file).read()
@@ -69,6 +75,7 @@ def _read_file(kind: str, path: Path, codec: str, parse: _Parse, text_column: st
         ) from error
     if not text.strip():
         raise ValueError(f"{path} is empty.")
+    parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
     table = parse(kind, path, text, text_column, label_column)
     if not table.numbers:
         raise ValueError(f"{path} has a row of column names and no examples.")

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 from dense_lstm_zoo.tagging import licensed
 from dense_lstm_zoo.tagging.column_files import UPOS, XPOS
 from dense_lstm_zoo.tagging.column_files import read_columns as read_columns  # of the names that users import
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.licensed import Licensed
+
+FORMATS = ("columns", *licensed.READERS)
 
 
 def read_column_files(
@@ -202,7 +205,8 @@ def read_files(
     Args:
         form: "columns", or a treebank's: "auto" (CCGbank), "pos" or "mrg" (Penn Treebank).
         train_file: As in ``read_column_files``, for every format.
-        dev_file: Likewise.
+        dev_file: Likewise. It has the format that its name says, else ``form``, as it has if the name of ``train_file``
+            says another format than ``form``.
         test_file: Likewise.
         token_column: Only for "columns", as in ``read_columns``.
         tag_column: Likewise.
@@ -215,13 +219,15 @@ def read_files(
     """
     columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    if form not in licensed.READERS:
-        named: dict[str, Any] = {f"{part}_file": path for part, path in paths.items()}
-        return read_column_files(form, **named, **columns, encoding=encoding)
-    parts = {
-        part: read_file(form, path, **columns, encoding=encoding)[0] for part, path in paths.items() if path is not None
-    }
-    return _corpus(form, parts, train_file, {})
+    given = {part: path for part, path in paths.items() if path is not None}
+    forms = {part: form_beside(path, form, train_file, FORMATS) for part, path in given.items()}
+    has_columns = "columns" in forms.values()
+    parts = {}
+    for part, path in given.items():
+        own = columns if forms[part] == "columns" or not has_columns else {}
+        parts[part] = read_file(forms[part], path, **own, encoding=encoding)[0]
+    found = {name: value for name, value in columns.items() if value is not None}
+    return _corpus(form, parts, train_file, found if has_columns else {})
 
 
 def read_file(
