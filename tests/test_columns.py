@@ -100,11 +100,15 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
         (
             COLUMNS,
             {"tag_column": 3},
-            r"line 1: found 3 columns \(Dogs, NNS, B-NP\), expected at least 4 for tag_column=3",
+            r"line 1: found 3 columns \(Dogs, NNS, B-NP\), expected at least 4 for tag_column=3 \(--tag-column\)",
         ),
         (COLUMNS, {"token_column": -4}, r"line 1: found 3 columns .* expected at least 4 for token_column=-4"),
         (COLUMNS, {"tag_column": 0}, "has 3 columns, in which token_column=0 and tag_column=0 are the same"),
-        (COLUMNS, {"token_column": 2}, "token_column=2 and tag_column=-1 are the same"),
+        (
+            COLUMNS,
+            {"token_column": 2},
+            r"token_column=2 and tag_column=-1 are the same.*\(--token-column, --tag-column\)",
+        ),
         (
             COLUMNS.replace(" VBP", ""),
             {},
@@ -120,7 +124,7 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
             {"separator": "\t"},
             r"line 2: tag_column=-1 is empty, expected a tag: 2 columns \(b, \)",
         ),
-        ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: token_column=0 is empty, expected a token"),
+        ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: token_column=0 is empty.*--token-column names another"),
         ("a\tX\nb\tX\tY\n", {"separator": "\t"}, r"line 2: found 3 columns \(b, X, Y\), expected 2 as in line 1\.$"),
         (b"a X\n\ncaf\xe9 X\n", {}, r'line 3 is not utf-8: byte 0xe9 .* such as encoding="latin-1"'),
         ("a X\n".encode("utf-16"), {}, r"line 1 is not utf-8: byte 0xff .*UTF-16.*\(--encoding utf-16\)"),

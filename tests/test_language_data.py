@@ -132,7 +132,7 @@ def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
         empty = written(tmp_path / "empty.txt", content)
         with pytest.raises(ValueError, match=r"empty\.txt is empty"):
             read_text_files(train_file=good, dev_file=empty)
-    with pytest.raises(ValueError, match=r"has only one line, .* give a dev_file"):
+    with pytest.raises(ValueError, match=r"has only one line, .* give a dev_file \(--dev-file\)"):
         read_text_files(train_file=written(tmp_path / "one.txt", "\nonly this\n"))
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(b"a b\n" * 10_000)[:-12])

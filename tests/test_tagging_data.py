@@ -136,7 +136,7 @@ def test_without_a_dev_file_the_last_tenth_of_the_sentences_is_held_out(write, s
     assert corpus.train.tokens + corpus.dev.tokens == whole.tokens
     assert corpus.train.tags + corpus.dev.tags == whole.tags
     assert (len(corpus.dev), corpus.test) == (held_out, None)
-    with pytest.raises(ValueError, match=r"one\.txt has only one sentence, .* give a dev_file"):
+    with pytest.raises(ValueError, match=r"one\.txt has only one sentence, .* give a dev_file \(--dev-file\)"):
         read_column_files(train_file=write("a X\nb X\n", "one.txt"))
 
 

@@ -216,7 +216,9 @@ def test_files_without_texts_are_refused_before_any_work(tmp_path):
 
 def test_a_folder_of_another_sweep_is_refused_by_what_differs(fake, tmp_path):
     sweep(tmp_path / "s")
-    with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\. Choose another run_dir"):
+    with pytest.raises(
+        ValueError, match=r"holds another sweep: seed was 1 and is 2\. Choose another run_dir \(--run-dir\)"
+    ):
         sweep(tmp_path / "s", seed=2)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "precious").write_text("x")

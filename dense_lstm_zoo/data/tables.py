@@ -51,7 +51,9 @@ def read_tables(
     """
     checks.one_of("kind", kind, FORMATS)
     if text_column == label_column:
-        raise ValueError(f"text_column and label_column must differ; both are {text_column!r}.")
+        raise ValueError(
+            f"text_column and label_column (--text-column, --label-column) must differ; both are {text_column!r}."
+        )
     codec = checks.encoding(encoding)
     found = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
     forms = {part: form_beside(path, kind, found.get("train", path), FORMATS) for part, path in found.items()}

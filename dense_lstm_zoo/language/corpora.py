@@ -78,7 +78,7 @@ def read_text_files(
     train = parts["train"]
     if "dev" not in parts:
         if train.num_lines < 2:
-            raise ValueError(f"{train.path} has only one line, so none can be held out; give a dev_file.")
+            raise ValueError(f"{train.path} has only one line, so none can be held out; give a dev_file (--dev-file).")
         kept = train.num_lines - max(train.num_lines // 10, 1)
         parts["train"] = TextFile(train.path, encoding, stop=kept)
         parts["dev"] = TextFile(train.path, encoding, start=kept)

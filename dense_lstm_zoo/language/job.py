@@ -40,7 +40,9 @@ class LanguageModelJob(Job):
 
     def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
         if corpus.dev is None:
-            raise ValueError(f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file).")
+            raise ValueError(
+                f"{corpus.name} has no dev text to choose the best epoch on; give one (dev_file, --dev-file)."
+            )
         self.corpus, self.dev, self.options = corpus, corpus.dev, options
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
         words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)

@@ -18,7 +18,7 @@ from dense_lstm_zoo.json_files import DamagedFileError, Kind, check_fields, dama
 from dense_lstm_zoo.search import TUNERS
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
-_ADVICE = "Its backup is damaged or missing too; choose another run_dir to start over."
+_ADVICE = "Its backup is damaged or missing too; choose another run_dir (--run-dir) to start over."
 # Errors that a state with unexpected values can cause, DamagedFileError among them.
 _UNFIT = (FileNotFoundError, KeyError, TypeError, ValueError, AttributeError, IndexError)
 

@@ -40,12 +40,12 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
         found = {**found, "data_sha256": data}
         if found != asked and not (grows and _has_grown(found, asked)):
             raise ValueError(
-                f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Choose another run_dir."
+                f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Choose another run_dir (--run-dir)."
             )
         if not is_same_data:
             raise ValueError(
                 f"{run_dir} holds a sweep on other texts: those of {sweep.dataset} have changed since it began. Choose "
-                "another run_dir, or put the old files back."
+                "another run_dir (--run-dir), or put the old files back."
             )
         for path in _settings(run_dir):
             if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(asked):
@@ -93,7 +93,7 @@ def read_settings(run_dir: Path) -> dict[str, Any]:
         except DamagedFileError:
             pass
         what = str(error) if isinstance(error, DamagedFileError) else f"{path} is missing."
-        raise DamagedFileError(f"{what} Choose another run_dir to start over.") from None
+        raise DamagedFileError(f"{what} Choose another run_dir (--run-dir) to start over.") from None
 
 
 def _settings(run_dir: Path) -> tuple[Path, Path]:

@@ -93,7 +93,9 @@ class TrialRunner(BaseTuner):
                 shutil.copytree(self.run_dir / "trials" / parent / "runs", runs, dirs_exist_ok=True)
         spec = self.sweep.spec(trial.hyperparameters.values)
         if (folder / trials.RESULT).is_file() and trials.read_spec(folder)["values"] != spec["values"]:
-            raise damaged(folder, "it holds a trial with other values", "Choose another run_dir to start over.")
+            raise damaged(
+                folder, "it holds a trial with other values", "Choose another run_dir (--run-dir) to start over."
+            )
         files.write_json(folder / trials.SPEC, spec)
         if not (folder / trials.RESULT).is_file():
             self._train(trial, folder)

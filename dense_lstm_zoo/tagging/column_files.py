@@ -65,7 +65,7 @@ def read_columns(
                 if row[column] in ("", gap):
                     raise ValueError(
                         f"{file.path}, line {number}: {name}={column} is empty, expected a "
-                        f"{name.removesuffix('_column')}: {describe(row)}."
+                        f"{name.removesuffix('_column')}: {describe(row)}. {_option(name)} names another column."
                     )
                 if name == "tag_column":
                     checks.writable(f"{file.path}, line {number}: the tag", [row[column]])
@@ -85,10 +85,15 @@ def _check_columns(file: ColumnFile, row: Row, wanted: dict[str, int]) -> None:
         if not -len(cells) <= column < len(cells):
             needed = column + 1 if column >= 0 else -column
             raise ValueError(
-                f"{file.path}, line {number}: found {describe(cells)}, expected at least {needed} for {name}={column}."
+                f"{file.path}, line {number}: found {describe(cells)}, expected at least {needed} for {name}={column} "
+                f"({_option(name)})."
             )
     if len({column % len(cells) for column in wanted.values()}) == 1:
         raise ValueError(
             f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in wanted.items())} are "
-            "the same; tokens and tags must be in different columns."
+            "the same; tokens and tags must be in different columns (--token-column, --tag-column)."
         )
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

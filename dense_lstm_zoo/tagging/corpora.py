@@ -73,7 +73,9 @@ def _corpus(
     train, dev = parts["train"], parts.get("dev")
     if dev is None:
         if len(train) < 2:
-            raise ValueError(f"{train_file} has only one sentence, so none can be held out; give a dev_file.")
+            raise ValueError(
+                f"{train_file} has only one sentence, so none can be held out; give a dev_file (--dev-file)."
+            )
         train, dev = _hold_out(train)
     return TaggingCorpus(name, train, dev, parts.get("test"), columns=columns)
 
@@ -247,5 +249,8 @@ def read_file(
     usual = {"token_column": 0, "tag_column": -1, "separator": None}
     for name, value in columns.items():
         if value != usual[name]:
-            raise ValueError(f"{name} is for columns; {path} is read as {form}, which has none. Received {value!r}.")
+            raise ValueError(
+                f"{name} is for columns; {path} is read as {form}, which has none. Received {value!r} "
+                f"(--{name.replace('_', '-')})."
+            )
     return read(path, encoding=encoding), ()

@@ -36,7 +36,9 @@ class TaggingJob(WordVectorJob):
 
     def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None:
         if corpus.dev is None:
-            raise ValueError(f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file).")
+            raise ValueError(
+                f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file, --dev-file)."
+            )
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
         self.source = source
         vectors: dict[str, Any] = {

@@ -261,7 +261,7 @@ class Checkpoint(keras.callbacks.Callback):
             differences = checks.difference(found["settings"], self.settings)
             raise ValueError(
                 f"{self.folder} holds an interrupted run with other settings: {differences}. "
-                f"Repeat its command to finish it, name another run_dir, or overwrite it."
+                f"Repeat its command to finish it, name another run_dir (--run-dir), or overwrite it."
             )
 
     def _whole_state(self, path: Path) -> dict[str, Any]:

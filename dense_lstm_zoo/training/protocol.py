@@ -150,7 +150,9 @@ def run_protocol(
         raise FileExistsError(f"{run_dir} is a bundle; choose another folder for several runs.")
     files.check_new_folder(run_dir / "seed1", "any")
     if "overwrite" in training:
-        raise ValueError("run_protocol keeps finished runs and takes no overwrite; choose another run_dir instead.")
+        raise ValueError(
+            "run_protocol keeps finished runs and takes no overwrite; choose another run_dir (--run-dir) instead."
+        )
     chosen = chosen_folds(folds, only_folds)
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
@@ -239,7 +241,9 @@ def _check_settings(path: Path, settings: dict[str, Any]) -> None:
         asked = json.loads(_settings(settings))
         if found != asked:
             differences = checks.difference(found, asked)
-            raise ValueError(f"{path.parent} holds runs with other settings: {differences}. Choose another run_dir.")
+            raise ValueError(
+                f"{path.parent} holds runs with other settings: {differences}. Choose another run_dir (--run-dir)."
+            )
 
 
 def _write_settings(path: Path, settings: dict[str, Any]) -> None:
