@@ -103,6 +103,8 @@ def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
         )
     if job.raw and form not in ("text", "csv"):
         raise ValueError(f"--raw is for text and csv; the output is {form}.")
+    if job.prefix is not None and form == "text":
+        raise ValueError("--prefix is for csv, jsonl and parquet; the output is text.")
     table = layout.names if layout.is_table else ("text",)
     plan = sinks.Plan(form, model.task, model.labels, table, "", job.raw, layout.schema)
     if form == "text":

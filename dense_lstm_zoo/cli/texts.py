@@ -174,6 +174,10 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
             f"{asked.name} could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}."
         )
+    if asked.prefix is not None and form not in ("csv", "jsonl"):
+        raise ValueError(f"--prefix is for csv and jsonl; the output is {form}.")
+    if asked.raw and form not in ("text", "csv"):
+        raise ValueError(f"--raw is for text and csv; the output is {form}.")
     return found, form
 
 
