@@ -52,8 +52,12 @@ class Options:
 
 
 def write(target: IO[str], options: Options, source: Source, predict: Callable[..., Any], shapes: Shapes) -> None:
-    """Write the predictions for a source's texts one by one, each with the row its text came in."""
-    beside, texts = itertools.tee(source.records)
+    """Write the predictions for a source's texts one by one, each with the row its text came in.
+
+    Lines of columns without a token, such as ``-DOCSTART-``, are a text only where they are written as they are.
+    """
+    found = (one for one in source.records if one.text or one.lines is None or options.form == "columns")
+    beside, texts = itertools.tee(found)
     pairs = zip(beside, predict(record.text for record in texts), strict=True)
     writers = {"text": _write_text, "csv": _write_csv, "jsonl": _write_json, "columns": _write_columns}
     writers[options.form](target, options, source, pairs, shapes)
