@@ -1,11 +1,15 @@
 """Answers for files in columns: what they are written as, by a stand-in for a tagger."""
 
+import dataclasses
 import io
 import json
+
+import pytest
 
 from dense_lstm_zoo.cli import writing
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo_runtime import TaggedSentence
+from tests.tagged_files import CONLLU
 
 
 def tagged(sentences):
@@ -17,11 +21,11 @@ def tagged(sentences):
 SHAPES = writing.Shapes([], lambda found: [" ".join(found.tags)], lambda _: [], vars, shared=frozenset({"tokens"}))
 
 
-def written(content, form, **options):
+def written(content, form, separator=None, *, conllu=False, tags=(), read_as="columns"):
     stream = io.BufferedReader(io.BytesIO(content.encode()))
-    source = records.read(stream, "in.conll", records.Options("columns", tokens=True, **options))
-    target = io.StringIO()
-    writing.write(target, writing.Options(form), source, tagged, SHAPES)
+    source = records.read(stream, "in.conll", records.Options(read_as, separator=separator, tokens=True))
+    target, shapes = io.StringIO(), dataclasses.replace(SHAPES, tags=tags)
+    writing.write(target, writing.Options(form, separator=separator, conllu=conllu), source, tagged, shapes)
     return target.getvalue()
 
 
@@ -31,3 +35,44 @@ def test_lines_without_a_token_get_no_answer():
     assert [json.loads(line)["tokens"] for line in written(content, "jsonl").splitlines()] == [["Dogs", "bark"], ["Go"]]
     expected = content.replace("X Y\nbark X Y", "X Y T0\nbark X Y T1").replace("Go X Y", "Go X Y T0")
     assert written(content, "columns") == expected + "\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "separator", "expected"),
+    [
+        ("New York\tX\nis\tY\n", "\t", "New York\tX\tT0\nis\tY\tT1\n\n"),
+        ("New York\n", "\t", "New York\tT0\n\n"),
+        ("a|\n", "|", "a||T0\n\n"),
+        ("a X \n", " ", "a X  T0\n\n"),
+        ("a X \n", None, "a X T0\n\n"),
+        ("1\ta" + "\t_" * 8, "|", "1\ta" + "\t_" * 8 + "\tT0\n\n"),  # CoNLL-U always has tabs
+    ],
+)
+def test_tags_are_separated_as_the_columns_are(content, separator, expected):
+    assert written(content, "columns", separator) == expected
+
+
+def test_conllu_keeps_its_lines_but_for_the_tags():
+    expected = [
+        ["1", "Dogs", "dog", "T0", "NNS"],
+        ["2-3", "don't", "_", "_", "_"],
+        ["2", "do", "do", "T1", "VBP"],
+    ]
+    found = written(CONLLU + "\n# the end\n", "columns", conllu=True, tags=["NOUN", "X"])
+    rows = [line.split("\t") for line in found.splitlines()]
+    assert [row[:5] for row in rows[3:6]] == expected
+    comments = [line for line in CONLLU.splitlines() if line[:1] == "#"]
+    assert [line for line in found.splitlines() if line[:1] == "#"] == comments
+    assert {len(row) for row in rows if row[0][:1].isdigit()} == {10}
+    penn = [line.split("\t") for line in written(CONLLU, "columns", conllu=True, tags=["NN"]).splitlines()]
+    assert penn[3][3:6] == ["NOUN", "T0", "Number=Plur"]
+
+
+def test_other_texts_become_conllu():
+    expected = "1\tNew York\t_\tT0" + "\t_" * 6 + "\n2\tis\t_\tT1" + "\t_" * 6 + "\n\n"
+    content = "-DOCSTART-\tO\n\nNew York\tX\nis\tX\n"
+    assert written(content, "columns", "\t", conllu=True) == expected
+    lines = '{"tokens": ["New York", "is"]}\n{"tokens": []}\n'
+    assert written(lines, "columns", conllu=True, read_as="jsonl") == expected
+    with pytest.raises(ValueError, match=r"line 1: CoNLL-U cannot hold the token 'a\\tb'. Use --format jsonl"):
+        written('{"tokens": ["a\\tb"]}\n', "columns", conllu=True, read_as="jsonl")

@@ -15,6 +15,7 @@ from dense_lstm_zoo.cli import few_texts, light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo.data.endings import ending
 from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.output_files import check_output
 
@@ -43,6 +44,7 @@ class Asked:
     raw: bool
     overwrite: bool
     token_column: int | None = None
+    separator: str | None = None
 
     @property
     def name(self) -> str:
@@ -106,7 +108,9 @@ def _tagger(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes
     def line(found: TaggedSentence) -> list[str]:
         return [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
 
-    shapes = writing.Shapes([], line, lambda _: [], dataclasses.asdict, shared=frozenset({"tokens"}))
+    shapes = writing.Shapes(
+        [], line, lambda _: [], dataclasses.asdict, shared=frozenset({"tokens"}), tags=loaded.labels
+    )
     return loaded.predict_stream, shapes
 
 
@@ -124,7 +128,14 @@ def _run(
         if once:
             stack.enter_context(few_texts.eagerly())
         target: IO[str] = stack.enter_context(files.new_file(asked.output, "w")) if asked.output else sys.stdout
-        writing.write(target, writing.Options(form, asked.prefix, asked.raw), read, stream_of, shapes)
+        how = writing.Options(
+            form=form,
+            prefix=asked.prefix,
+            raw=asked.raw,
+            separator=_separator(asked, config),
+            conllu=asked.output is not None and ending(asked.output) == "conllu",
+        )
+        writing.write(target, how, read, stream_of, shapes)
 
 
 def source(asked: Asked, config: dict[str, Any], input_form: str, stack: contextlib.ExitStack) -> records.Source:
@@ -136,12 +147,18 @@ def source(asked: Asked, config: dict[str, Any], input_form: str, stack: context
         form=input_form,
         text_column=asked.text_column or remembered.get("text_column"),
         token_column=remembered.get("token_column", 0) if asked.token_column is None else asked.token_column,
-        separator=remembered.get("separator"),
+        separator=_separator(asked, config),
         encoding=asked.encoding,
         tokens=config["task"] == "tagging",
     )
     stream = stack.enter_context(files.existing_file(asked.file).open("rb")) if asked.file else sys.stdin.buffer
     return records.read(stream, asked.name, how)
+
+
+def _separator(asked: Asked, config: dict[str, Any]) -> str | None:
+    """Return the separator of a request's columns: its own, else that of the training."""
+    remembered: str | None = config["training"].get("columns", {}).get("separator")
+    return remembered if asked.separator is None else asked.separator
 
 
 def formats(asked: Asked, task: str) -> tuple[str, str]:
@@ -162,6 +179,10 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
         found = "text" if asked.input_form is None else checks.one_of("--input-format", asked.input_form, readable)
     if asked.token_column is not None and found != "columns":
         raise ValueError(f"--token-column is for columns; the input is {found}.")
+    if asked.separator is not None and found != "columns":
+        raise ValueError(f"--separator is for columns; the input is {found}.")
+    if asked.separator == "":
+        raise ValueError("--separator is empty; give what is between columns, such as \\t for a tab.")
     if asked.text_column is not None and found in ("text", "columns"):
         raise ValueError(f"--text-column is for csv, tsv and jsonl; the input is {found}.")
     form = asked.form

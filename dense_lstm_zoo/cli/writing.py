@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
 from dense_lstm_zoo import json_files
+from dense_lstm_zoo.cli import written_columns
 from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.data.records import Record, Source
 
@@ -26,6 +27,7 @@ class Shapes:
         row: Returns the cells; numbers are strings with their digits.
         fields: Returns the keys that a JSON object gains.
         shared: Names of those keys that the input may already hold, with the same value.
+        tags: The tags of a tagger.
     """
 
     columns: list[str]
@@ -33,6 +35,7 @@ class Shapes:
     row: Callable[[Any], list[str]]
     fields: Callable[[Any], dict[str, Any]]
     shared: frozenset[str] = frozenset()
+    tags: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,15 @@ class Options:
         prefix: What the names of new columns begin with; None means no prefix, or "predicted_" if the input has such
             columns already.
         raw: Whether to leave formulas in csv and control characters in text unescaped.
+        separator: columns: what separates those of the input; None means spaces and tabs.
+        conllu: columns: whether to write CoNLL-U.
     """
 
     form: str
     prefix: str | None = None
     raw: bool = False
+    separator: str | None = None
+    conllu: bool = False
 
 
 def write(target: IO[str], options: Options, source: Source, predict: Callable[..., Any], shapes: Shapes) -> None:
@@ -111,18 +118,14 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
 
 
 def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
-    """Write the lines unchanged, with the tag appended to each line that has a token."""
+    column = written_columns.conllu_column(shapes.tags)
     for record, found in pairs:
-        lines = record.lines
-        if lines is None:
-            broken = next((token for token in found.tokens if not token or len(token.split()) != 1), None)
-            if broken is not None:
-                raise ValueError(f"{record.where}: columns cannot hold the token {broken!r}. Use --format jsonl.")
-            lines = [(token, token) for token in found.tokens]
-        tags = iter(found.tags)
-        separator = "\t" if record.lines is None or any("\t" in row for row, _ in lines) else " "
-        blank = " " if separator == "\t" else " \t"  # a last cell may be empty
-        rows = [row if token is None else row.rstrip(blank) + separator + next(tags) for row, token in lines]
+        if not options.conllu:
+            rows = written_columns.with_tags(record, found, options.separator)
+        elif found.tokens:
+            rows = written_columns.as_conllu(record, found, column)
+        else:
+            continue  # CoNLL-U has no empty sentences
         target.write("".join(f"{row}\n" for row in [*rows, ""]))
 
 

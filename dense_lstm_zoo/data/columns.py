@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from dense_lstm_zoo.data.text_file import TextFile, numbered_lines
 
-CONLLU_COLUMNS, FORM = 10, 1  # of CoNLL-U: the number of columns, and the column of the tokens
+# Of CoNLL-U: the number of columns, and those of the tokens and of the two kinds of tags.
+CONLLU_COLUMNS, FORM, UPOS, XPOS = 10, 1, 3, 4
 _CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
 _BLANK = " \t\r\n"  # no other white space: some corpora have no-break spaces within tokens
 _DOCUMENT = "-DOCSTART-"
@@ -146,7 +147,12 @@ def _beginning(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _is_conllu(beginning: list[tuple[int, str]]) -> bool:
-    cells = beginning[-1][1].split("\t") if beginning else []
+    return bool(beginning) and is_conllu_row(beginning[-1][1])
+
+
+def is_conllu_row(line: str) -> bool:
+    """Return whether a line has the ten columns of CoNLL-U between tabs, the first of them a number."""
+    cells = line.split("\t")
     return len(cells) == CONLLU_COLUMNS and _CONLLU_ID.fullmatch(cells[0]) is not None
 
 

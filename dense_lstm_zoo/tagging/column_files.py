@@ -9,11 +9,8 @@ import sys
 from pathlib import Path
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, ColumnFile, Row, describe
+from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, UPOS, XPOS, ColumnFile, Row, describe
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
-
-# CoNLL-U's columns for the two kinds of tags; there, "_" means that there is no value.
-UPOS, XPOS = 3, 4
 
 
 def read_columns(
@@ -60,6 +57,7 @@ def read_columns(
         if not tokens:
             _check_columns(file, rows[0], wanted)
         for (name, column), sentences in zip(wanted.items(), (tokens, tags), strict=True):
+            # In CoNLL-U "_" means that there is no value, but it may be a token.
             gap = "_" if file.is_conllu and column % CONLLU_COLUMNS in (UPOS, XPOS) else ""
             for number, row in rows:
                 if row[column] in ("", gap):

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.columns import UPOS, XPOS
 from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 from dense_lstm_zoo.tagging import licensed
-from dense_lstm_zoo.tagging.column_files import UPOS, XPOS
 from dense_lstm_zoo.tagging.column_files import read_columns as read_columns  # of the names that users import
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.tagging.licensed import Licensed
