@@ -168,6 +168,7 @@ def _check_config(config: dict[str, Any]) -> None:
             raise ValueError(f"{name!r} must be a list of strings")
         if len(set(values)) < len(values):
             raise ValueError(f"{name!r} holds a value twice")
+    _check_columns(config.setdefault("columns", {}))  # older exports have none
     if config["task"] == "language_model":
         return
     if not config["labels"]:
@@ -182,3 +183,12 @@ def _check_config(config: dict[str, Any]) -> None:
         raise ValueError("'text' must have characters in a string and a whole number of tokens")
     if text.get("oov", "unk") not in ("unk", "drop") or text.get("case") not in (None, "binary", "four_way"):
         raise ValueError(f"'text' has an unknown value: {text!r:.80}")
+
+
+def _check_columns(columns: Any) -> None:
+    """Raise ``ValueError`` if the columns of the training file are not names, or not numbers."""
+    kinds = {"text_column": str, "label_column": str, "token_column": int, "tag_column": int, "separator": str}
+    if not isinstance(columns, dict) or any(
+        type(columns[name]) is not kind or columns[name] == "" for name, kind in kinds.items() if name in columns
+    ):
+        raise ValueError(f"'columns' must say where texts are in a file; it is {columns!r:.80}")

@@ -13,6 +13,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import cards
+from dense_lstm_zoo.cli import light
 from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests.bundle_harness import WORDS, bundle
 from tests.cli_harness import output_of
@@ -235,6 +236,30 @@ class TestOnTheCommandLine:
         file.write_text("text,id\nthe film,1\n", encoding="utf-8")
         status, out, _ = output_of(capsys, "predict", run / "onnx", "--file", file)
         assert (status, out.splitlines()[0].split(",")[:3]) == (0, ["text", "id", "label"])
+
+    def test_an_export_reads_the_columns_that_training_read(self, tmp_path, capsys):
+        one, file = bundle("bilstm_tagger"), tmp_path / "in.conll"
+        one.config["training"]["columns"] = {"token_column": 1, "tag_column": 0, "separator": "|"}
+        one.export(tmp_path / "export", format="onnx")
+        file.write_text("X|the film\nY|was\n", encoding="utf-8")
+        first, second = one.predict([["the film", "was"]])[0].tags
+        expected = f"X|the film|{first}\nY|was|{second}\n\n"
+        told = ["predict", tmp_path / "export", "--file", file]
+        assert output_of(capsys, *told) == (0, expected, "")
+        file.write_text("the film\tX\nwas\tY\n", encoding="utf-8")
+        status, out, _ = output_of(capsys, *told, "--token-column", "0", "--separator", "\\t")
+        assert (status, out) == (0, f"the film\tX\t{first}\nwas\tY\t{second}\n\n")
+        status, out, _ = output_of(
+            capsys, *told, "--separator", "\t", "--output", tmp_path / "out.conllu", "--token-column=0"
+        )
+        rows = [line.split("\t") for line in (tmp_path / "out.conllu").read_text(encoding="utf-8").splitlines()[:2]]
+        assert [(row[1], row[4], len(row)) for row in rows] == [("the film", first, 10), ("was", second, 10)]
+        _, _, err = output_of(capsys, "predict", tmp_path / "export", "the film", "--separator", "|")
+        assert err == "error: --separator is for columns; the input is text.\n"
+        path = tmp_path / "export" / "config.json"
+        config = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps({name: config[name] for name in config if name != "columns"}), encoding="utf-8")
+        assert light.read_config(str(path.parent))["training"] == {"columns": {}}  # as an older version wrote it
 
     def test_an_export_for_another_task_or_a_damaged_one_is_refused(self, run, capsys, tmp_path):
         status, _, err = output_of(capsys, "score", run / "onnx", "the film")

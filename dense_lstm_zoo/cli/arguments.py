@@ -134,12 +134,12 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> list[argparse.A
             "--separator",
             metavar="TEXT",
             help=f"columns: what is between them, such as \\t for a tab{columns} spaces and tabs)",
-            type=_unescaped,
+            type=unescaped,
         ),
         group.add_argument("--encoding", metavar="NAME", help="your own files: their encoding (default: utf-8)"),
     ]
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """Return a separator; a tab is hard to type."""
     return text.replace("\\t", "\t")

@@ -15,12 +15,13 @@ from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 
 def read_config(path: str) -> dict[str, Any]:
-    """Return the config of a bundle, whose files are checked, or of an ONNX export, which knows of no training.
+    """Return the config of a bundle, whose files are checked, or of an ONNX export.
 
-    ``load`` checks an export's files.
+    Of the training, an export knows the columns that were read. ``load`` checks an export's files.
     """
     if export_folder.is_export(Path(path)):
-        return {**export_folder.read_config(Path(path)), "training": {}}
+        config = export_folder.read_config(Path(path))
+        return {**config, "training": {"columns": config["columns"]}}
     return commands.read_config(path)
 
 

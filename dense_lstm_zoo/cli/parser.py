@@ -20,7 +20,7 @@ from dense_lstm_zoo.cli import (
     vectors,
     writing,
 )
-from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_format, add_measuring, add_output, add_texts
+from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_format, add_measuring, add_output, add_texts, unescaped
 from dense_lstm_zoo.cli.command import Command
 from dense_lstm_zoo.cli.train_arguments import add_sweep, add_training
 from dense_lstm_zoo.data import records, word_table
@@ -121,6 +121,12 @@ def parser() -> argparse.ArgumentParser:
         "--token-column",
         type=int,
         help="columns: the tokens' column, from 0 (default: as in training, else 0; CoNLL-U: 1)",
+    )
+    sub.add_argument(
+        "--separator",
+        metavar="TEXT",
+        type=unescaped,
+        help="columns: what is between them, such as \\t for a tab (default: as in training, else spaces and tabs)",
     )
 
     sub = command(

@@ -101,6 +101,7 @@ def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | 
         "model": bundle.config["model"],
         "labels": bundle.labels,
         "text": bundle.config["text"],
+        "columns": bundle.config["training"].get("columns", {}),
         "inputs": names,
         "states": [name for name in names if name.startswith("state_")],
         "weights": weights,
