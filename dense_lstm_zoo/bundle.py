@@ -19,6 +19,7 @@ from dense_lstm_zoo.bundle_reader import DEV_CURVE, read, read_dev_curve
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.manifest import FORMAT, check, manifest
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.packed_files import new_output
 from dense_lstm_zoo.publishing import Published
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
@@ -187,7 +188,7 @@ class Bundle(Published, abc.ABC):
         ``train(vectors=path)`` lets another model start from them; other tools read them too.
 
         Args:
-            path: The file to write, whole or not at all.
+            path: The file to write, whole or not at all; compressed if its name ends in ``.gz``.
             overwrite: Whether to replace an existing file.
 
         Returns:
@@ -200,7 +201,7 @@ class Bundle(Published, abc.ABC):
         layer = self.network.get_layer("embedding")
         matrix = layer.get_matrix() if hasattr(layer, "get_matrix") else values_of(layer.embeddings)
         words = self.vocabulary.words
-        with files.new_file(path, "w") as file:
+        with new_output(path) as file:
             for word, row in zip(words, matrix[len(matrix) - len(words) :], strict=True):  # after padding and unknown
                 file.write(" ".join([word, *(f"{value:.9g}" for value in row.tolist())]) + "\n")
         return path

@@ -1,5 +1,6 @@
 """Output files named by users."""
 
+import gzip
 import os
 import stat
 import subprocess
@@ -10,11 +11,27 @@ import pytest
 
 from dense_lstm_zoo import files
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.packed_files import new_output
 
 
 def write(path, content="new"):
     with files.new_file(path, "w") as file:
         file.write(content)
+
+
+@pytest.mark.parametrize(("mode", "content"), [("w", "café\n" * 9999), ("wb", b"\xff\n" * 9999)])
+def test_a_name_in_gz_makes_a_compressed_file_of_the_same_bytes_each_time(tmp_path, mode, content):
+    for name in ("a.txt.gz", "b.GZ", "plain.txt"):
+        with new_output(tmp_path / name, mode) as file:
+            file.write(content)
+    plain = content.encode() if mode == "w" else content
+    assert (tmp_path / "plain.txt").read_bytes() == plain
+    assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == plain
+    assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.GZ").read_bytes()
+    with pytest.raises(ZeroDivisionError), new_output(tmp_path / "a.txt.gz", mode) as file:
+        file.write(content[: 1 // 0])
+    assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == plain
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_link_stays_and_what_it_names_is_written(tmp_path):

@@ -1,6 +1,7 @@
 """Predictions for files: reading, columns remembered from training, writing, and what is left untouched."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -143,6 +144,12 @@ def test_what_cannot_be_read_or_written_is_told_and_nothing_changes(
     assert message in err
     assert err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_an_output_whose_name_ends_in_gz_is_compressed(run_dir, tmp_path, capsys):
+    output = tmp_path / "out.jsonl.gz"
+    assert output_of(capsys, "predict", run_dir, "fine", "--output", output) == (0, "", "")
+    assert json.loads(gzip.decompress(output.read_bytes()))["text"] == "fine"
 
 
 def test_a_file_may_be_replaced_by_what_is_made_of_it_when_asked(run_dir, tmp_path, capsys):

@@ -14,6 +14,7 @@ from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.measuring import rows
 from dense_lstm_zoo.measuring.measure import MAX_TEXTS, prepare
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.packed_files import new_output
 
 DESCRIPTION = (
     "Measure what trained models cost on this machine: seconds to load, the first prediction, the median and the 99th "
@@ -56,7 +57,7 @@ def measure(
     if output and good:
         import pandas as pd
 
-        with files.new_file(output, "w") as file:
+        with new_output(output) as file:
             pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
     return 1 if failed else 0
 

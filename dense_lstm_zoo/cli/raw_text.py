@@ -12,6 +12,7 @@ from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.packed_files import new_output
 
 
 def tokenize(
@@ -36,7 +37,7 @@ def tokenize(
         options = records.Options(form, text_column, encoding=encoding)
         source = records.read(stream, file or "standard input", options)
         import_tensorflow()
-        target = stack.enter_context(files.new_file(output, "w")) if output else sys.stdout
+        target = stack.enter_context(new_output(output)) if output else sys.stdout
         progress = Progress(file or "standard input", enabled=output is not None, unit="texts")
         progress.start(0, None)
         texts, lines, tokens = 0, 0, 0

@@ -18,6 +18,7 @@ from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.endings import ending
 from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.packed_files import new_output
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle, Prediction
@@ -127,7 +128,7 @@ def _run(
         stream_of, shapes = make(asked.bundle, once)
         if once:
             stack.enter_context(few_texts.eagerly())
-        target: IO[str] = stack.enter_context(files.new_file(asked.output, "w")) if asked.output else sys.stdout
+        target: IO[str] = stack.enter_context(new_output(asked.output)) if asked.output else sys.stdout
         how = writing.Options(
             form=form,
             prefix=asked.prefix,

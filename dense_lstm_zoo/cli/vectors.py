@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli import texts, writing
 from dense_lstm_zoo.cli.commands import check_task, load, read_config
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.own_files import format_of
 from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.packed_files import new_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +40,7 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
         loaded: ClassificationBundle = load(options.bundle)  # type: ignore[assignment]
         width = loaded.embedding_width
         if form == "csv":
-            target = stack.enter_context(files.new_file(output, "w"))
+            target = stack.enter_context(new_output(output))
             columns = [f"e{i}" for i in range(width)]
             shapes = writing.Shapes(columns, _cells, _cells, lambda found: dict(zip(columns, found, strict=True)))
             writing.write(
@@ -47,7 +48,7 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
             )
         else:
             vectors = list(loaded.embed_stream(record.text for record in source.records))  # type: ignore[misc]
-            _write_array(stack.enter_context(files.new_file(output)), vectors, width)
+            _write_array(stack.enter_context(new_output(output, "wb")), vectors, width)
 
 
 def _cells(vector: np.ndarray) -> list[str]:
