@@ -175,3 +175,13 @@ def test_a_stop_answers_the_requests_in_progress_and_takes_no_new_ones(clients):
     assert [each.result(PATIENCE).status for each in asked] == [200, 200]
     with pytest.raises(ConnectionRefusedError):
         server.ask("/healthz")
+
+
+def test_a_stop_does_not_wait_for_a_batch_that_nobody_waits_for():
+    model = Classifier()
+    model.gate.clear()
+    with running(model, timeout=0.2) as server:
+        assert server.ask(PREDICT, {"texts": ["a"]}).status == 504
+        began = time.monotonic()
+    assert time.monotonic() - began < PATIENCE / 2  # the batch itself would take ``PATIENCE``
+    model.gate.set()

@@ -34,10 +34,18 @@ def export(bundle, tmp_path_factory):
     return bundle.export(tmp_path_factory.mktemp("exports") / "tiny", format="onnx")
 
 
+SLEEPS = """
+import runpy, time
+from server import models
+models.load = lambda *_: {"m": models.Model("m", "", "", (), False, {"predict": lambda texts: time.sleep(600)})}
+runpy.run_module("server", run_name="__main__")
+"""
+
+
 @contextlib.contextmanager
-def process(export, *arguments):
+def process(export, *arguments, run=("-m", "server")):
     """The server as a process of its own; what it wrote is asserted by the test, through its ``stderr``."""
-    command = [sys.executable, "-W", "error", "-m", "server", f"--model={export}", "--port=0", *arguments]
+    command = [sys.executable, "-W", "error", *run, f"--model={export}", "--port=0", *arguments]
     with subprocess.Popen(command, cwd=FOLDER, stderr=subprocess.PIPE, text=True) as started:
         try:
             lines = iter(started.stderr.readline, "")
@@ -143,6 +151,15 @@ def test_sigterm_answers_what_is_in_progress_and_ends_the_process(export):
         started.send_signal(signal.SIGTERM)
         assert [each.result(PATIENCE).status for each in asked] == [200] * 4
         assert started.wait(PATIENCE) in (0, -signal.SIGTERM)
+    assert not [line for line in written if "Traceback" in line or "Error" in line]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_prediction_that_nobody_waits_for_does_not_keep_the_process(sent):
+    with process("m", "--timeout=1", run=("-c", SLEEPS)) as (started, server, written):
+        assert server.ask(PREDICT, {"texts": ["a"]}).status == 504
+        started.send_signal(sent)
+        assert started.wait(PATIENCE) in (0, -sent)
     assert not [line for line in written if "Traceback" in line or "Error" in line]
 
 

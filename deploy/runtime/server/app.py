@@ -57,7 +57,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
         yield
         for batcher in batchers.values():
             await batcher.stop()
-        executor.shutdown()
+        executor.shutdown(wait=False, cancel_futures=True)  # nobody waits for what is still being predicted
 
     app = FastAPI(title="Dense LSTM Zoo", lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.add_middleware(Watch, metrics=metrics, max_requests=settings.max_requests)

@@ -71,7 +71,7 @@ class Batcher:
         self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
 
     async def stop(self) -> None:
-        """Stop the workers; what they predict at the moment is finished, but not answered."""
+        """Stop the workers; what is being predicted goes on in its thread, but is not answered."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
