@@ -61,6 +61,8 @@ def test_a_model_is_called_after_its_folder_or_the_bundle_around_it():
         (["--model=a", "--max-queue=5"], "max_queue must be at least max_texts"),
         (["--model=a", "--port=x"], "invalid int value: 'x'"),
         (["--model=a", "--port=65536"], "port must be from 0 to 65535; received 65536"),
+        (["--model=a", "--threads=1000000"], "threads must be from 1 to 256; received 1000000"),
+        (["--model=a", "--workers=257"], "workers must be from 1 to 256; received 257"),
         (["--model=a", "--log-level=loud"], "received 'loud'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

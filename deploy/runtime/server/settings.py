@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+MOST_THREADS = 256  # more than one process makes use of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -41,8 +42,8 @@ class Settings:
 _HELP = {
     "host": "address to listen on; 0.0.0.0 for every interface",
     "port": "port to listen on; 0 takes a free one",
-    "workers": "batches predicted at the same time, each in a thread",
-    "threads": "cores that one prediction uses",
+    "workers": f"batches predicted at the same time, each in a thread; at most {MOST_THREADS}",
+    "threads": f"cores that one prediction uses; at most {MOST_THREADS}",
     "max_batch": "texts that are predicted together",
     "max_wait_ms": "milliseconds that a text waits for others to be predicted with; 0 takes what is there",
     "max_queue": "texts that may wait for each model; more are refused with 503",
@@ -120,8 +121,9 @@ def _check(settings: Settings) -> None:
     for name, minimum in smallest.items():
         if not minimum <= getattr(settings, name) < math.inf:
             raise ValueError(f"{name} must be at least {minimum}; received {getattr(settings, name)!r}.")
-    if settings.port > 65_535:
-        raise ValueError(f"port must be from 0 to 65535; received {settings.port}.")
+    for name, maximum in {"port": 65_535, "workers": MOST_THREADS, "threads": MOST_THREADS}.items():
+        if getattr(settings, name) > maximum:
+            raise ValueError(f"{name} must be from {smallest[name]} to {maximum}; received {getattr(settings, name)}.")
     if not 0 < settings.timeout < math.inf:
         raise ValueError(f"timeout must be a number of seconds above 0; received {settings.timeout!r}.")
     if settings.max_queue < settings.max_texts:
