@@ -10,6 +10,7 @@ import argparse
 import array
 import asyncio
 import collections
+import contextlib
 import csv
 import json
 import os
@@ -37,10 +38,14 @@ _TEXTS, _BATCHES = "zoo_batch_texts_sum", "zoo_batch_texts_count"
 
 @dataclass
 class Tally:
-    """The answers so far: their times in seconds, their statuses, and the requests that are still to be sent."""
+    """The answers so far: their times in seconds, their statuses, and the requests that are still to be sent.
+
+    A request is lost if the server closes its connection before it has answered.
+    """
 
     left: int
     deadline: float
+    lost: int = 0
     seconds: array.array[float] = field(default_factory=lambda: array.array("d"))
     statuses: collections.Counter[int] = field(default_factory=collections.Counter)
 
@@ -59,21 +64,33 @@ def request(address: str, path: str, batch: Sequence[str]) -> bytes:
 
 
 async def client(host: str, port: int, requests: Sequence[bytes], tally: Tally) -> None:
-    """Send requests on one connection until there are none left or the time is over."""
-    reader, writer = await asyncio.open_connection(host, port)
-    try:
-        while tally.left > 0 and time.perf_counter() < tally.deadline:
-            tally.left -= 1
-            began = time.perf_counter()
-            writer.write(requests[tally.left % len(requests)])
-            head = await reader.readuntil(b"\r\n\r\n")
-            (length,) = re.findall(rb"(?i)\r\ncontent-length: (\d+)", head)
-            await reader.readexactly(int(length))
-            tally.seconds.append(time.perf_counter() - began)
-            tally.statuses[int(head.split()[1])] += 1
-    finally:
-        writer.close()
-        await writer.wait_closed()
+    """Send requests until there are none left or the time is over; on a new connection if the server closes one."""
+    while tally.left > 0 and time.perf_counter() < tally.deadline:
+        reader, writer = await asyncio.open_connection(host, port)
+        try:
+            await converse(reader, writer, requests, tally)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            tally.lost += 1
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+async def converse(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requests: Sequence[bytes], tally: Tally
+) -> None:
+    """Send requests on one connection until the server says that it closes it, or as long as there are any."""
+    head = b""
+    while tally.left > 0 and time.perf_counter() < tally.deadline and not re.search(rb"(?i)\nconnection: close", head):
+        tally.left -= 1
+        began = time.perf_counter()
+        writer.write(requests[tally.left % len(requests)])
+        head = await reader.readuntil(b"\r\n\r\n")
+        (length,) = re.findall(rb"(?i)\r\ncontent-length: (\d+)", head)
+        await reader.readexactly(int(length))
+        tally.seconds.append(time.perf_counter() - began)
+        tally.statuses[int(head.split()[1])] += 1
 
 
 def metrics(url: str) -> tuple[dict[str, float], dict[str, str]]:
@@ -107,7 +124,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def measure(given: argparse.Namespace) -> dict[str, object]:
-    """Run the load test and return its row."""
+    """Run the load test and return its row; a request that the server has lost counts among those not 200.
+
+    Raises:
+        OSError: The server cannot be reached, or no longer.
+        ValueError: It has not answered a single request.
+    """
     url = urlsplit(given.url)
     host, port = url.hostname or "127.0.0.1", url.port or 80
     path = f"/v1/models/{given.model}:predict" if given.model else "/v1/predict"
@@ -127,6 +149,8 @@ def measure(given: argparse.Namespace) -> dict[str, object]:
     tally = asyncio.run(run(given.requests, given.seconds))
     wall = time.perf_counter() - began
     after, _ = metrics(given.url)
+    if not tally.seconds:
+        raise ValueError(f"none of {tally.lost:,} requests was answered: the server closed their connections.")
     ordered = sorted(tally.seconds)
     spent = {name: after[name] - before[name] for name in before}
     memory = [f"{found[_MEMORY] / 1e6:.1f}" for found in (start, before, after)]
@@ -137,8 +161,8 @@ def measure(given: argparse.Namespace) -> dict[str, object]:
         "texts": given.texts,
         "tokens": given.tokens,
         **{name: info.get(name, "") for name in settings},
-        "requests": len(ordered),
-        "not_200": len(ordered) - tally.statuses[200],
+        "requests": len(ordered) + tally.lost,
+        "not_200": len(ordered) - tally.statuses[200] + tally.lost,
         "requests_per_second": f"{len(ordered) / wall:.0f}",
         "p50_ms": f"{1000 * ordered[len(ordered) // 2]:.2f}",
         "p99_ms": f"{1000 * ordered[len(ordered) * 99 // 100]:.2f}",
@@ -169,9 +193,13 @@ def _processor() -> str:
 
 
 def main() -> int:
-    """Measure, print the row and append it to the file; return 1 if an answer was not 200."""
+    """Measure, print the row and append it to the file; return 1 if a request was not answered with 200."""
     given = parser().parse_args()
-    row = measure(given)
+    try:
+        row = measure(given)
+    except (OSError, ValueError) as error:
+        print(f"error: {given.url}: {error}", file=sys.stderr)
+        return 1
     width = max(map(len, row))
     print("\n".join(f"{name:{width}}  {value}" for name, value in row.items()))
     if given.csv:
