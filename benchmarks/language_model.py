@@ -80,7 +80,7 @@ def add_so_far(words: Sequence[str]) -> None:
     folders = {asked.table.name_of(trial.read_spec(path)["values"]): path for path in asked.folder.glob("trials/*")}
     for name in asked.rows:
         if name in folders:
-            values = (asked.dataset, TABLE.points[name].recipe, " ".join(asked.settings), asked.protocol)
+            values = (asked.dataset, TABLE.points[name].recipe, asked.told, asked.protocol)
             runs = [f"seed{seed}" for seed in range(1, asked.seeds + 1)]
             _add(dict(zip(KEY, values, strict=True)), folders[name] / "runs", runs)
     if not folders.keys() & set(asked.rows):

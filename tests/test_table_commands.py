@@ -31,6 +31,10 @@ def test_the_papers_own_sizes_are_refused_without_their_hours():
         ("ding2018_table3", ["--dataset", "demo", "--seeds", "0"], "seeds must be an integer of at least 1"),
         ("ding2018_table3", ["--dataset", "demo", "--workers", "0"], "workers must be an integer of at least 1"),
         ("ding2018_table3", ["--dataset", "demo", "--set", "num_dense_layers=3"], "both fixed and searched"),
+        ("recipe_search", ["--dataset", "demo", "--set", "learning_rate=0.1"], "recipe_search do: slower, slowest,"),
+        ("tagging", ["--dataset", "demo", "--set", "recipe=batched"], "recipe is for rows that do not set recipe"),
+        ("review_models", ["--vectors", "none"], "as these of review_models do: dense, stacked. Leave it out"),
+        ("word_vectors", ["--rows", "none", "--vectors", "none"], "as these of word_vectors do: none. Leave it out"),
         ("tagging", ["--dataset", "demo", "--folds", "2"], "--folds divides texts with labels"),
         ("dynamic_interaction", ["--encoders", "stack", "--rows", "dense_mean"], "No row of dynamic_interaction"),
     ],
@@ -96,6 +100,7 @@ def test_every_command_that_results_name_still_asks_for_their_row():
             point.arguments.get("vectors"),
         )  # given, or the row's own
         command.engine.refuse_long(asked, table.texts)  # none is refused
+        command.engine.checked_settings(asked)
         seen.add(table.name)
     assert seen == {
         *("ding2018_table3", "ding2018_table4", "ding2018_table5", "classification", "classification_fixed", "tagging"),

@@ -140,6 +140,25 @@ def test_settings_for_all_rows_have_a_sweep_and_rows_of_their_own(fake, tmp_path
     assert [spec["arguments"].get("learning_rate") for spec in fake.seen] == [None, 0.002]
 
 
+def test_what_only_some_rows_set_can_be_set_for_the_others(fake, tmp_path):
+    search = command.load("recipe_search")
+    found = run(tmp_path, "--rows", "as_published", "fixed", "--set", "batch_size=20", table=search)
+    assert found["settings"].tolist() == [
+        "batch_size=20",
+        "trainable_embeddings=false learning_rate=0.005 batch_size=20",
+    ]
+
+
+def test_rows_with_other_vectors_stay_apart_where_vectors_have_no_column(fake, tmp_path):
+    table = dataclasses.replace(command.load("language_model"), after=lambda found: None)
+    (tmp_path / "words.txt").write_text("the 0.1 0.2\n")
+    words = ["--rows", "regularised_dense_400x3", "--set", "dropout=0.2"]
+    run(tmp_path, *words, table=table)
+    folder = ["--run-dir", str(tmp_path / "others")]
+    found = run(tmp_path, *words, "--vectors", str(tmp_path / "words.txt"), *folder, table=table)
+    assert found["settings"].tolist() == ["dropout=0.2", "dropout=0.2 vectors=words.txt"]
+
+
 @pytest.mark.parametrize("name", [*command.PAPERS, *command.OTHERS])
 def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path, monkeypatch):
     if name in ("pretraining", "classification_fixed"):  # whose rows name presets or the zoo's vectors

@@ -76,6 +76,12 @@ class Asked:
         return self.folder / "rows.csv" if own else tables.ROOT / "results" / f"{self.table.file}.csv"
 
     @property
+    def told(self) -> str:
+        """The settings as rows tell them, with the vectors where a table has no column for these."""
+        vectors = [f"vectors={Path(self.vectors).name}"] if self.vectors and "vectors" not in self.table.key else []
+        return " ".join([*self.settings, *vectors])
+
+    @property
     def runs(self) -> int:
         """How many runs a row has."""
         folds = len(self.only_folds) if self.only_folds else self.folds or 1
@@ -106,11 +112,7 @@ def run(asked: Asked) -> list[str]:
         SweepPausedError: The machine stands in the way; the same command goes on.
     """
     table = asked.table
-    settings = protocols.parse_settings(asked.settings)
-    if both := {"seeds", "folds", "data", "vectors"} & settings.keys():
-        raise ValueError(f"--set takes arguments of the model and of train; {min(both)} is an option of its own.")
-    if own := _OWN & settings.keys() or ({"recipe"} & settings.keys() if table.space is not None else set()):
-        raise ValueError(f"--set takes arguments of the model and of train; {table.name} decides {min(own)} itself.")
+    settings = checked_settings(asked)
     vectors = protocols.vector_file(asked.vectors)  # a missing one fails before any training
     checks.integer("seeds", asked.seeds)
     checks.integer("workers", asked.workers)
@@ -157,6 +159,28 @@ def run(asked: Asked) -> list[str]:
     for name in sorted(found.trials["trial"]):
         ended(asked.folder / "trials" / name)  # those of calls before this one
     return [name for name in asked.rows if not merged.get(name)]
+
+
+def checked_settings(asked: Asked) -> dict[str, Any]:
+    """Return the arguments of ``train`` that were given for all rows.
+
+    Raises:
+        ValueError: An argument that the table decides, or that a row sets itself: the results would name both.
+    """
+    table, settings = asked.table, protocols.parse_settings(asked.settings)
+    if both := {"seeds", "folds", "data", "vectors"} & settings.keys():
+        raise ValueError(f"--set takes arguments of the model and of train; {min(both)} is an option of its own.")
+    if own := _OWN & settings.keys() or ({"recipe"} & settings.keys() if table.space is not None else set()):
+        raise ValueError(f"--set takes arguments of the model and of train; {table.name} decides {min(own)} itself.")
+    if table.space is None:
+        options = {"vectors": "--vectors"} if asked.vectors else {}
+        for name, option in {**{name: f"--set {name}" for name in settings}, **options}.items():
+            if rows := [row for row in asked.rows if name in table.points[row].settings]:
+                raise ValueError(
+                    f"{option} is for rows that do not set {name} themselves, as these of {table.name} do: "
+                    f"{', '.join(rows)}. Leave it out, or choose other --rows."
+                )
+    return settings
 
 
 def _count(texts: Any) -> int:
@@ -238,7 +262,7 @@ def _merge(asked: Asked, name: str, folder: Path) -> bool:
         name=name,
         row=table.points[name],
         dataset=Path(asked.data["train_file"]).name if asked.data else asked.dataset,
-        settings=" ".join(asked.settings),
+        settings=asked.told,
         vectors=Path(asked.vectors).name if asked.vectors else "",
         protocol=asked.protocol,
         command=asked.command(name),
