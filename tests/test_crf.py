@@ -105,6 +105,16 @@ def test_a_saved_layer_decodes_the_same(case, tmp_path):
     np.testing.assert_array_equal(again([potentials, LENGTHS]), layer(potentials, lengths=LENGTHS))
 
 
+def test_no_sentences_have_no_tags(case):
+    layer, potentials, _ = case
+    found = layer(potentials[:0], lengths=LENGTHS[:0])
+    assert (tuple(found.shape), keras.backend.standardize_dtype(found.dtype)) == ((0, TIME), "int32")
+    found = layer.marginals(potentials[:0])
+    assert (tuple(found.shape), keras.backend.standardize_dtype(found.dtype)) == ((0, TIME, TAGS), "float32")
+    for tag in (1, -2):
+        assert tuple(layer.log_likelihood(potentials[:0], np.full((0, TIME), tag)).shape) == (0,)
+
+
 def test_half_precision_around_it_does_not_round_the_scores_that_it_compares():
     potentials = np.array([[[12.26, 12.27, 0.0]]], np.float32)  # equal in bfloat16, whose steps are 0.0625 here
     assert numpy(layers.CRF(3, dtype="mixed_bfloat16")(potentials)).tolist() == [[1]]

@@ -55,6 +55,8 @@ class CRF(keras.layers.Layer):
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Find the likeliest tags (Viterbi)."""
         potentials, lengths, real = self._prepare(inputs, lengths, mask)
+        if inputs.shape[0] == 0:  # Keras refuses the maximum of nothing
+            return ops.zeros(ops.shape(inputs)[:2], "int32")
         transitions = ops.cast(self.transitions, "float32")
 
         def forward(best: Any, read: Any) -> tuple[Any, Any]:
@@ -125,6 +127,8 @@ class CRF(keras.layers.Layer):
         """Return the probability of each tag at each token, (batch, time, K), zeros past the length."""
         alphas = self._forward(potentials, lengths)[1]
         scores, lengths, real = self._prepare(potentials, lengths)
+        if potentials.shape[0] == 0:  # as in a call
+            return ops.zeros(ops.shape(potentials), "float32")
         transitions, end = ops.cast(self.transitions, "float32"), ops.cast(self.end, "float32")
 
         def backward(beta: Any, read: Any) -> tuple[Any, Any]:
