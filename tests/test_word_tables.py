@@ -65,3 +65,23 @@ def test_fit_moves_the_rows_of_its_words_only(sparse_gradient):
     with backends.training():
         model.fit(IDS, np.ones((2, 3, 5)), verbose=0)
     assert np.flatnonzero(np.abs(numpy(words.embeddings) - before).max(axis=1)).tolist() == [0, 1, 3, 6]
+
+
+@pytest.mark.parametrize("sparse_gradient", [False, True])
+def test_lora_adds_a_product_to_the_table_and_trains_its_factors_alone(sparse_gradient, tmp_path):
+    token_ids = keras.Input((3,), dtype="int32")
+    words = layers.TiedEmbedding(7, 4, sparse_gradient=sparse_gradient)
+    model = keras.Model(token_ids, words(token_ids))
+    table, factors = numpy(words.embeddings), np.random.default_rng(0).normal(size=(2, 4)).astype(np.float32)
+    words.enable_lora(2)
+    words.lora_embeddings_b.assign(factors)
+    wanted = table + numpy(words.lora_embeddings_a) @ factors
+    for training in (False, True):
+        np.testing.assert_allclose(numpy(words(IDS, training=training)), wanted[IDS], atol=1e-6)
+    np.testing.assert_allclose(numpy(words(wanted[IDS], reverse=True)), wanted[IDS] @ wanted.T, atol=1e-5)
+    with pytest.raises(ValueError, match="call set_matrix before enable_lora"):
+        words.set_matrix(table)
+    loss = backends.Loss(lambda: ops.sum(words(IDS, training=True) ** 2), [], words.trainable_variables)
+    assert [tuple(gradient.shape) for gradient in loss.gradients()] == [(7, 2), (2, 4)]
+    model.save(tmp_path / "m.keras")
+    np.testing.assert_allclose(numpy(keras.saving.load_model(tmp_path / "m.keras")(IDS)), wanted[IDS], atol=1e-6)

@@ -28,7 +28,8 @@ class TiedEmbedding(keras.layers.Embedding):
         output_dim: Length of a word vector e.
         dropout: Rate of dropped words.
         sparse_gradient: Whether the gradient of a lookup has only the rows of its words, each once, as a
-            ``tf.IndexedSlices``; otherwise it is a whole table. Rows suit ``FusedSGD`` and large vocabularies.
+            ``tf.IndexedSlices``; otherwise it is a whole table. Rows suit ``FusedSGD`` and large vocabularies. With
+            LoRA (``enable_lora``) the table is not trained, and its two factors have whole gradients.
         seed: Seed for the masks.
         **kwargs: Arguments of ``keras.layers.Embedding``.
 
@@ -73,7 +74,9 @@ class TiedEmbedding(keras.layers.Embedding):
         return super().add_weight(*args, **kwargs, autocast=False)
 
     def set_matrix(self, matrix: Any) -> None:
-        """Set every row from ``matrix`` (input_dim, output_dim)."""
+        """Set every row from ``matrix`` (input_dim, output_dim); before ``enable_lora``, which adds to the rows."""
+        if self.lora_enabled:
+            raise ValueError(f"{self.name} adds LoRA's product to its table: call set_matrix before enable_lora.")
         matrix = np.asarray(matrix)
         if not self.built:
             self.build()
@@ -90,7 +93,7 @@ class TiedEmbedding(keras.layers.Embedding):
         if reverse:
             return ops.matmul(inputs, ops.transpose(ops.cast(table, self.compute_dtype)))
         ids = checked_ids(self, inputs, self.input_dim)
-        if self.sparse_gradient:
+        if self.sparse_gradient and not self.lora_enabled:
             vectors = look_up(table, ids, training=bool(training))
         else:
             # TensorFlow's gradient of a variable's rows lists each occurrence of a word; see ``look_up``. Through a
