@@ -120,6 +120,14 @@ def test_features_work_in_models_of_any_batch_and_time_that_save_and_train(name,
     assert all(np.abs(gradient).max() > 0 for gradient in loss.gradients())
 
 
+def test_convolutions_of_two_layers_have_paths_of_their_own():
+    first, second = (layers.CharacterCNN(9, 3, 4, name=name) for name in ("first", "second"))
+    assert [weight.path for weight in first.weights] == ["first/table", "first/width_5/kernel", "first/width_5/bias"]
+    ids = keras.Input((None, None), dtype="int32")
+    model = keras.Model(ids, ops.add(first(ids), second(ids)))
+    assert len({weight.path for weight in model.weights}) == len(model.weights)
+
+
 def test_bad_sizes_are_refused():
     with pytest.raises(ValueError, match="size must be odd"):
         layers.GatedContextWindow(2)

@@ -216,7 +216,8 @@ class CharacterCNN(keras.layers.Layer):
             for layer in range(1, self.num_layers + 1):
                 name = f"width_{size}" if layer == 1 else f"width_{size}_layer_{layer}"
                 convolution = keras.layers.Conv1D(even + (number < more), size, dtype=self.dtype_policy, name=name)
-                convolution.build((None, None, width))
+                with keras.name_scope(self.name, caller=self):  # no other layer's weights have the same path
+                    convolution.build((None, None, width))
                 self.convolutions.append(convolution)
                 width = convolution.filters
         self.built = True
