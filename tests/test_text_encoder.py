@@ -195,6 +195,8 @@ def test_language_models_of_different_words_sizes_or_directions_are_not_joined()
     forward, backward = pair()
     with pytest.raises(ValueError, match=r"backward language model must read backward.*direction='backward'"):
         TextEncoder.from_bundles(forward, forward)
+    with pytest.raises(ValueError, match=r"wrong order: the first must read forward.*Give them the other way round\."):
+        TextEncoder.from_bundles(backward, forward)
     with pytest.raises(ValueError, match="same size; received units=4 and 5"):
         TextEncoder.from_bundles(forward, language_model("backward", units=5))
     with pytest.raises(ValueError, match="received wiring='dense' and 'stacked'"):

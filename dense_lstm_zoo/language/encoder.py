@@ -71,11 +71,11 @@ class TextEncoder:
             backward: One trained with ``direction="backward"``; None leaves that direction out.
 
         Raises:
-            ValueError: Not a language model; one of the other direction; models that differ in words, vectors or size.
+            ValueError: Not a language model; one of the other direction, or both in the wrong order; models that differ
+                in words, vectors or size.
         """
         given = {"forward": forward, **({} if backward is None else {"backward": backward})}
-        for direction, bundle in given.items():
-            _check_direction(direction, bundle)
+        _check_directions(given)
         sizes = _sizes(forward)
         words, vectors = forward.vocabulary.words, _vectors(forward)
         table = _table(forward)
@@ -199,13 +199,22 @@ def _bundle(given: Bundle | str | Path) -> Bundle:
     return presets.from_preset(given) if isinstance(given, str | Path) else given
 
 
-def _check_direction(direction: str, bundle: Bundle) -> None:
-    if bundle.task.name != "language_model":
-        raise ValueError(f"A text encoder is made of language models; received {bundle!r}.")
-    found = bundle.config["text"].get("direction", "forward")
-    if found != direction:
-        how = "leave it out of training" if direction == "forward" else "train with direction='backward'"
-        raise ValueError(f"The {direction} language model must read {direction}, but this one reads {found}; {how}.")
+def _check_directions(given: Mapping[str, Bundle]) -> None:
+    for bundle in given.values():
+        if bundle.task.name != "language_model":
+            raise ValueError(f"A text encoder is made of language models; received {bundle!r}.")
+    found = [bundle.config["text"].get("direction", "forward") for bundle in given.values()]
+    if found == ["backward", "forward"]:
+        raise ValueError(
+            "The language models are in the wrong order: the first must read forward and the second backward; received "
+            "the backward one first. Give them the other way round."
+        )
+    for direction, reads in zip(given, found, strict=True):
+        if reads != direction:
+            raise ValueError(
+                f"The {direction} language model must read {direction}, but this one reads {reads}; "
+                f"train one with direction={direction!r}."
+            )
 
 
 def _check_pair(forward: Bundle, backward: Bundle, sizes: Mapping[str, Any], vectors: np.ndarray) -> None:
