@@ -31,6 +31,7 @@ from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check
 
 RESULTS = result_files.ROOT / "results" / "kept_memory.csv"
+KEY = ["model", "dataset", "texts"]
 SIDES = {"kept": keep_large_blocks, "returned": contextlib.nullcontext}
 
 
@@ -126,7 +127,7 @@ def main() -> None:
     texts = f" --texts {given.texts}" if given.texts else ""
     command = f"python -m benchmarks.kept_memory {given.model} {given.dataset}{texts} --repeats {given.repeats}"
     row |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
-    result_files.merge(RESULTS, [row], ["model", "dataset"])
+    result_files.merge(RESULTS, [row], KEY)
     print(row)
 
 

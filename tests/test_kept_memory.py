@@ -1,5 +1,6 @@
 """The benchmark of the memory that training keeps."""
 
+import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
@@ -34,6 +35,16 @@ def test_what_is_wrong_is_said_before_any_process_starts(asked, said, monkeypatc
     monkeypatch.setattr(kept_memory, "Worker", lambda *_: pytest.fail("a process started"))
     with pytest.raises(ValueError, match=said):
         kept_memory.measure(*asked)
+
+
+def test_runs_of_other_numbers_of_texts_stay_beside_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_memory, "RESULTS", tmp_path / "rows.csv")
+    monkeypatch.setattr(kept_memory, "measure", lambda *asked: {"texts": asked[2] or 4000, "repeats": asked[3]})
+    for words in (["--texts", "20"], [], ["--texts", "20", "--repeats", "9"]):
+        monkeypatch.setattr("sys.argv", ["kept_memory", "lstm", "demo", *words])
+        kept_memory.main()
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert rows[["texts", "repeats"]].values.tolist() == [[4000, 5], [20, 9]]
 
 
 @pytest.mark.slow

@@ -177,8 +177,12 @@ def changelog() -> Iterator[Claim | Quoted]:
         f"({stacks[0]:.0f} % on SST-2's dev texts, {one(stacks[1])} now)"
     )
     tagger, *others = (
-        number("kept_memory", "ratio", model=name, dataset=dataset)
-        for name, dataset in (("gated_skip_tagger", "ewt_upos"), ("dc_bilstm", "sst2"), ("lstm", "sst2"))
+        number("kept_memory", "ratio", model=name, dataset=dataset, texts=texts)
+        for name, dataset, texts in (
+            ("gated_skip_tagger", "ewt_upos", "1000"),
+            ("dc_bilstm", "sst2", "3000"),
+            ("lstm", "sst2", "3000"),
+        )
     )
     yield Claim(
         "takes two thirds of the time, one of a classifier six sevenths",
