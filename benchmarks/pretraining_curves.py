@@ -74,6 +74,13 @@ def of_all_texts(encoder: TextEncoder, corpus: Any, start: str, model: str, seed
     }
 
 
+def number(size: str) -> int:
+    """Return a number of training texts; any other word than one raises ``ValueError``."""
+    if not size.isdecimal():
+        raise ValueError(f"--sizes takes numbers of training texts, and {ALL!r}; received {size!r}.")
+    return int(size)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     made = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -91,8 +98,9 @@ def main() -> None:
     options = parser().parse_args()
     with protocols.plain_errors():
         encoder = TextEncoder.load(options.encoder)
-        sizes = [None if size == ALL else int(size) for size in options.sizes]
+        sizes = [None if size == ALL else number(size) for size in options.sizes]
         corpora = {name: zoo.load_corpus(name, "classification") for name in options.datasets}
+        transfer.check_parts(corpora, sizes, options.seeds)
         for size in sizes:
             for name, corpus in corpora.items():
                 for start, (model, given, told) in starts(options.model, options.encoder).items():

@@ -22,14 +22,16 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo import plots
+from dense_lstm_zoo import checks, plots
 from dense_lstm_zoo.bundle import check
 from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold, split_dev
+from dense_lstm_zoo.language.encoder_files import identity
 
 RESULTS = tables.ROOT / "results" / "transfer.csv"
 PICTURE = tables.ROOT / "results" / "transfer.png"
 KEY = ["dataset", "model", "start", "texts", "settings", "vectors"]
 SIZES = (100, 500, None)  # None is all
+_FOLDS = 10
 
 
 def subset(split: Split, size: int, seed: int) -> Split:
@@ -65,9 +67,23 @@ def subset(split: Split, size: int, seed: int) -> Split:
 def corpus_of(corpus: Corpus, size: int | None, seed: int) -> Corpus:
     """Return a corpus with dev and test texts and ``size`` training texts."""
     if corpus.test is None:
-        corpus = cross_validation_fold(corpus, seed, 10)
+        corpus = cross_validation_fold(corpus, seed, _FOLDS)
     corpus = split_dev(corpus, seed=seed)
     return corpus if size is None else dataclasses.replace(corpus, train=subset(corpus.train, size, seed))
+
+
+def check_parts(corpora: Mapping[str, Corpus], sizes: Sequence[int | None], seeds: int) -> None:
+    """Raise ``ValueError`` for a number of seeds or a size that a corpus does not have texts for."""
+    checks.integer("--seeds", seeds)
+    for name, corpus in corpora.items():
+        if corpus.test is None and seeds > _FOLDS:
+            raise ValueError(
+                f"{name} has no test texts and is scored on fold SEED of {_FOLDS}: --seeds must be at most {_FOLDS}; "
+                f"received {seeds}."
+            )
+        for seed in range(1, seeds + 1):
+            for size in sizes:
+                corpus_of(corpus, size, seed)
 
 
 def run(model: str, corpus: Corpus, folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,6 +182,7 @@ def main() -> None:
     options = parser().parse_args()
     with protocols.plain_errors():
         source = check(options.source)
+        source_name, sha256 = identity(source)
         model = json.loads((source / "config.json").read_text(encoding="utf-8"))["model"]
         settings = {**protocols.parse_settings(options.set), "vectors": protocols.vector_file(options.vectors)}
         tuned = {"init_from": source, "freeze": options.freeze, "unfreeze_after": options.unfreeze_after}
@@ -173,15 +190,18 @@ def main() -> None:
         frozen = {name: tuned[name] for name in ("freeze", "unfreeze_after") if tuned[name] is not None}
         starts = {
             "from scratch": ({"recipe": options.recipe, **settings}, " ".join([f"recipe={options.recipe}", *words])),
-            f"from {source.resolve().name}": ({**settings, **tuned}, " ".join([protocols.as_words(frozen), *words])),
+            f"from {source_name}": ({**settings, **tuned}, " ".join([protocols.as_words(frozen), *words])),
         }
         corpora = {name: zoo.load_corpus(name, "classification") for name in options.datasets}
+        check_parts(corpora, SIZES, options.seeds)
         for name, corpus in corpora.items():
             for size in SIZES:
                 for start, (given, told) in starts.items():
                     runs = []
+                    # A source that was trained again is another one, whatever its path.
+                    which = f"_{sha256[:12]}" if "init_from" in given else ""
                     for seed in range(1, options.seeds + 1):
-                        folder = f"{name}_{size or 'all'}_{start.replace(' ', '_')}_seed{seed}"
+                        folder = f"{name}_{size or 'all'}_{start.replace(' ', '_')}{which}_seed{seed}"
                         part = corpus_of(corpus, size, seed)
                         runs.append(run(model, part, Path(options.run_dir) / folder, {**given, "seed": seed}))
                     tables.merge(RESULTS, [row(name, start, size, told.strip(), runs)], KEY)

@@ -3,13 +3,14 @@
 import json
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks import heat_maps, pretraining_curves, transfer
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from tests import text_encoder_harness
+from tests import bundle_harness, text_encoder_harness
 
 SPLIT = Split([f"text {i}" for i in range(200)], [0] * 150 + [1] * 48 + [2] * 2)
 
@@ -54,14 +55,75 @@ def test_the_picture_is_drawn(tmp_path):
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
+def made_up(model, corpus):
+    """What ``transfer.run`` returns, of a run that has not been trained."""
+    metrics = {"test_accuracy": 0.5, "dev_accuracy": 0.6, "train_texts": len(corpus.train), "best_epoch": 2}
+    config = {"model": model, "training": {"vectors": "zoo_600d"}, "versions": {}}
+    return {"config": config, "metrics": {**metrics, "seconds": 1.0}}
+
+
+def test_a_source_that_was_trained_again_at_the_same_path_has_runs_of_its_own(tmp_path, monkeypatch):
+    folders = []
+
+    def run(model, corpus, folder, settings):
+        folders.append(folder.name)
+        return made_up(model, corpus)
+
+    monkeypatch.setattr(transfer, "run", run)
+    monkeypatch.setattr(transfer, "RESULTS", tmp_path / "rows.csv")
+    monkeypatch.setattr(transfer, "draw", lambda: None)
+    source = ["--source", str(tmp_path / "source")]
+    monkeypatch.setattr("sys.argv", ["transfer", *source, "--datasets", "demo", "--seeds", "1"])
+    bundle = bundle_harness.bundle("bilstm")
+    for number in (0.5, 0.25):
+        bundle.model.set_weights([np.full(weights.shape, number) for weights in bundle.model.get_weights()])
+        bundle.save(tmp_path / "source", overwrite=True)
+        transfer.main()
+    first, second = folders[: len(transfer.SIZES) * 2], folders[len(transfer.SIZES) * 2 :]
+    assert set(first) & set(second) == {f"demo_{size}_from_scratch_seed1" for size in (100, 500, "all")}
+    assert len(set(first) - set(second)) == len(set(second) - set(first)) == len(transfer.SIZES)
+    rows = pd.read_csv(tmp_path / "rows.csv")
+    assert set(rows["start"]) == {"from scratch", "from source"}
+    assert len(rows) == 2 * len(transfer.SIZES)  # the second source's rows replace the first one's
+
+
+@pytest.mark.parametrize(
+    ("sizes", "seeds", "message"),
+    [
+        ([None], 0, "--seeds must be an integer of at least 1; received 0"),
+        ([None], 11, r"mine has no test texts .* --seeds must be at most 10; received 11"),
+        ([None, 500], 1, "size must be from 2 to 81; received 500"),
+    ],
+)
+def test_seeds_and_sizes_without_texts_are_refused_before_any_training(sizes, seeds, message):
+    corpus = Corpus("mine", ("a", "b"), Split([f"text {i}" for i in range(100)], [0, 1] * 50), None, None)
+    with pytest.raises(ValueError, match=message):
+        transfer.check_parts({"mine": corpus}, sizes, seeds)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sizes", "100", "abc"], "--sizes takes numbers of training texts, and 'all'; received 'abc'."),
+        (["--seeds", "0"], "--seeds must be an integer of at least 1; received 0."),
+    ],
+)
+def test_a_curve_of_what_is_no_number_is_refused_on_one_line(words, message, tmp_path, monkeypatch):
+    text_encoder_harness.encoder().save(tmp_path / "encoder")
+    given = ["--encoder", str(tmp_path / "encoder"), "--datasets", "demo", *words]
+    monkeypatch.setattr("sys.argv", ["pretraining_curves", *given])
+    monkeypatch.setattr(transfer, "run", lambda *_: pytest.fail("a run began"))
+    with pytest.raises(SystemExit) as stopped:
+        pretraining_curves.main()
+    assert str(stopped.value) == f"error: {message}"
+
+
 def test_curves_of_pretraining_have_a_row_for_each_start_and_size(tmp_path, monkeypatch):
     trained = []
 
     def run(model, corpus, folder, settings):
         trained.append((model, len(corpus.train), settings.get("context"), settings.get("init_from"), settings["seed"]))
-        metrics = {"test_accuracy": 0.5, "dev_accuracy": 0.6, "train_texts": len(corpus.train), "best_epoch": 2}
-        config = {"model": model, "training": {"vectors": "zoo_600d"}, "versions": {}}
-        return {"config": config, "metrics": {**metrics, "seconds": 1.0}}
+        return made_up(model, corpus)
 
     encoder = text_encoder_harness.encoder()
     encoder.save(tmp_path / "encoder")
