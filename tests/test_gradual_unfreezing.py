@@ -1,5 +1,7 @@
 """Fine-tuning layer by layer: what each epoch trains, what becomes of the optimiser, and runs that are interrupted."""
 
+import logging
+
 import keras
 import numpy as np
 import pytest
@@ -106,6 +108,18 @@ def test_a_layer_that_joins_takes_a_first_step_of_its_own_rate():
     assert (steps[8:16, 0] == 0).all()
     # Adam's first step is as long as its learning rate; without a new beginning it would be 3 times as long.
     assert [steps[0, 2], steps[8, 1], steps[16, 0]] == pytest.approx([0.01] * 3, rel=1e-3)
+
+
+def test_short_epochs_do_not_make_tensorflow_warn_of_retracing(caplog):
+    names = ("embedding", *(f"encoder_{depth}" for depth in range(9)), "logits")
+    model = keras.Sequential([keras.Input((1,)), *(keras.layers.Dense(1, name=name) for name in names)])
+    model.compile("adam", "mse")
+    model.optimizer.build(model.trainable_variables)
+    x = np.ones((2, 1), "float32")
+    model.fit(x, x, batch_size=1, epochs=len(names), verbose=0, callbacks=[Freeze(gradual=True)])
+    assert "retracing" not in caplog.text
+    logging.getLogger("tensorflow").warning("triggered tf.function retracing")  # of something else, after training
+    assert "retracing" in caplog.text
 
 
 @pytest.mark.parametrize(

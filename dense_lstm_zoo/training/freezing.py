@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
 import keras
 
 from dense_lstm_zoo import registry
 from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.training.layer_order import WORDS, decay_rates, head_layers, weights_from_the_top
+
+_TENSORFLOW = logging.getLogger("tensorflow")
+
+
+def _is_not_of_retracing(record: logging.LogRecord) -> bool:
+    return "triggered tf.function retracing" not in record.getMessage()
 
 
 class Freeze(keras.callbacks.Callback):
@@ -16,7 +24,8 @@ class Freeze(keras.callbacks.Callback):
     for all weights: those that first get a gradient after many steps would otherwise move too far, as Adam's correction
     for its first steps is over. Its state has the same shape throughout, so that a run can resume anywhere.
 
-    Its place is after the callback that saves the epoch.
+    Its place is after the callback that saves the epoch. Whenever more is trained, the step is traced anew; for that
+    epoch TensorFlow's warnings of retracing, which would count this, are held back.
 
     Args:
         what: ``"embedding"``, the word vectors; or ``"encoder"``, everything but the last layer, with its CRF; None for
@@ -42,6 +51,7 @@ class Freeze(keras.callbacks.Callback):
         if epoch and len(frozen) < len(self._kept(epoch - 1)):
             _begin_anew(self.model.optimizer)
             self.model.make_train_function(force=True)
+            _TENSORFLOW.addFilter(_is_not_of_retracing)
         self._frozen = frozen
         self._set(False)
 
@@ -49,6 +59,7 @@ class Freeze(keras.callbacks.Callback):
         """Show the model as it is built: ``fit`` ends with what it does to all weights that are trained."""
         self._set(True)
         self._frozen = []
+        _TENSORFLOW.removeFilter(_is_not_of_retracing)
 
     def _set(self, trainable: bool) -> None:
         for variable in self._frozen:
