@@ -51,6 +51,7 @@ def tagging() -> Iterator[Claim | Quoted]:
     )
     yield from _depths()
     yield from _skips()
+    yield from _at_the_papers_width()
     yield from _chunks()
     yield Quoted("(94.67 and 94.69, on CCGbank's 1,286 tags)", "Wu et al. 2016, Table 4")
     yield Quoted("without a gate is last (93.98) and with one among the first (94.67)", "Wu et al. 2016, Table 1")
@@ -104,6 +105,29 @@ def _skips() -> Iterator[Claim]:
         one(no_ends) == one(no_dropout),
     )
     yield Claim(f"trained to the end, seven plain layers of 128 units reach {one(_deep(7, 'bilstm_tagger'))}")
+
+
+def _wide(layers: int, skip: str, column: str = "accuracy_mean") -> Decimal:
+    batches = "batch_size=32 epochs=12 trainable_embeddings=false dtype=mixed_bfloat16"
+    return _score("gated_skip_tagger", f"num_layers={layers} skip={skip} {batches}", column=column)
+
+
+def _at_the_papers_width() -> Iterator[Claim | Quoted]:
+    single, plain, gated = (1, "none"), (7, "none"), (7, "gated_outputs")
+    weights = [_wide(*which, "encoder_parameters") for which in (single, gated)]
+    yield Claim(
+        f"one layer reaches {one(_wide(*single))}, seven with gated skips {one(_wide(*gated))}, "
+        f"{one(_wide(*single) - _wide(*gated))} points less, for six times the weights; seven without skips learn "
+        f"next to nothing ({one(_wide(*plain))})",
+        round(weights[1] / weights[0]) == 6,
+    )
+    yield Quoted("SGD at 0.02", "Wu et al. 2016, section 6.1.2")
+    best = [_wide(*which, "best_epochs") for which in (single, gated)]
+    ours = min(_deep(1, "bilstm_tagger"), _deep(7, "gated_skip_tagger"))
+    yield Claim(
+        "Both are at their best after eleven of the twelve epochs, and below the smaller models of our own recipe",
+        best == [11, 11] and ours > _wide(*single) > _wide(*gated),
+    )
 
 
 def _chunks() -> Iterator[Claim]:
