@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dense_lstm_zoo import checks
@@ -118,6 +118,7 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
     wanted = range(part.start, part.stop or 0)
     at = 0
     with parquet.ParquetFile(stream) as file:
+        timed = [place for place, field in enumerate(file.schema_arrow) if "time64[ns]" in str(field.type)]
         for batch in file.iter_batches(batch_size=_BATCH, row_groups=[part.group]):
             begin, end = max(wanted.start, at) - at, min(wanted.stop, at + len(batch)) - at
             here = batch.slice(begin, max(end - begin, 0)) if begin < len(batch) else batch.slice(0, 0)
@@ -125,7 +126,7 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
             for place in range(len(here)):
                 try:
                     one = here.slice(place, 1)
-                    _check_times(one)
+                    _check_times(one, timed)
                     (row,) = one.to_pylist()
                 except UnicodeDecodeError as error:
                     yield bad(number, f"a cell is not utf-8: {error.reason}", "")
@@ -140,19 +141,21 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
                 return
 
 
-def _check_times(batch: Any) -> None:
-    """Raise ``ValueError`` if the row of a batch has a time of day with nanoseconds, which Python's times lose."""
+def _check_times(batch: Any, columns: Sequence[int]) -> None:
+    """Raise ``ValueError`` if a column of a row has a time of day with nanoseconds, which Python's times lose."""
     import pyarrow
 
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        if "time64[ns]" in str(field.type):
-            try:
-                alone = column.take(pyarrow.array([0]))  # a cast looks at the values in lists of other rows, too
-                alone.cast(_in_microseconds(field.type))
-            except pyarrow.ArrowInvalid:
-                raise ValueError(
-                    f"{field.name!r} has a time with nanoseconds; microseconds are the finest that can be kept"
-                ) from None
+    for place in columns:
+        field = batch.schema.field(place)
+        try:
+            alone = batch.column(place).take(
+                pyarrow.array([0])
+            )  # a cast looks at the values in lists of other rows, too
+            alone.cast(_in_microseconds(field.type))
+        except pyarrow.ArrowInvalid:
+            raise ValueError(
+                f"{field.name!r} has a time with nanoseconds; microseconds are the finest that can be kept"
+            ) from None
 
 
 def _in_microseconds(kind: Any) -> Any:
