@@ -27,18 +27,15 @@ def write(
     perplexities: Mapping[str, str] | None = None,
 ) -> None:
     """Put a row for each way into results/cpu_seconds.csv, with its dev perplexity if there is one, and print it."""
+    made = {"processor": machine.processor(), "cores": str(machine.cores())}
+    made |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
     rows = []
     for way, found in seconds.items():
         row = {"what": what, "dataset": dataset, "way": way, "cpu_s": f"{statistics.median(found):.1f}"}
         row |= {"cpu_s_low": f"{min(found):.1f}", "cpu_s_high": f"{max(found):.1f}", "repeats": str(len(found))}
-        row |= {
-            "dev_perplexity": (perplexities or {}).get(way, ""),
-            "processor": machine.processor(),
-            "cores": str(machine.cores()),
-        }
-        row |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
-        rows.append(row)
-        print(" ".join(f"{name}={value}" for name, value in row.items() if name not in ("versions", "command")))
+        row |= {"dev_perplexity": (perplexities or {}).get(way, "")}
+        print(" ".join(f"{name}={value}" for name, value in row.items()))
+        rows.append(row | made)
     result_files.merge(RESULTS, rows, ["what", "dataset", "way"])
 
 

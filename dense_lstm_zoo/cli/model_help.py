@@ -12,6 +12,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import registry
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data.dataset_forms import as_option
 from dense_lstm_zoo.docstrings import first_sentence
 from dense_lstm_zoo.registry import REQUIRED
 from dense_lstm_zoo.task import Task
@@ -66,7 +67,7 @@ def for_model(command: str, model: str, groups: Groups) -> str:
     parameters = {name: x for name, x in entry.parameters.items() if name not in registry.FROM_DATA}
     own = [
         (
-            f"{_flag(name)} {metavar_of(x)}",
+            f"{as_option(name)} {metavar_of(x)}",
             _NONE.sub("null", first_sentence(entry.texts.get(name, ""))),
             _shown(x.default),
         )
@@ -110,7 +111,7 @@ def _training(task: Task, model: str, common: Mapping[str, Line]) -> Iterable[Li
 def _option(option: Any) -> Line:
     choices = f" {{{','.join(option.choices)}}}" if option.kind is str and option.choices else ""
     usual = {str: " NAME", int: " N", dict: " VALUE", bool: ""}.get(option.kind, " X")
-    typed = _flag(option.name) + (f" {option.metavar}" if option.metavar else choices or usual)
+    typed = as_option(option.name) + (f" {option.metavar}" if option.metavar else choices or usual)
     return typed, option.help, option.told_default
 
 
@@ -120,10 +121,6 @@ def _line(action: argparse.Action) -> Line:
     choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
     value = "" if action.nargs == 0 else f" {action.metavar or choices}"
     return action.option_strings[-1] + value + (" ..." if action.nargs == "+" else ""), help, default
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _shown(default: Any) -> str:

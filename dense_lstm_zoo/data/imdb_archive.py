@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.data import imdb
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.sources import Source, SourceFile
+from dense_lstm_zoo.packed_files import new_output
 
 _URL = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
 _SHA256 = "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe"
@@ -60,9 +60,9 @@ def write_files(archive: Path, folder: Path, progress: bool = True) -> None:
 
 
 def _write(path: Path, lines: list[str]) -> None:
-    with files.new_file(path) as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+    with new_output(path) as packed:
         for line in lines:
-            packed.write(line.encode() + b"\n")
+            packed.write(f"{line}\n")
 
 
 def _read(archive: Path, progress: bool) -> dict[str, list[_Review]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, UPOS, XPOS, ColumnFile, Row, describe
+from dense_lstm_zoo.data.dataset_forms import as_option
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 
@@ -63,7 +64,7 @@ def read_columns(
                 if row[column] in ("", gap):
                     raise ValueError(
                         f"{file.path}, line {number}: {name}={column} is empty, expected a "
-                        f"{name.removesuffix('_column')}: {describe(row)}. {_option(name)} names another column."
+                        f"{name.removesuffix('_column')}: {describe(row)}. {as_option(name)} names another column."
                     )
                 if name == "tag_column":
                     checks.writable(f"{file.path}, line {number}: the tag", [row[column]])
@@ -84,14 +85,10 @@ def _check_columns(file: ColumnFile, row: Row, wanted: dict[str, int]) -> None:
             needed = column + 1 if column >= 0 else -column
             raise ValueError(
                 f"{file.path}, line {number}: found {describe(cells)}, expected at least {needed} for {name}={column} "
-                f"({_option(name)})."
+                f"({as_option(name)})."
             )
     if len({column % len(cells) for column in wanted.values()}) == 1:
         raise ValueError(
             f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in wanted.items())} are "
             "the same; tokens and tags must be in different columns (--token-column, --tag-column)."
         )
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.columns import UPOS, XPOS
+from dense_lstm_zoo.data.dataset_forms import as_option
 from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 from dense_lstm_zoo.tagging import licensed
@@ -251,6 +252,6 @@ def read_file(
         if value != usual[name]:
             raise ValueError(
                 f"{name} is for columns; {path} is read as {form}, which has none. Received {value!r} "
-                f"(--{name.replace('_', '-')})."
+                f"({as_option(name)})."
             )
     return read(path, encoding=encoding), ()
