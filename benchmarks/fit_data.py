@@ -15,6 +15,7 @@ import numpy as np
 
 import dense_lstm_zoo as zoo
 from benchmarks import cpu_seconds, protocols
+from dense_lstm_zoo import checks
 
 BATCH = 200
 
@@ -53,6 +54,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="epochs per side after the first (default: 3)")
     given = parser.parse_args()
     with protocols.plain_errors():
+        checks.integer("--epochs", given.epochs)
         run = sides(zoo.load_corpus(given.dataset, "classification"), given.model)
     seconds: dict[str, list[float]] = {way: [] for way in run}
     for _ in range(given.epochs + 1):

@@ -14,6 +14,7 @@ import statistics
 
 import dense_lstm_zoo as zoo
 from benchmarks import cpu_seconds, protocols
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="trainings a side (default: 3)")
     given = parser.parse_args()
     with protocols.plain_errors():
+        checks.integer("--seeds", given.seeds)
         corpus = zoo.load_corpus(given.dataset, "language_model")
     ways = {f"{given.samples:,} samples": given.samples, "all words": None}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
