@@ -103,7 +103,7 @@ def test_columns_of_the_input_keep_their_names_and_the_new_ones_get_others():
     assert rows == [["text", "label", "predicted_label", "predicted_probability"], ["a", "gold", "'=up", "0.5"]]
     twice = written("text,label,predicted_label\na,b,c\n", "csv", prefix="new_")
     assert twice.startswith("text,label,predicted_label,new_label,new_probability\n")
-    with pytest.raises(ValueError, match=r"row 2 already has 'predicted_label'.*--prefix"):
+    with pytest.raises(ValueError, match=r"line 2 already has 'predicted_label'.*--prefix"):
         written("text,label,predicted_label\na,b,c\n", "csv")
     line = json.loads(written('{"text": "a", "label": "gold"}\n', "jsonl", input_form="jsonl"))
     assert line == {"text": "a", "label": "gold", "predicted_label": "=up", "predicted_probability": 0.5}

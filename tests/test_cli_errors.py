@@ -93,8 +93,8 @@ def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "text,label\na,1\nb," + "9" * 5000 + "\n", "a.csv: 1 row (row 3) with a label longer than 1,000"),
-        ("a.tsv", "text\tlabel\na\t1\nb\t" + "9" * 5000 + "\n", "a.tsv: 1 row (row 3) with a label longer than 1,000"),
+        ("a.csv", "text,label\na,1\nb," + "9" * 5000 + "\n", "a.csv: 1 row (line 3) with a label longer than 1,000"),
+        ("a.tsv", "text\tlabel\na\t1\nb\t" + "9" * 5000 + "\n", "a.tsv: 1 row (line 3) with a label longer than 1,000"),
         (
             "a.jsonl",
             '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "9" * 5000 + "}\n",
@@ -108,7 +108,7 @@ def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):
         (
             "a.jsonl",
             '{"text": "a", "label": 1}\n{"text": "b", "label": "x\\ud800"}\n',
-            "1 row (row 2) with a label with",
+            "1 row (line 2) with a label with",
         ),
     ],
 )

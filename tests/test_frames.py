@@ -100,6 +100,10 @@ def test_wrong_cells_are_named_by_row(frame, cell, message):
 
 
 def test_what_is_not_a_usable_frame_is_refused(frame):
+    secret = pd.Series(["secret"])
+    with pytest.raises(TypeError, match="received Series") as caught:
+        zoo.Corpus.from_frame(secret, text="review", label="stars")
+    assert "secret" not in str(caught.value)
     for wrong in ({"review": ["a"]}, [("a", 1)], None, "frame.csv"):
         with pytest.raises(TypeError, match="The training frame must be a pandas DataFrame; received"):
             zoo.Corpus.from_frame(wrong, text="review", label="stars")
@@ -187,3 +191,42 @@ def test_evaluate_asks_for_a_file_of_a_run_whose_frame_is_gone(frame, tmp_path, 
     pd.DataFrame({"review": ["a b"] * 4, "stars": [LABELS[0]] * 4}).to_csv(file, index=False)
     status, said, _ = output_of(capsys, "evaluate", tmp_path / "run", "--split", "dev", "--dev-file", file)
     assert (status, "4 texts" in said) == (0, True)
+
+
+def test_load_corpus_takes_a_frame_and_tables_that_become_one(frame):
+    import pyarrow
+
+    named = {"text_column": "review", "label_column": "stars"}
+    expected = zoo.Corpus.from_frame(frame, text="review", label="stars")
+    assert zoo.load_corpus(frame, **named) == expected
+    assert zoo.load_corpus(pyarrow.Table.from_pandas(frame), **named) == expected
+
+
+def test_what_is_no_frame_is_never_shown(frame, tmp_path):
+    for wrong in ({"text": ["secret"]}, [("secret", 1)], None):
+        with pytest.raises(
+            TypeError, match=r"received \w+\. A frame becomes a corpus with Corpus.from_frame"
+        ) as caught:
+            zoo.load_corpus(wrong)
+        assert "secret" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"column of the frame: 'text'.*Corpus\.from_frame") as caught:
+        zoo.train("bilstm", frame, tmp_path / "run")
+    assert "text 3" not in str(caught.value)
+    with pytest.raises(ValueError, match="is for classification, not for tagging"):
+        zoo.train("bilstm_tagger", frame, tmp_path / "run")
+    with pytest.raises(ValueError, match=r"received a DataFrame.*to_csv"):
+        zoo.tune("bilstm", frame, run_dir=tmp_path / "sweep")
+
+
+def test_equal_numbers_in_frames_are_one_label(frame):
+    mixed = frame.assign(stars=pd.Series([1, 5, 5.0, "5"] * 10, dtype=object, index=frame.index))
+    corpus = zoo.Corpus.from_frame(mixed, text="review", label="stars", test=frame.assign(stars=frame["stars"] * 1.0))
+    assert corpus.label_names == ("1", "5")
+    assert corpus.train.labels == corpus.test.labels == [0, 1, 1, 1] * 10
+
+
+def test_a_bundle_scores_a_frame_with_labels_that_equal_its_own(trained):
+    texts = ["good film", "bad film"]
+    split = zoo.Split(texts, [0, 1])
+    frame = pd.DataFrame({"text": texts, "label": list(LABELS[:2])})
+    assert trained.evaluate(frame)["accuracy"] == trained.evaluate(split, LABELS)["accuracy"]

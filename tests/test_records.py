@@ -46,15 +46,15 @@ def test_blank_lines_are_no_rows_and_an_empty_text_is_one():
 
 
 def test_a_row_is_never_read_shifted():
-    fails("input, row 3 has 3 cells; there are 2 column names.*quotation marks", "id,text\n1,a\n2,b,c\n", "csv")
-    fails("input, row 4 has 1 cell; there are 2 column names", "id,text\n1,a\n\n2\n", "csv")
+    fails("input, line 3 has 3 cells; there are 2 column names.*quotation marks", "id,text\n1,a\n2,b,c\n", "csv")
+    fails("input, line 4 has 1 cell; there are 2 column names", "id,text\n1,a\n\n2\n", "csv")
     assert read("text,note\na,x\nb\n", "csv")[1] == [("a", ["a", "x"]), ("b", ["b", ""])]  # as spreadsheets write it
-    fails("row 3 has 3 cells", "id\ttext\n1\ta\n2\tb\tc\n", "tsv")
+    fails("line 3 has 3 cells", "id\ttext\n1\ta\n2\tb\tc\n", "tsv")
 
 
 def test_an_open_quotation_mark_is_named_by_its_row():
-    fails("row 3 opens a quotation mark that is never closed", 'text,id\na,1\n"b,2\nc,3\n', "csv")
-    fails("row 2 is broken", 'text,id\n"a"b,1\n', "csv")
+    fails("line 3 opens a quotation mark that is never closed", 'text,id\na,1\n"b,2\nc,3\n', "csv")
+    fails("line 2 is broken", 'text,id\n"a"b,1\n', "csv")
 
 
 def test_a_cell_of_a_million_characters_is_read():
@@ -64,7 +64,7 @@ def test_a_cell_of_a_million_characters_is_read():
 
 def test_empty_tables_are_refused_and_a_header_alone_is_a_table_without_rows():
     fails("is empty", "", "csv")
-    fails("row 1 is blank", "\ntext\n", "csv")
+    fails("line 1 is blank", "\ntext\n", "csv")
     assert read("text,label\n", "csv") == (["text", "label"], [])
 
 
@@ -84,9 +84,9 @@ def test_other_encodings_are_read_when_named_and_told_when_not():
     content = "text,id\ncafé,1\n"
     assert read(content.encode("latin-1"), "csv", encoding="latin-1")[1] == [("café", ["café", "1"])]
     assert read(content.encode("utf-16"), "csv", encoding="utf-16")[1] == [("café", ["café", "1"])]
-    fails(r"input, line 2 is not utf-8: byte 0xe9.*--encoding latin-1", content.encode("latin-1"), "csv")
-    for form in ("csv", "text"):
-        fails("byte order mark of UTF-16.*--encoding utf-16", content.encode("utf-16"), form)
+    fails(r"input, line 2 is not utf-8: byte 0xe9.*--encoding cp1252", content.encode("latin-1"), "csv")
+    assert read(content.encode("utf-16"), "csv")[1] == [("café", ["café", "1"])]  # by its mark
+    assert read("café\n".encode("utf-16"), "text")[1][0][0] == "café"
     fails("encoding must be a text encoding", content, "csv", encoding="utf-9")
     assert read("café\n".encode("latin-1"), "text", encoding="latin-1")[1][0][0] == "café"
     assert read("café\n".encode("latin-1"), "text")[1][0][0] == "caf\ufffd"  # any bytes are a text
@@ -135,3 +135,11 @@ def test_sentences_in_columns_are_tokens_with_their_lines():
     assert found[0].lines == [("Dogs X", "Dogs"), ("bark Y", "bark")]
     fails("input, line 2: found 1 column", "a X\nb\n", "columns")
     assert read("New York\tX\n", "columns", separator="\t")[1] == [(["New York"], [])]
+
+
+def test_semicolons_and_column_names_that_are_repeated_are_read_as_in_training(capsys):
+    assert read("sep=;\nid;text\n1;a\nid;text\n2;b\n", "csv")[1] == [("a", ["1", "a"]), ("b", ["2", "b"])]
+    assert "1 row (line 4) repeats the column names" in capsys.readouterr().err
+    assert [text for text, _ in read("text\na\ntext\n", "csv")[1]] == ["a", "text"]  # a single column: a text
+    fails("line 4 has 3 cells", 'id,text\n1,"a\nb"\n2,c,d\n', "csv")
+    fails("input is a PDF file", b"%PDF-1.7\n", "text")

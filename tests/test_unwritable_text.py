@@ -20,7 +20,7 @@ def test_a_label_that_no_file_can_hold_is_refused_with_file_and_row(write, read)
     rows = [{"text": "a", "label": "good"}, {"text": "b", "label": "\ud83d"}, {"text": "c", "label": "bad"}]
     path = write(rows, "mine.jsonl")
     assert b"\\ud83d" in path.read_bytes()
-    with pytest.raises(ValueError, match=r"mine\.jsonl: 1 row \(row 2\) with a label with a lone surrogate"):
+    with pytest.raises(ValueError, match=r"mine\.jsonl: 1 row \(line 2\) with a label with a lone surrogate"):
         read(path)
 
 

@@ -17,8 +17,8 @@ from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines, opened
 from dense_lstm_zoo.batch.tables import table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.encodings import UTF_16
 from dense_lstm_zoo.data.own_files import format_of
-from dense_lstm_zoo.data.text_file import UTF_16
 
 _LOOKED_AT = 100  # JSON lines of the first file
 

@@ -15,9 +15,12 @@ from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
 from dense_lstm_zoo.classification.corpus import Split, check_labels
 from dense_lstm_zoo.classification.embedding import CHUNK, Embedded
+from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
+from dense_lstm_zoo.data.dataset_forms import is_frame
+from dense_lstm_zoo.data.labels import key
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo.graphs import graph
 from dense_lstm_zoo.notebook import Answers
@@ -191,7 +194,7 @@ class ClassificationBundle(Embedded, Bundle):
         """Score the model on labelled texts.
 
         Args:
-            split: Texts with labels, such as ``load_corpus("trec").test``.
+            split: Texts with labels, such as ``load_corpus("trec").test``, or a frame with the columns of the training.
             label_names: Names of the split's labels; the bundle's own by default.
 
         Returns:
@@ -212,6 +215,9 @@ class ClassificationBundle(Embedded, Bundle):
         """Return the results of ``evaluate`` and ``analyse`` from one pass over the texts."""
         from dense_lstm_zoo.classification.analysis import analyse
 
+        if is_frame(split):
+            texts, places, label_names = read_labelled(split, self.config["training"].get("columns", {}))
+            split = Split(texts, places)
         labels, temperature = self._indices(split, label_names), self.temperature
         logits = self._logits(split.texts)
 
@@ -240,7 +246,10 @@ class ClassificationBundle(Embedded, Bundle):
         if not len(split):
             raise ValueError("evaluate needs at least one text; received none.")
         check_labels("the texts", split.labels, names)
-        for name in {names[label] for label in split.labels}:
-            if name not in self.labels:
+        places = {key(label): place for place, label in enumerate(self.labels)}
+        places |= {label: place for place, label in enumerate(self.labels)}  # an older bundle may have "5" and "5.0"
+        index = {name: places.get(name, places.get(key(name))) for name in {names[label] for label in split.labels}}
+        for name, place in index.items():
+            if place is None:
                 raise checks.unknown_name("label", name, self.labels)
-        return np.array([self.labels.index(names[label]) for label in split.labels])
+        return np.array([index[names[label]] for label in split.labels])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.tables import name_rows, sorted_labels
+from dense_lstm_zoo.data import labels as written
+from dense_lstm_zoo.data.delimited import name_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,19 +54,37 @@ def read_frame(
         for part, one in given.items()
         if part == "train" or (one is not None and part not in shares)
     }
-    label_names = sorted_labels(set(parts["train"][1]))
+    names = written.unify(parts["train"][1], "the training frame")
+    label_names = written.sorted_labels(names.values())
     if len(label_names) < 2:
         raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
     for part, (_, labels) in parts.items():
-        if strange := [row for row, found in enumerate(labels) if found not in label_names]:
+        if strange := [row for row, found in enumerate(labels) if written.key(found) not in names]:
             raise ValueError(
                 f"{part}: {_rows(strange)} with a label that does not occur in the training frame; the first is "
-                f"{labels[strange[0]]!r}. Labels there: {', '.join(label_names)}."
+                f"{labels[strange[0]]!r}.{written.hint(labels[strange[0]], label_names)} Labels there: "
+                f"{', '.join(label_names)}."
             )
     index = {found: i for i, found in enumerate(label_names)}
-    coded = {part: (texts, [index[found] for found in labels]) for part, (texts, labels) in parts.items()}
+    coded = {
+        part: (texts, [index[written.name_of(cell, names)] for cell in labels])
+        for part, (texts, labels) in parts.items()
+    }
     named = isinstance(text, str) and isinstance(label, str)
     return Rows(label_names, coded, shares, {"text_column": text, "label_column": label} if named else {})
+
+
+def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], list[int], tuple[str, ...]]:
+    """Return the texts of a frame to score a model on, the indices of their labels, and the labels' names.
+
+    Args:
+        frame: The frame.
+        columns: ``text_column`` and ``label_column``, where they are not "text" and "label".
+    """
+    texts, labels = _columns("test", frame, columns.get("text_column", "text"), columns.get("label_column", "label"))
+    names = written.unify(labels, "the test frame")
+    label_names = written.sorted_labels(names.values())
+    return texts, [label_names.index(written.name_of(cell, names)) for cell in labels], label_names
 
 
 def _is_number(value: Any) -> bool:
@@ -81,13 +100,13 @@ def _share(part: str, value: Any) -> float:
 
 
 def check_frame(what: str, frame: Any) -> pd.DataFrame:
-    """Return ``frame`` if it is pandas' DataFrame, else raise ``TypeError``."""
+    """Return ``frame`` as pandas' DataFrame: itself, or what its ``to_pandas`` returns; else raise ``TypeError``."""
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
-        kind = type(frame).__name__
-        advice = " Call its to_pandas()." if hasattr(frame, "to_pandas") else ""
-        raise TypeError(f"{what} must be a pandas DataFrame; received {frame!r:.80} ({kind}).{advice}")
+        if not callable(getattr(frame, "to_pandas", None)):
+            raise TypeError(f"{what} must be a pandas DataFrame; received {type(frame).__name__}.")
+        frame = frame.to_pandas()  # of polars, pyarrow and Hugging Face datasets
     return frame
 
 
@@ -104,7 +123,7 @@ def column(what: str, frame: pd.DataFrame, name: Any) -> pd.Series:
 def _columns(part: str, frame: Any, text: Any, label: Any) -> tuple[list[str], list[str]]:
     """Return the texts of a frame, and its labels as strings."""
     what = "the training frame" if part == "train" else f"the {part} frame"
-    check_frame(what[0].upper() + what[1:], frame)
+    frame = check_frame(what[0].upper() + what[1:], frame)
     texts, labels = column(what, frame, text), column(what, frame, label)
     if text == label:
         raise ValueError(f"text and label must be two columns; both are {text!r}.")
@@ -130,7 +149,7 @@ def _columns(part: str, frame: Any, text: Any, label: Any) -> tuple[list[str], l
 
 
 def _rows(positions: list[int]) -> str:
-    return f"{name_rows(positions)}, counted from 0,"
+    return f"{name_lines(positions, 'row')}, counted from 0,"
 
 
 def with_predictions(

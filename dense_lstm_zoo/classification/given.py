@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.tables import sorted_labels
+from dense_lstm_zoo.data.labels import sorted_labels
 
 _UNKNOWN = 1  # as in data/token_ids.py, which loads TensorFlow
 _MOST_IDS = 1 << 31  # batches hold int32

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data.tables import Table, name_rows, read_tables, sorted_labels
+from dense_lstm_zoo.data import labels
+from dense_lstm_zoo.data.delimited import name_lines
+from dense_lstm_zoo.data.tables import Table, read_tables
 
 
 def read_table_corpus(
@@ -20,13 +22,15 @@ def read_table_corpus(
 ) -> Corpus:
     """Read a corpus from one to three files of your own.
 
-    Texts and labels are taken as written: "NA" is a text, "1" and "1.0" are two labels. Only the spaces around a label
-    are removed, and in csv and tsv the apostrophe that keeps a spreadsheet from reading a cell as a formula (``'=1``,
-    ``'-x``). Labels are sorted, by value if all of them are integers.
+    Texts and labels are taken as written, "NA" too. Only the spaces around a label are removed, and in csv and tsv the
+    apostrophe that keeps a spreadsheet from reading a cell as a formula (``'=1``, ``'-x``). Labels that are equal
+    numbers, such as "5" and "5.0", are one label, and so are "True" and "true". Labels are sorted, by value if all of
+    them are integers. Rows that repeat the column names are left out; a line on standard error counts them.
 
     Args:
-        kind: "csv" (quoted cells may hold commas and line breaks), "tsv" (no quoting: quotation marks are ordinary
-            characters) or "jsonl" (one object per line). csv and tsv begin with a row of column names.
+        kind: "csv", "tsv" or "jsonl" (one object per line). csv and tsv begin with a row of column names, which shows
+            whether commas, semicolons, tabs or vertical bars separate them. Quoted cells may hold delimiters and line
+            breaks. Where tabs or vertical bars separate cells, the file shows whether quotation marks are quoting.
         train_file: The file to train on; its labels are the corpus's labels.
         dev_file: The file to choose the best epoch on, if there is one. It has the format that its name says, else
             ``kind``, as it has if the name of ``train_file`` says another format than ``kind``.
@@ -42,7 +46,7 @@ def read_table_corpus(
         FileNotFoundError: If a file does not exist; the message names similar files in the same folder.
         ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, a label that is
             longer than 1,000 characters or cannot be encoded, fewer than two labels in training, or a label in dev or
-            test that does not occur in training. The message names the file and the rows.
+            test that does not occur in training. The message names the file and the lines.
 
     Example:
         >>> import pathlib, tempfile
@@ -56,20 +60,23 @@ def read_table_corpus(
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
     tables = read_tables(kind, paths, text_column, label_column, encoding)
     train = tables["train"]
-    label_names = sorted_labels(set(train.labels))
+    names = labels.unify(train.labels, str(train.path))
+    label_names = labels.sorted_labels(names.values())
     if len(label_names) < 2:
         raise ValueError(
             f"{train.path}: every row has the label {label_names[0]!r}; training needs at least two labels."
         )
     for table in tables.values():
-        strange = [n for n, label in zip(table.numbers, table.labels, strict=True) if label not in label_names]
+        strange = [
+            line for line, label in zip(table.lines, table.labels, strict=True) if labels.key(label) not in names
+        ]
         if strange:
-            label = table.labels[table.numbers.index(strange[0])]
+            label = table.labels[table.lines.index(strange[0])]
             raise ValueError(
-                f"{table.path}: {name_rows(strange)} with a label that does not occur in {train.path.name}; the first "
-                f"is {label!r}. Labels of {train.path.name}: {', '.join(label_names)}."
+                f"{table.path}: {name_lines(strange)} with a label that does not occur in {train.path.name}; the first "
+                f"is {label!r}.{labels.hint(label, label_names)} Labels of {train.path.name}: {', '.join(label_names)}."
             )
-    splits = {part: _split(table, label_names) for part, table in tables.items()}
+    splits = {part: _split(table, names, label_names) for part, table in tables.items()}
     columns = {"text_column": text_column, "label_column": label_column}
     return Corpus(kind, label_names, splits["train"], splits.get("dev"), splits.get("test"), columns=columns)
 
@@ -94,10 +101,11 @@ def read_table(
         ValueError: As for ``read_table_corpus``, except that one label is enough.
     """
     table = read_tables(kind, {"test": path}, text_column, label_column, encoding)["test"]
-    label_names = sorted_labels(set(table.labels))
-    return _split(table, label_names), label_names
+    names = labels.unify(table.labels, str(table.path))
+    label_names = labels.sorted_labels(names.values())
+    return _split(table, names, label_names), label_names
 
 
-def _split(table: Table, label_names: tuple[str, ...]) -> Split:
+def _split(table: Table, names: dict[str, str], label_names: tuple[str, ...]) -> Split:
     index = {label: i for i, label in enumerate(label_names)}
-    return Split(table.texts, [index[label] for label in table.labels])
+    return Split(table.texts, [index[labels.name_of(label, names)] for label in table.labels])

@@ -17,7 +17,7 @@ from dense_lstm_zoo.bundle_checks import refuse_encoder
 from dense_lstm_zoo.cli import few_texts, training
 from dense_lstm_zoo.data import dataset_forms as datasets
 from dense_lstm_zoo.data.cells import escape_json
-from dense_lstm_zoo.data.own_files import format_of, read_split
+from dense_lstm_zoo.data.own_files import input_format, read_split
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.training.run_file import DATA
@@ -90,7 +90,7 @@ def evaluate(
     own_file = file_options[f"{split}_file"]
     if own_file:
         files.existing_file(own_file)
-        given = format_of(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
+        given = input_format(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
         options = _as_in_training(config, given, file_options)
         options = {key: x for key, x in options.items() if x is not None and not key.endswith("_file")}
         name, (texts, label_names) = Path(own_file).name, read_split(given, own_file, **options)
@@ -102,7 +102,7 @@ def evaluate(
                 f"give its {split} texts as --{split}-file FILE."
             )
         if dataset is None and (train_file := file_options["train_file"]):
-            given = format_of(train_file, known.own_files, "--dataset", None, otherwise=trained_on)
+            given = input_format(train_file, known.own_files, "--dataset", None, otherwise=trained_on)
             file_options = _as_in_training(config, given, file_options)
         name, found = datasets.resolve(dataset or trained_on, file_options, task)
         corpus = zoo.load_corpus(name, task, **found)

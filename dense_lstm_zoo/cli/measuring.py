@@ -10,7 +10,7 @@ from typing import Any
 from dense_lstm_zoo import files
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls, mark_formula
-from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.data.own_files import input_format
 from dense_lstm_zoo.measuring import rows
 from dense_lstm_zoo.measuring.measure import MAX_TEXTS, prepare
 from dense_lstm_zoo.output_files import check_output
@@ -70,7 +70,7 @@ def read_texts(path: str, form: str | None, text_column: str | None, encoding: s
         FileNotFoundError: It does not exist.
     """
     file = files.existing_file(path)
-    form = format_of(path, records.FORMATS, "--input-format", form, otherwise="text")
+    form = input_format(path, records.FORMATS, "--input-format", form, otherwise="text")
     if text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
     with file.open("rb") as stream:

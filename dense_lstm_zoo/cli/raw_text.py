@@ -8,7 +8,7 @@ import sys
 from dense_lstm_zoo import files
 from dense_lstm_zoo.cli.commands import import_tensorflow, load
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.data.own_files import input_format
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.output_files import check_output
@@ -27,7 +27,7 @@ def tokenize(
     form = input_form or "text"
     if file is not None:
         files.existing_file(file)
-        form = format_of(file, records.FORMATS, "--input-format", input_form, otherwise="text")
+        form = input_format(file, records.FORMATS, "--input-format", input_form, otherwise="text")
     if text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
     if output:

@@ -16,7 +16,7 @@ from dense_lstm_zoo.cli.commands import check_picture, check_task, load
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.endings import ending
-from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.data.own_files import format_of, input_format
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.packed_files import new_output
 
@@ -175,7 +175,7 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
         raise ValueError(f"Texts given as arguments are raw text; --input-format {asked.input_form} is for --file.")
     if asked.file:
         files.existing_file(asked.file)
-        found = format_of(asked.file, readable, "--input-format", asked.input_form, otherwise="text")
+        found = input_format(asked.file, readable, "--input-format", asked.input_form, otherwise="text")
     else:
         found = "text" if asked.input_form is None else checks.one_of("--input-format", asked.input_form, readable)
     if asked.token_column is not None and found != "columns":

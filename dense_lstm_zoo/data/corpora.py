@@ -5,8 +5,10 @@ To add a corpus, write a reader and an entry in ``SOURCES`` in its task's ``corp
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo import task as tasks
@@ -14,13 +16,18 @@ from dense_lstm_zoo.data import dataset_forms, origins, own_files, sources
 from dense_lstm_zoo.data.corpus_names import list_corpora as list_corpora
 from dense_lstm_zoo.data.sources import Source
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def load_corpus(name: str | Path, task: str | None = None, **options: Any) -> Any:
+
+def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **options: Any) -> Any:
     """Load a corpus by name, or your own file or folder; published files are downloaded first (see ``fetch``).
 
     Args:
         name: One of ``list_corpora()``; or your own file, whose name shows its format (``"mine.csv"``); or a folder
-            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``.
+            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``; or pandas' frame of labelled
+            texts, or a table that has ``to_pandas`` (polars, pyarrow, Hugging Face), with the columns ``text`` and
+            ``label`` or those of ``text_column`` and ``label_column``; see ``Corpus.from_frame`` for more.
         task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
         options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
@@ -40,6 +47,8 @@ def load_corpus(name: str | Path, task: str | None = None, **options: Any) -> An
         >>> print(load_corpus("demo"))
         demo: 4,000 train, 500 dev, 1,000 test; 2 labels: negative, positive
     """
+    if not isinstance(name, (str, os.PathLike)):
+        return _of_frame(name, task, options)
     name, options = dataset_forms.resolve(str(name), options, task, spelt=dataset_forms.as_argument)
     if name not in list_corpora(task):
         other = next(one for one in tasks.every() if name in list_corpora(one.name))
@@ -98,6 +107,31 @@ def is_licensed(name: str) -> bool:
     """Return whether a corpus cannot be downloaded, because only its licensees may have it."""
     source = _source(name)
     return source is not None and source.locate is not None
+
+
+def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
+    """Return the corpus of a frame, which is never shown in an error: it may be long, and not for everyone's eyes."""
+    advice = "Corpus.from_frame(frame, text=..., label=...)"
+    if not dataset_forms.is_frame(frame):
+        raise TypeError(
+            "A dataset must be a corpus's name, a file, a folder or a frame of labelled texts; received "
+            f"{type(frame).__name__}. A frame becomes a corpus with {advice}."
+        )
+    owner = next(one for one in tasks.every() if "csv" in one.own_files)
+    if task not in (None, owner.name):
+        raise ValueError(f"A frame of labelled texts is for {owner.name}, not for {task}.")
+    columns = {"text_column": "text", "label_column": "label"}
+    for option in options:
+        if option not in columns:
+            raise ValueError(f"{checks.unknown_name('option for a frame:', option, columns)} For more, see {advice}.")
+    text, label = ({**columns, **options}[name] for name in columns)
+    names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", ())]
+    for column in (text, label):
+        if str(column) not in names:
+            raise ValueError(
+                f"{checks.unknown_name('column of the frame:', column, names)} Name the columns with {advice}."
+            )
+    return owner.module("corpus").Corpus.from_frame(frame, text=text, label=label)
 
 
 def _source(name: str, task: str | None = None) -> Source | None:

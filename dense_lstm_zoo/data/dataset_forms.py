@@ -10,7 +10,7 @@ from typing import Any
 from dense_lstm_zoo import files
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data.corpus_names import list_corpora
-from dense_lstm_zoo.data.own_files import format_of, formats
+from dense_lstm_zoo.data.own_files import formats, input_format
 
 # The names of a folder's files, without their endings.
 _PARTS = {"train_file": ("train",), "dev_file": ("dev", "valid", "validation"), "test_file": ("test",)}
@@ -29,6 +29,12 @@ def as_option(name: str) -> str:
 def as_argument(name: str) -> str:
     """Return how Python spells an argument."""
     return f"{name}="
+
+
+def is_frame(dataset: Any) -> bool:
+    """Return whether a dataset is a frame of pandas, or a table that has ``to_pandas``; none of them is imported."""
+    kind = type(dataset)
+    return callable(getattr(kind, "to_pandas", None)) or (kind.__name__ == "DataFrame" and hasattr(kind, "iloc"))
 
 
 def resolve(
@@ -57,13 +63,13 @@ def resolve(
     if dataset is None:
         if file not in options:
             raise ValueError(f"Say what to {'train on' if split == 'train' else 'score'}: {forms(task, spelt)}")
-        return format_of(files.existing_file(options[file]), endings, spelt("dataset")), options
+        return input_format(files.existing_file(options[file]), endings, spelt("dataset")), options
     if dataset in list_corpora():
         return dataset, options
     path = Path(dataset).expanduser()
     if path.is_dir():
         found = _in_folder(path, task, spelt)
-        return format_of(found["train_file"], endings, spelt("dataset")), {**found, **options}
+        return input_format(found["train_file"], endings, spelt("dataset")), {**found, **options}
     if path.is_file():
         named, whole = spelt(file), spelt("dataset")
         if file in options:
@@ -72,7 +78,7 @@ def resolve(
                 f"with {named} the format as {whole}."
             )
         with_format = f"{named} {dataset} {whole}" if spelt is as_option else 'load_corpus("csv", train_file=...)'
-        return format_of(path, endings, with_format), {file: dataset, **options}
+        return input_format(path, endings, with_format), {file: dataset, **options}
     if path.suffix or len(path.parts) > 1:
         try:
             files.existing_file(path)

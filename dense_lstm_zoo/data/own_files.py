@@ -9,12 +9,15 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo.data.encodings import UTF_16
 from dense_lstm_zoo.data.endings import ENDINGS, ending
+from dense_lstm_zoo.data.text_file import unpacked
 from dense_lstm_zoo.task import Task
 
 # Formats that a file has only if its name says so: text that is not in them could not be told from text that is broken.
 _BY_NAME = ("auto", "pos", "mrg")
 # Formats that no reader supports, but that would be accepted as lines of text.
+_BEGINNING = 1 << 14  # bytes
 _FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
 
 
@@ -53,6 +56,29 @@ def format_of(
     if (default := only or otherwise) not in accepted:
         raise ValueError(f"{path}: its name does not show its format; give it with {option}. {choice}")
     return str(default)
+
+
+def input_format(
+    path: str | Path, accepted: Sequence[str], option: str, asked: str | None = None, *, otherwise: str | None = None
+) -> str:
+    """Return the format of a file to read: that of ``format_of``, but tsv for a table that Excel wrote as text.
+
+    Excel's "Unicode Text" is UTF-16 with tabs, and its name ends in ``.txt``.
+    """
+    may_be_table = asked is None and "tsv" in accepted and ENDINGS.get(ending(path), "text") == "text"
+    if may_be_table and ending(path) not in _FOREIGN and _is_excel_text(Path(path)):
+        return "tsv"
+    return format_of(path, accepted, option, asked, otherwise=otherwise)
+
+
+def _is_excel_text(path: Path) -> bool:
+    if not path.is_file():  # a pipe can be read only once
+        return False
+    with path.open("rb") as file:
+        beginning = unpacked(file).read(_BEGINNING)
+    if not beginning.startswith(UTF_16):
+        return False
+    return "\t" in beginning[: len(beginning) // 2 * 2].decode("utf-16", "ignore").partition("\n")[0]
 
 
 def formats() -> list[str]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data import delimited, encodings
+from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.columns import sentence_lines
-from dense_lstm_zoo.data.tables import delimited_rows, parse_json_object
-from dense_lstm_zoo.data.text_file import UTF_16, unpacked
+from dense_lstm_zoo.data.tables import parse_json_object
+from dense_lstm_zoo.data.text_file import unpacked
 
+_BEGINNING = 1 << 16  # bytes that tell the kind or the encoding of a file
 FORMATS = ("text", "csv", "tsv", "jsonl")
 TAGGER_FORMATS = (*FORMATS, "columns")
 
@@ -101,22 +104,40 @@ def read(stream: BinaryIO, name: str, options: Options) -> Source:
 def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:
     """Yield lines with their ends; only a line feed ends a line."""
     codec = checks.encoding("utf-8" if encoding is None else encoding)
+    lines = _unbroken(stream, name)
+    first = next(lines, b"")
+    check_is_text(first + (stream.read(_BEGINNING) if first.startswith(b"PK\x03\x04") else b""), name)
+    codec = encodings.by_mark(first, codec)
     if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # such as UTF-16
         try:
-            yield from io.TextIOWrapper(stream, codec, errors, newline="\n")
+            yield from io.TextIOWrapper(io.BufferedReader(_Rejoined(first, stream)), codec, errors, newline="\n")
         except UnicodeError as error:
-            raise ValueError(f"{name} is not {encoding}: {error}. Give its encoding with --encoding.") from None
+            raise ValueError(f"{name} is not {codec}: {error}. Give its encoding with --encoding.") from None
         return
-    for number, line in enumerate(_unbroken(stream, name), start=1):
-        if number == 1 and encoding is None and line.startswith(UTF_16):
-            raise ValueError(f"{name} begins with the byte order mark of UTF-16; use --encoding utf-16.")
+    for number, line in enumerate(itertools.chain([first] if first else [], lines), start=1):
         try:
             yield line.decode(codec if number == 1 else codec.removesuffix("-sig"), errors)
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{name}, line {number} is not {codec.removesuffix('-sig')}: byte {error.object[error.start]:#04x} "
-                f"({error.reason}). Give its encoding, such as --encoding latin-1."
+                f"({error.reason}). {encodings.advice(line + stream.read(_BEGINNING), codec)}"
             ) from None
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream from its beginning on, of which the first line has been read."""
+
+    def __init__(self, first: bytes, stream: BinaryIO) -> None:
+        self._first, self._stream = first, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._first[: len(buffer)] or self._stream.read(len(buffer))
+        self._first = self._first[len(block) :]
+        buffer[: len(block)] = block
+        return len(block)
 
 
 def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
@@ -127,35 +148,19 @@ def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _table(lines: Iterator[str], name: str, form: str, text_column: str) -> Source:
-    rows = delimited_rows(lines, name, form)
-    _, header = next(rows, (1, None))
-    if header is None:
-        raise ValueError(f"{name} is empty; a table begins with a row of column names.")
-    if not any(cell.strip() for cell in header):
-        raise ValueError(f"{name}, row 1 is blank; it must hold the column names.")
-    names = list(map(unmark_formula, header))
-    if text_column not in names:
-        advice = "Give the texts' column with --text-column."
-        raise ValueError(f"{checks.unknown_name(f'column for {name}:', text_column, names)} {advice}")
-    if names.count(text_column) > 1:
-        raise ValueError(f"{name} has {names.count(text_column)} columns named {text_column!r}.")
-    return Source(_table_records(rows, name, names, names.index(text_column), form), names)
+    table = delimited.read(lines, name, form, [text_column], "Give the texts' column with --text-column.")
+    return Source(_table_records(table, name, table.names.index(text_column)), table.names)
 
 
-def _table_records(
-    rows: Iterator[tuple[int, list[str]]], name: str, names: list[str], text_at: int, form: str
-) -> Iterator[Record]:
-    for number, row in rows:
-        if not row or (len(row) == 1 and not row[0].strip() and len(names) > 1):
-            continue
-        where = f"{name}, row {number}"
+def _table_records(table: delimited.Delimited, name: str, text_at: int) -> Iterator[Record]:
+    for line, row in table.rows:
+        where = f"{name}, line {line}"
         # Spreadsheets omit empty cells at the end of a row.
-        if len(row) > len(names) or len(row) <= text_at:
-            advice = " A cell that contains a comma needs quotation marks." if form == "csv" else ""
+        if len(row) <= text_at:
             has = f"{len(row)} cell{'' if len(row) == 1 else 's'}"
-            raise ValueError(f"{where} has {has}; there are {len(names)} column names.{advice}")
-        cells = [*map(unmark_formula, row), *[""] * (len(names) - len(row))]
-        yield Record(cells[text_at], where, names, list(cells))
+            raise ValueError(f"{where} has {has}; there are {len(table.names)} column names.")
+        cells = [*row, *[""] * (len(table.names) - len(row))]
+        yield Record(cells[text_at], where, table.names, list(cells))
 
 
 def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
-import itertools
 import json
-import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data import delimited, encodings
+from dense_lstm_zoo.data.binary import check_is_text
+from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.endings import form_beside
-from dense_lstm_zoo.data.text_file import encoding_advice, unpacked
+from dense_lstm_zoo.data.text_file import unpacked
 
 FORMATS = ("csv", "tsv", "jsonl")
-_LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default
 _LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
 _MOST_LEVELS = 100  # of JSON inside JSON
 _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-column, --label-column)."
@@ -29,10 +26,10 @@ _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-colu
 
 @dataclass(frozen=True)
 class Table:
-    """The two columns of a file, with the number of each row as an editor or a spreadsheet shows it."""
+    """The two columns of a file, with the line on which each row begins."""
 
     path: Path
-    numbers: list[int]
+    lines: list[int]
     texts: list[str]
     labels: list[str]
 
@@ -66,6 +63,8 @@ def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column
             content = unpacked(file).read()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
+    check_is_text(content, str(path))
+    codec = encodings.by_mark(content, codec)
     try:
         text = content.decode(codec)
     except UnicodeDecodeError as error:
@@ -73,86 +72,42 @@ def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column
         line = content.count(b"\n", 0, start) + 1
         raise ValueError(
             f"{path} is not {codec.removesuffix('-sig')}: byte {content[start]:#04x} at offset {start}, "
-            f"line {line} ({error.reason}). {encoding_advice(content, codec)}"
+            f"line {line} ({error.reason}). {encodings.advice(content, codec)}"
         ) from error
     if not text.strip():
         raise ValueError(f"{path} is empty.")
     parse = _parse_jsonl if kind == "jsonl" else _parse_delimited
     table = parse(kind, path, text, text_column, label_column)
-    if not table.numbers:
+    if not table.lines:
         raise ValueError(f"{path} has a row of column names and no examples.")
     for what, cells in (("text", table.texts), ("label", table.labels)):
-        empty = [number for number, cell in zip(table.numbers, cells, strict=True) if not cell.strip()]
+        empty = [number for number, cell in zip(table.lines, cells, strict=True) if not cell.strip()]
         if empty:
-            raise ValueError(f"{path}: {name_rows(empty)} with an empty {what}; fill them in or remove them.")
+            raise ValueError(f"{path}: {name_lines(empty)} with an empty {what}; fill them in or remove them.")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
         ("with a lone surrogate, which cannot be written to a file", lambda label: not checks.is_writable(label)),
     ):
         if bad := {label for label in set(table.labels) if is_wrong(label)}:
-            rows = [number for number, label in zip(table.numbers, table.labels, strict=True) if label in bad]
-            label = table.labels[table.numbers.index(rows[0])]
-            raise ValueError(f"{path}: {name_rows(rows)} with a label {wrong}; the first is {label!a:.60}.")
+            rows = [number for number, label in zip(table.lines, table.labels, strict=True) if label in bad]
+            label = table.labels[table.lines.index(rows[0])]
+            raise ValueError(f"{path}: {name_lines(rows)} with a label {wrong}; the first is {label!a:.60}.")
     return table
 
 
 def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
-    numbered = delimited_rows(io.StringIO(text, newline=""), str(path), kind)
-    _, header = next(numbered)
-    if not any(cell.strip() for cell in header):
-        raise ValueError(f"{path}, row 1 is blank; it must hold the column names.")
-    header = list(map(unmark_formula, header))
-    for column in (text_column, label_column):
-        if column not in header:
-            raise ValueError(f"{checks.unknown_name(f'column for {path}:', column, header)} {_NAME_COLUMNS}")
-        if header.count(column) > 1:
-            raise ValueError(f"{path} has {header.count(column)} columns named {column!r}.")
-    text_at, label_at = header.index(text_column), header.index(label_column)
-    filled = []
-    for number, row in numbered:
-        if len(row) > len(header):
-            advice = " A cell that contains a comma needs quotation marks." if kind == "csv" else ""
-            raise ValueError(
-                f"{path}: row {number} has {len(row)} cells but the rows before it have {len(header)}.{advice}"
-            )
-        # Blank rows, of which spreadsheets often write many at the end, count as rows but are not examples.
+    table = Table(path, [], [], [])
+    columns = (text_column, label_column)
+    source = delimited.read(io.StringIO(text, newline=""), str(path), kind, columns, _NAME_COLUMNS)
+    text_at, label_at = source.names.index(text_column), source.names.index(label_column)
+    for line, row in source.rows:
+        # Blank rows, of which spreadsheets often write many at the end, are not examples.
         if any(cell.strip() for cell in row):
-            filled.append((number, [*row, *[""] * (len(header) - len(row))]))
-    return Table(
-        path,
-        [number for number, _ in filled],
-        [unmark_formula(row[text_at]) for _, row in filled],
-        [unmark_formula(row[label_at]).strip() for _, row in filled],
-    )
-
-
-def delimited_rows(lines: Iterable[str], name: str, form: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a csv or tsv file with their numbers, from 1, as a spreadsheet counts them.
-
-    Raises:
-        ValueError: A quotation mark that is never closed, or inside a cell and not doubled.
-    """
-    csv.field_size_limit(_LONGEST_CELL)
-    dialect: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if form == "tsv" else {"strict": True}
-    rows = csv.reader(_ended_by_returns(lines), **dialect)
-    for number in itertools.count(1):
-        try:
-            yield number, next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            is_open = "end of data" in str(error)
-            reason = "opens a quotation mark that is never closed" if is_open else f"is broken: {error}"
-            raise ValueError(f"{name}, row {number} {reason}.") from None
-
-
-def _ended_by_returns(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines that end at a carriage return too, as old spreadsheets write them; the csv module needs that."""
-    for line in lines:
-        if "\r" in line:
-            yield from io.StringIO(line, newline="")
-        else:
-            yield line
+            cells = [*row, *[""] * (len(source.names) - len(row))]
+            table.lines.append(line)
+            table.texts.append(cells[text_at])
+            table.labels.append(cells[label_at].strip())
+    return table
 
 
 def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
@@ -171,7 +126,7 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
             raise ValueError(f"{where}: {text_column!r} must be a string; found {example!r:.80}.")
         if not isinstance(label, str | int | float | None):
             raise ValueError(f"{where}: {label_column!r} must be a string or a number; found {label!r:.80}.")
-        table.numbers.append(number)
+        table.lines.append(number)
         table.texts.append(example or "")
         # json.loads accepts NaN, which often stands for a missing value in a column of numbers.
         table.labels.append("" if label is None or label != label else str(label).strip())
@@ -218,16 +173,3 @@ def _is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def name_rows(numbers: list[int]) -> str:
-    """Return the number of rows, with the numbers of the first few."""
-    first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-    return f"{len(numbers)} row{'s' if len(numbers) > 1 else ''} (row {first})"
-
-
-def sorted_labels(labels: set[str]) -> tuple[str, ...]:
-    """Return sorted labels: by value if all are integers, else by name."""
-    if all(re.fullmatch(r"[+-]?[0-9]+", label) for label in labels):
-        return tuple(sorted(labels, key=lambda label: (int(label), label)))  # far below Python's limit of digits
-    return tuple(sorted(labels))

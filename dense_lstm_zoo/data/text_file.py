@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.data import encodings
 
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks that such files begin with
 _BLOCK = 1 << 16
 _LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
 _TOKEN = re.compile(r"\S+")
@@ -104,7 +104,7 @@ class TextFile:
 
     def _advice(self) -> str:
         with self.path.open("rb") as file:
-            return encoding_advice(unpacked(file).read(2), checks.encoding(self.encoding))
+            return encodings.advice(unpacked(file).read(), checks.encoding(self.encoding))
 
     def _undecodable_line(self) -> int:
         """Return the number of the line, which block-wise reading does not know."""
@@ -153,18 +153,6 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         collections.deque(TextFile(path, encoding), maxlen=0)  # finds the line and raises the error that users see
         raise
-
-
-def encoding_advice(beginning: bytes, codec: str) -> str:
-    """Return what to do about a file that begins with these bytes and is not in the encoding that was expected.
-
-    Example:
-        >>> encoding_advice(b"caf", "utf-8-sig")
-        'Give its encoding, such as encoding="latin-1" (--encoding latin-1).'
-    """
-    if beginning.startswith(UTF_16) and codec != "utf-16":
-        return 'It begins with the byte order mark of UTF-16: give encoding="utf-16" (--encoding utf-16).'
-    return 'Give its encoding, such as encoding="latin-1" (--encoding latin-1).'
 
 
 def unpacked(file: Any) -> BinaryIO:

@@ -161,7 +161,8 @@ def plan(
     if not isinstance(dataset, (str, Path)):
         raise ValueError(
             f"Trials run in processes of their own, which read their texts: dataset must be a corpus's name or a file; "
-            f"received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own."
+            f"received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own; "
+            "write a frame to one with frame.to_csv(path, index=False)."
         )
     dataset, data = dataset_forms.resolve(str(dataset), data or {}, entry.task, spelt=dataset_forms.as_argument)
     if dataset not in accepted:

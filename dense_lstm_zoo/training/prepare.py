@@ -67,6 +67,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.data.dataset_forms import is_frame
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
     from dense_lstm_zoo.training.freezing import train_by_layers
@@ -75,7 +76,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
     if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
         warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
-    corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) else dataset
+    corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
 
     import keras
 

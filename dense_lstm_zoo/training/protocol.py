@@ -141,6 +141,7 @@ def run_protocol(
     """
     from dense_lstm_zoo.classification.corpus import Corpus
     from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.data.dataset_forms import is_frame
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)
@@ -156,7 +157,7 @@ def run_protocol(
     chosen = chosen_folds(folds, only_folds)
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
-    corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) else dataset
+    corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
     if folds is not None and not isinstance(corpus, Corpus):
         raise ValueError(f"folds={folds} needs a corpus of labelled texts; {corpus.name} is not one.")
     job_class = task.job_class

@@ -1,0 +1,100 @@
+"""Encodings of text files: by their marks, and those that fit bytes that are not in the encoding that was expected."""
+
+from __future__ import annotations
+
+import codecs
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks that such files begin with
+_UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+_SAMPLE = 1 << 16  # bytes
+_ENOUGH = 0.25  # of the characters beyond ASCII must be common ones
+_LATIN = "\u2019\u2018\u201c\u201d\u201e\u2013\u2014\u2026\u20ac\u00a0"
+_CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэ"
+_CHINESE = "的一是不了在人有我他中大上好很到以看就出会也你"
+# The characters beyond ASCII that texts in each encoding use most; of encodings that fit equally, the first is named.
+_COMMON = {
+    "cp1252": _LATIN + "éèàùâêîôûçëïüöäßñáíóúãõåæøœÉÈÀÇÄÖÜÑÁÓÅÆØ«»¿¡°£",
+    "cp1250": _LATIN + "ąćęłńóśźżáčďéěíňřšťúůýžőűöüŁŚŻŹČŠŽŘ",
+    "cp1254": _LATIN + "ğışçöüİŞÇÖÜâîû",
+    "cp1251": _CYRILLIC + "ієїґ",
+    "koi8-r": _CYRILLIC,
+    "cp866": _CYRILLIC,
+    "cp1253": "αοιετσνηυρπκμλςίόάέήύώδγχθφβξζψ",
+    "cp1255": "יוהלאתרבשמנםעדקחפגןכזסטצךף",
+    "cp1256": "اليمنتروبدعسقكفحهجشصطخزذثغضظءأإآةىئؤ",
+    "cp874": "านรอกเงมยลวดทสตะปบคหแจพชขใไโผ่้ัีิ็์ุู",
+    "cp932": "のにはをたがでてとしれさいるもなすっかりこきあくらまんい、。ー",
+    "gb18030": _CHINESE + "这们个来为国说时要电影没对片,。",
+    "big5": _CHINESE + "這們個來為國說時要電影沒對片,。",
+    "cp949": "이다는의을가에하고지로한를인은도기사들서어그있나아리수니입습영화정",
+    "euc-jp": "のにはをたがでてとしれさいるもなすっかりこきあくらまんい、。ー",
+}
+
+
+def by_mark(beginning: bytes, codec: str) -> str:
+    """Return the codec of a file: that of its byte order mark where UTF-8 was expected, else the expected one.
+
+    Example:
+        >>> by_mark("a".encode("utf-16"), "utf-8-sig"), by_mark(b"a", "utf-8-sig")
+        ('utf-16', 'utf-8-sig')
+    """
+    if codec not in ("utf-8", "utf-8-sig"):
+        return codec
+    if beginning.startswith(_UTF_32):
+        return "utf-32"
+    return "utf-16" if beginning.startswith(UTF_16) else codec
+
+
+def advice(content: bytes, codec: str) -> str:
+    """Return what to do about bytes that are not in the encoding that was expected.
+
+    Args:
+        content: The bytes, of the whole file or from the line on that cannot be decoded.
+        codec: What was expected.
+
+    Example:
+        >>> advice("it\\u2019s fine".encode("cp1252"), "utf-8-sig")
+        'Its bytes fit cp1252, where that text is "it\\u2019s fine": give encoding="cp1252" (--encoding cp1252).'
+    """
+    if content.startswith(UTF_16) and codec != "utf-16":
+        return 'It begins with the byte order mark of UTF-16: give encoding="utf-16" (--encoding utf-16).'
+    name = best_fit(content)
+    if name is None or codecs.lookup(name).name == codecs.lookup(codec).name:
+        return 'Give its encoding, such as encoding="cp1252" (--encoding cp1252), or save it as UTF-8.'
+    line = next(line for line in _sample(content).splitlines() if not line.isascii())
+    shown = line.decode(name, "replace").strip()[:60]
+    return f'Its bytes fit {name}, where that text is "{shown}": give encoding="{name}" (--encoding {name}).'
+
+
+def best_fit(content: bytes) -> str | None:
+    """Return the encoding in which bytes beyond ASCII are the most common characters, or None if that says nothing.
+
+    Example:
+        >>> best_fit("очень скучно".encode("cp1251")), best_fit("caf\\u00e9".encode("latin-1"))
+        ('cp1251', 'cp1252')
+    """
+    sample, best, best_share = _sample(content), None, _ENOUGH
+    zeros = [sample[start::2].count(0) for start in (0, 1)]
+    if max(zeros) > len(sample) // 8 and min(zeros) <= len(sample) // 100:
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    for name, common in _COMMON.items():
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(sample)
+        except UnicodeDecodeError:
+            continue
+        others = [char for char in text if not char.isascii()]
+        points = sum(1.0 if char in common else 0.3 if char.lower() in common else 0.0 for char in others)
+        share = points / max(len(others), 1)
+        if share > best_share:
+            best, best_share = name, share
+    return best
+
+
+def _sample(content: bytes) -> bytes:
+    """Return bytes from the beginning of the first line that is not ASCII on."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if content[:_SAMPLE].count(0) > len(content[:_SAMPLE]) // 8:
+        return content[:_SAMPLE]
+    place = next((i for i, byte in enumerate(content) if byte > 127), 0)
+    start = content.rfind(b"\n", 0, place) + 1
+    return content[start : start + _SAMPLE]

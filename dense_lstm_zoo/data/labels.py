@@ -1,0 +1,82 @@
+"""Labels as they are written in files and frames: which are one label, and which only look alike."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from dense_lstm_zoo.data.notes import say
+
+# Numbers as programs write them: with zeros before them, they are codes, such as 007.
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|(?=\.[0-9]))(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+_UNSEEN = ("Cc", "Cf")  # Unicode's categories of characters without a picture
+
+
+def key(label: str) -> str:
+    """Return the same string for labels that are one label: equal numbers, and true or false however written.
+
+    Example:
+        >>> [key(label) for label in ("5", "5.0", "+5", "05", "5 stars", "TRUE")]
+        ['5', '5', '5', '05', '5 stars', 'true']
+    """
+    if len(label) <= 40 and _NUMBER.fullmatch(label):
+        number = Decimal(label)
+        return f"{number.normalize():f}" if number else "0"
+    return label.lower() if label.lower() in ("true", "false") else label
+
+
+def unify(labels: Iterable[str], what: str) -> dict[str, str]:
+    """Return the name of each label's ``key``: of several spellings of one label, the shortest.
+
+    Labels that were made one, and those that merely look alike, are named in a line on standard error.
+
+    Args:
+        labels: The labels of the training texts.
+        what: Where they are, for the line.
+    """
+    spellings: dict[str, list[str]] = {}
+    for label in sorted(set(labels), key=lambda label: (len(label), label)):
+        spellings.setdefault(key(label), []).append(label)
+    names = {one: same[0] for one, same in spellings.items()}
+    joined = [f"{', '.join(map(ascii, same[1:]))} is {same[0]!a}" for same in spellings.values() if len(same) > 1]
+    if joined:
+        say(f"{what}: equal labels are one label: {'; '.join(joined[:5])}{'; ...' if len(joined) > 5 else ''}.")
+    alike: dict[str, list[str]] = {}
+    for name in names.values():
+        alike.setdefault(_looks(name), []).append(name)
+    groups = [" and ".join(map(ascii, same)) for same in alike.values() if len(same) > 1]
+    if groups:
+        say(
+            f"{what}: labels that look alike are different labels: {'; '.join(groups[:5])}"
+            f"{'; ...' if len(groups) > 5 else ''}. Write them alike if they mean the same."
+        )
+    return names
+
+
+def name_of(label: str, names: Mapping[str, str]) -> str:
+    """Return the name of a label among those that ``unify`` returned; a label that is none of them is its own name."""
+    return names.get(key(label), label)
+
+
+def hint(label: str, names: Iterable[str]) -> str:
+    """Return a sentence for an unknown label that looks like a known one, else nothing."""
+    same = next((name for name in names if _looks(name) == _looks(label)), None)
+    return "" if same is None else f" It looks like {same!a}, but is written {label!a}."
+
+
+def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return sorted labels: by value if all are integers, else by name."""
+    labels = set(labels)
+    if all(re.fullmatch(r"[+-]?[0-9]+", label) for label in labels):
+        return tuple(sorted(labels, key=lambda label: (int(label), label)))  # far below Python's limit of digits
+    return tuple(sorted(labels))
+
+
+def _looks(label: str) -> str:
+    """Return what a label looks like, without case, spaces, accents' order, unseen characters and zeros in front."""
+    seen = "".join(char for char in label if unicodedata.category(char) not in _UNSEEN)
+    folded = " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
+    number = re.sub(r"^([+-]?)0+(?=[0-9])", r"\1", folded.replace(",", ".", 1))
+    return key(number) if _NUMBER.fullmatch(number) else folded
