@@ -46,11 +46,12 @@ setup(
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["dense_lstm_zoo", "dense_lstm_zoo.*"]),
     package_data={"dense_lstm_zoo": ["py.typed", "presets_index.json"]},
-    # tensorflow-text and tensorflow are built against each other: their minor versions must agree.
+    # tensorflow-text and tensorflow are built against each other: their minor versions must agree. 2.21.0 of the former
+    # does not load beside the latter: an undefined symbol.
     install_requires=[
         f"dense-lstm-zoo-runtime=={VERSION}",  # the tokeniser's rules are there
         "tensorflow>=2.21,<2.22",
-        "tensorflow-text>=2.21,<2.22",
+        "tensorflow-text>=2.21.1,<2.22",
         "keras>=3.15,<3.16",
         "keras-tuner>=1.4.8,<1.5",
         "pandas>=2.2,<4",

@@ -15,7 +15,8 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction, Score
-from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite, flush_output, open_streams
+from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
+from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _run(asked)
         flush_output()
     except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output(sys.stdout.fileno())
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import math
-import os
 import re
-import sys
 from typing import Any
 
 _SURROGATES = "\ud800-\udfff"
@@ -42,25 +39,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def open_streams() -> None:
-    """Open the standard streams that a shell has closed (``>&-``): input is then empty, and output is dropped."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, mode)))
-
-
-def flush_output() -> None:
-    """Write what standard output still holds.
-
-    What cannot be written is dropped: Python would try again at its end, and print a traceback.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise

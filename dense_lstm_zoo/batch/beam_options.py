@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import socket
 import urllib.parse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -16,6 +18,7 @@ from dense_lstm_zoo import checks
 DIRECT = "DirectRunner"
 # Options that say where a runner listens, and how the others are called in documentation.
 _ADDRESSES = ("job_endpoint", "flink_master", "spark_master_url", "artifact_endpoint")
+_NO_PROXY = "no_grpc_proxy"  # where gRPC has it, it does not look at no_proxy
 _TIMEOUT = 5.0  # seconds
 
 
@@ -59,6 +62,24 @@ def parse(runner: str, arguments: Sequence[str], ours: Iterable[str]) -> tuple[A
     except (ValueError, ImportError, AttributeError) as error:
         reason = str(error).split("\n")[0].rstrip(".")
         raise ValueError(f"The runner {runner!r} is not available: {reason}.") from error
+
+
+@contextlib.contextmanager
+def without_proxy() -> Iterator[None]:
+    """Let gRPC reach this machine directly in this block, and in the processes that it starts.
+
+    ``http_proxy`` and the like would send Beam's workers through a proxy that does not know this machine's ports.
+    """
+    before = os.environ.get(_NO_PROXY)
+    exceptions = before if before is not None else os.environ.get("no_proxy", "")
+    os.environ[_NO_PROXY] = ",".join(filter(None, [exceptions, "localhost", "127.0.0.1", "::1"]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_NO_PROXY]
+        else:
+            os.environ[_NO_PROXY] = before
 
 
 def _known_options() -> argparse.ArgumentParser:

@@ -69,7 +69,7 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
     with output.work_folder(job.output, job.overwrite) as work:
         pipeline = beam.Pipeline(runner=runner, options=options)
         _build(pipeline, job, model, layout, plan, work)
-        with _plain_errors():
+        with beam_options.without_proxy(), _plain_errors():
             state = pipeline.run()
             state.wait_until_finish()
         told = {"model": job.model, "task": model.task, "input": list(layout.files), "version": zoo.__version__}

@@ -13,7 +13,7 @@ from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo_runtime.screen import flush_output, open_streams
+from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
 # Errors in a request or its result: reported on one line, without a traceback.
 PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = run(**with_folders(arguments)) or 0
         flush_output()
     except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output(sys.stdout.fileno())
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import socket
 import sys
@@ -34,8 +35,10 @@ from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.process import PAUSED, Child, end_with_parent, say_last
 from dense_lstm_zoo.search.progress import SHOWS_WITHIN
 from dense_lstm_zoo.search.settings import SETTINGS, read_settings
+from dense_lstm_zoo.search.surroundings import WITHOUT_PROXY, without_tuner_variables
 from dense_lstm_zoo.search.trouble import SweepPausedError, paused
 from dense_lstm_zoo.search.worker import TrialRunner
+from dense_lstm_zoo_runtime.streams import unread_output
 
 MOST_RESTARTS = 5  # of a worker that keeps ending without finishing a trial
 
@@ -70,7 +73,7 @@ class Client(oracle_client.OracleClient):
         host, port = parse_address(address)
         self._oracle, self._address, self._patience = oracle, f"{host}:{port}", patience
         self.multi_worker, self.should_report = False, True
-        self._channel = grpc.insecure_channel(self._address)
+        self._channel = grpc.insecure_channel(self._address, options=WITHOUT_PROXY)
         shown = grpc.intercept_channel(self._channel, TokenShown(token, patience))
         self.stub = protos.get_service_grpc().OracleStub(shown)
 
@@ -140,7 +143,7 @@ def work(
 def wait_for_chief(address: str, patience: float) -> None:
     """Return when a chief answers; raise ``ConnectionError`` after ``patience`` seconds."""
     host, port = parse_address(address)
-    with grpc.insecure_channel(f"{host}:{port}") as channel:
+    with grpc.insecure_channel(f"{host}:{port}", options=WITHOUT_PROXY) as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=patience)
         except grpc.FutureTimeoutError:
@@ -152,6 +155,7 @@ def unreachable(address: str, patience: float) -> ConnectionError:
     return ConnectionError(f"No oracle answered at {address} for {patience:g} s.")
 
 
+@unread_output()
 def join(
     name: str,
     dataset: str | Path,
@@ -198,7 +202,8 @@ def join(
     if found.to_json() != asked.to_json():
         differences = checks.difference(found.to_json(), asked.to_json())
         raise ValueError(f"{run_dir} holds another sweep: {differences}.")
-    work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
+    with without_tuner_variables(functools.partial(print, flush=True) if progress else lambda text: None):
+        work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
 
 
 def _wait_for_file(path: Path, patience: float) -> None:

@@ -14,7 +14,9 @@ from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
 from dense_lstm_zoo.search.space import Space
+from dense_lstm_zoo.search.surroundings import without_tuner_variables
 from dense_lstm_zoo.search.trouble import SweepPausedError, TrialDiedError, TrialFailedError, paused
+from dense_lstm_zoo_runtime.streams import unread_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,6 +152,7 @@ def tune(
     return run(sweep, Path(run_dir), has_test, trials, keep, workers, oracle, silence, say)
 
 
+@unread_output()
 def run(
     sweep: Sweep,
     run_dir: Path,
@@ -183,7 +186,7 @@ def run(
         ValueError, SweepPausedError, RuntimeError: As ``tune``.
     """
     make_oracle_of(sweep, trials)  # what keras-tuner refuses claims no folder
-    with claim(run_dir, sweep, grows=wanted is not None):
+    with without_tuner_variables(say), claim(run_dir, sweep, grows=wanted is not None):
         try:
             _search(run_dir, sweep, trials, keep, workers, address, silence, say, wanted, ended)
             return finish(run_dir, sweep, has_test, say)

@@ -14,6 +14,7 @@ from dense_lstm_zoo.training import run_file, run_folder
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import LINE_PER_EPOCH, Run, prepare
 from dense_lstm_zoo.training.request import check
+from dense_lstm_zoo_runtime.streams import unread_output
 
 if TYPE_CHECKING:
     import keras
@@ -36,6 +37,7 @@ class Paused(Exception):  # noqa: N818 - not an error
 
 
 @with_options
+@unread_output()
 def train(
     name: str,
     /,
@@ -60,6 +62,8 @@ def train(
     ``checkpoint_minutes``. After a kill or Ctrl-C, the same call resumes from there and ends with the same weights as
     an uninterrupted run. If ``run_dir`` is a link, its target is
     written; a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
+
+    Training continues when its output cannot be written any more (``| head``, a closed terminal, a full log).
 
     ``run.toml`` in the folder says how the run was trained; ``dense-lstm-zoo train --config`` repeats it.
 

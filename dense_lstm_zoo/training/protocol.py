@@ -21,6 +21,7 @@ from dense_lstm_zoo.options import RUNNING
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.loop import train
+from dense_lstm_zoo_runtime.streams import unread_output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +101,7 @@ def chosen_folds(folds: int | None, only_folds: Sequence[int] | None = None) -> 
     return list(only_folds)
 
 
+@unread_output()
 def run_protocol(
     name: str,
     /,

@@ -7,6 +7,8 @@ import sys
 
 import uvicorn
 
+from dense_lstm_zoo_runtime.streams import open_streams
+
 from . import models
 from .app import create_app
 from .settings import parse
@@ -14,6 +16,7 @@ from .settings import parse
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve; return 2 if a model cannot be loaded."""
+    open_streams()  # closed ones, which uvicorn's log would fail on
     settings = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         loaded = models.load(settings.models, settings.threads)

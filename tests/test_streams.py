@@ -1,0 +1,114 @@
+"""The standard streams of the commands."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dense_lstm_zoo_runtime import streams
+
+
+@pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])
+def test_a_stream_that_the_shell_has_closed_is_opened(name, monkeypatch):
+    monkeypatch.setattr(sys, name, None)
+    streams.open_streams()
+    if name == "stdin":
+        assert sys.stdin.buffer.peek(1) == b""
+        assert list(sys.stdin.buffer) == []
+    else:
+        print("lost", file=getattr(sys, name))
+        getattr(sys, name).flush()
+    getattr(sys, name).close()
+
+
+def test_no_file_gets_the_number_of_a_closed_stream(tmp_path):
+    code = (
+        "import os, sys\n"
+        "from dense_lstm_zoo_runtime import streams\n"
+        "streams.open_streams()\n"
+        "file = open(sys.argv[1], 'w')\n"
+        "assert file.fileno() > 2\n"
+        "os.write(1, b'a library writes here')\n"
+        "os.write(2, b'and here')\n"
+        "assert os.read(0, 9) == b''\n"
+        "os.system('echo a child writes')\n"
+    )
+    command = ["bash", "-c", '"$@" <&- >&- 2>&-', "-", sys.executable, "-c", code, str(tmp_path / "out.txt")]
+    assert subprocess.run(command).returncode == 0
+    assert (tmp_path / "out.txt").read_text() == ""
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_a_character_that_the_output_lacks_is_escaped_as_json_does(encoding, monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding, errors="strict"))
+    streams.open_streams()
+    texts = ["love it 😀", "naïve", "\ud83d"]
+    print(json.dumps(texts, ensure_ascii=False), flush=True)
+    assert json.loads(raw.getvalue().decode(encoding)) == texts
+
+
+def broken(monkeypatch, name):
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr(sys, name, io.TextIOWrapper(io.FileIO(writer, "w"), encoding="utf-8", line_buffering=True))
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_work_goes_on_when_its_reader_has_left_and_says_so(name, monkeypatch, capsys):
+    broken(monkeypatch, name)
+    outer = getattr(sys, name)
+    with streams.unread_output():
+        for _ in range(3):
+            print("one line per epoch", file=getattr(sys, name), flush=True)
+    assert getattr(sys, name) is outer
+    outer.close()  # nothing is left that would fail at the end
+    if name == "stdout":
+        assert (
+            "stdout could not be written and was dropped, the work went on: [Errno 32] Broken pipe"
+            in capsys.readouterr().err
+        )
+
+
+def test_work_goes_on_when_its_log_has_no_room(monkeypatch):
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with streams.unread_output():
+            print("one line per epoch", flush=True)
+
+
+def test_all_that_is_written_arrives_in_a_pipe_that_does_not_block(monkeypatch):
+    code = "import sys, time; time.sleep(0.3); sys.exit(len(sys.stdin.read()) != 500_000)"
+    reader = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    os.set_blocking(reader.stdin.fileno(), False)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", io.TextIOWrapper(reader.stdin, write_through=True))
+        with streams.unread_output():
+            for _ in range(5):
+                print("x" * 99_999, flush=True)
+        sys.stdout.close()
+    assert reader.wait() == 0
+
+
+@pytest.mark.slow
+def test_a_training_is_finished_though_nobody_reads_its_output(tmp_path):
+    command = (
+        f"{sys.executable} -m dense_lstm_zoo train bilstm --dataset demo --vectors none --embedding-dim 8 --units 4 "
+    )
+    command += f"--epochs 2 --run-dir {tmp_path / 'run'} | head -1"
+    ran = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert ran.returncode == 0
+    assert (tmp_path / "run" / "manifest.json").is_file()
+    assert "the work went on" in ran.stderr
+
+
+@pytest.mark.slow
+def test_the_server_runs_with_closed_output(tmp_path):
+    folder = Path(__file__).parents[1] / "deploy" / "runtime"
+    command = f"{sys.executable} -m server --model {tmp_path / 'none'} >&-"
+    ran = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True)
+    assert (ran.returncode, "formatter" in ran.stderr) == (2, False)
