@@ -77,7 +77,7 @@ BROKEN = {
     "wide.csv": ("id,text\n1,fine\n".encode("utf-16-le"), ValueError, "wide.csv is UTF-16 or binary"),
     "other.csv": (b"text,id\nfine,1\n", ValueError, "other.csv has the columns text, id; .*a.csv has id, text"),
     "empty.csv": (b"", ValueError, "empty.csv is empty"),
-    "open.csv": (b'id,text\n1,fine\n2,"never\n3,closed\n', BrokenInputError, "open.csv, row 3 opens a quotation mark"),
+    "open.csv": (b'id,text\n1,fine\n2,"never\n3,closed\n', BrokenInputError, "open.csv, line 3 opens a quotation mark"),
     "cut.csv": (
         gzip.compress(b"id,text\n" + b"1,fine film\n" * 5000)[:-20],
         BrokenInputError,
@@ -112,13 +112,13 @@ def test_lines_of_another_encoding_are_bad_rows_and_can_be_forbidden(folder, mod
         folder,
         model,
         ValueError,
-        r"1 of 4 rows are bad; at most 0 are allowed \(--max-bad\).*latin.csv, row 3: not utf-8",
+        r"1 of 4 rows are bad; at most 0 are allowed \(--max-bad\).*latin.csv, line 3: not utf-8",
         max_bad=0,
     )
     done = predict(model, folder / "in/*", folder / "out", max_bad=1)
     assert (done.predicted, done.bad) == (3, 1)
     (row,) = lines_of(folder / "out", "_bad")
-    assert (row["file"], row["row"], row["content"]) == (str(folder / "in" / "latin.csv"), 3, "2,caf\\udce9")
+    assert (row["file"], row["line"], row["content"]) == (str(folder / "in" / "latin.csv"), 3, "2,caf\\udce9")
     done = predict(model, folder / "in/*", folder / "latin", encoding="latin-1")
     assert done.bad == 0
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -124,10 +125,10 @@ def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
     for row, answer in zip(table[1:], model[1].predict([row[1] for row in cells]), strict=True):
         assert row[3] == answer.label
         assert float(row[4]) == pytest.approx(answer.probability, abs=1e-5)
-    assert [(row["row"], row["reason"].split(";")[0][:7]) for row in lines_of(tmp_path / "out", "_bad")] == [
-        (6, "',' exp"),
-        (7, "1 cells"),
-        (8, "4 cells"),
+    assert [(row["line"], row["reason"].split(";")[0][:7]) for row in lines_of(tmp_path / "out", "_bad")] == [
+        (7, "',' exp"),
+        (8, "1 cells"),
+        (9, "4 cells"),
     ]
 
 
@@ -268,3 +269,13 @@ def test_shards_have_at_most_so_many_rows_and_say_how_many_there_are(model, writ
     manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
     assert [one["rows"] for one in manifest["files"]] == [2, 2, 1]
     assert left_in(tmp_path) == ["a.txt", "out"]
+
+
+def test_tables_with_other_delimiters_are_read_and_bad_rows_are_named_by_their_line(tmp_path, model):
+    (tmp_path / "a.csv").write_text('sep=;\nid;text\n1;"good, but\nlong"\nid;text\n2;bad;film\n3;fine\n')
+    (tmp_path / "b.csv").write_text("id,text\n4,good film\n")
+    done = predict(model[0], tmp_path / "*.csv", tmp_path / "out")
+    assert (done.predicted, done.bad) == (3, 2)
+    found = [(Path(row["file"]).name, row["line"], row["reason"]) for row in lines_of(tmp_path / "out", "_bad")]
+    reasons = ["it repeats the column names", "3 cells; there are 2 columns"]
+    assert found == [("a.csv", 5, reasons[0]), ("a.csv", 6, reasons[1])]

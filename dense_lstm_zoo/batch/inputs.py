@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from collections.abc import Iterator, Sequence
@@ -15,9 +16,12 @@ from apache_beam.io.filesystems import FileSystems
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines, opened
-from dense_lstm_zoo.batch.tables import table_rows
+from dense_lstm_zoo.batch.tables import decoded, table_rows
+from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted
 from dense_lstm_zoo.data.encodings import UTF_16
+from dense_lstm_zoo.data.notes import say
 from dense_lstm_zoo.data.own_files import format_of
 
 _LOOKED_AT = 100  # JSON lines of the first file
@@ -63,8 +67,10 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
     with ThreadPoolExecutor(16) as pool:  # on a remote file system, most of the time is waiting
         heads = list(pool.map(lambda path: _head(path, layout), files))
     if form in ("csv", "tsv"):
-        _check_names(layout, heads)
-        return Layout(**{**vars(layout), "names": tuple(heads[0])}), heads[0]
+        _check_names(layout, [names for names, _ in heads])
+        names = heads[0][0]
+        dialects = tuple(dialect for _, dialect in heads)
+        return Layout(**{**vars(layout), "names": tuple(names), "dialects": dialects}), names
     return layout, _keys(layout) if form == "jsonl" else []
 
 
@@ -110,20 +116,31 @@ def _codec(encoding: str | None) -> str:
     return codec
 
 
-def _head(path: str, layout: Layout) -> list[str]:
-    """Return a table's column names; for other files nothing, once their first line has been read."""
+def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
+    """Return a table's column names and how it is written; for other files nothing, once their first line is read."""
     with opened(path) as stream:
         lines = Lines(stream, path)
         first = next(lines, b"")
         if first.startswith(UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4:
+            check_is_text(first + stream.read(1 << 16), path)
             raise ValueError(f"{path} is UTF-16 or binary by its first bytes. Convert it to UTF-8, or leave it out.")
+        check_is_text(first + (stream.read(1 << 16) if first.startswith(b"PK") else b""), path)
         if not layout.is_table:
-            return []
+            return [], Dialect()
     with opened(path) as stream:
-        header = next(table_rows(Lines(stream, path, returns=True), 1, layout), None)
-    if header is None or header[0] != 1:
+        text = decoded(Lines(stream, path, returns=True), 1, layout)
+        dialect, _ = find_dialect(text, path, layout.form, [layout.text_column])
+    with opened(path) as stream:
+        text = itertools.islice(decoded(Lines(stream, path, returns=True), 1, layout), dialect.skip, None)
+        dialect = dataclasses.replace(dialect, quoted=is_quoted(itertools.islice(text, 1), dialect.delimiter))
+    with opened(path) as stream:
+        rows = table_rows(Lines(stream, path, returns=True), 1, layout, dialect)
+        header = next(itertools.islice(rows, dialect.skip, None), None)
+    if header is None or header[0] != 1 + dialect.skip:
         raise ValueError(f"{path} is empty or begins with a blank row; a table begins with a row of column names.")
-    return [unmark_formula(cell) for cell in header[1]]
+    if dialect.delimiter != ("\t" if layout.form == "tsv" else ","):
+        say(f"{path}: its columns are separated by {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}.")
+    return [unmark_formula(cell) for cell in header[1]], dialect
 
 
 def _twice(path: str, names: Sequence[str]) -> ValueError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dense_lstm_zoo.data.delimited import Dialect
+
 # What is read and written. A table separated by tabs is written as csv, as ``predict`` does.
 READABLE = ("text", "csv", "tsv", "jsonl", "parquet")
 
@@ -21,6 +23,7 @@ class Layout:
         files: The files, sorted; a part of the work names a file by its place in here.
         text_column: The column, or key, of the texts.
         names: The columns of a table, in order.
+        dialects: How each file of a csv or tsv is written, as far as its first lines show; empty for other formats.
         codec: The codec of text, csv, tsv and jsonl.
         takes_tokens: Whether a text may be a list of tokens.
         max_chars: The longest text that is predicted; longer ones are bad rows.
@@ -32,6 +35,7 @@ class Layout:
     files: tuple[str, ...]
     text_column: str
     names: tuple[str, ...] = ()
+    dialects: tuple[Dialect, ...] = ()
     codec: str = "utf-8-sig"
     takes_tokens: bool = False
     max_chars: int = 100_000
@@ -50,10 +54,11 @@ class Part:
 
     Attributes:
         file: The place of the file in the layout.
-        first: The number of its first line or row, from 1.
+        first: The number of its first line, or in Parquet row, from 1.
         start: The byte, or the row of the row group, to begin at; 0 in a table is its header.
         stop: The byte or row to end before; None means the end of the file.
         group: The row group of a Parquet file.
+        quoted: Whether quotation marks around the cells of a table are no part of them.
     """
 
     file: int
@@ -61,3 +66,4 @@ class Part:
     start: int
     stop: int | None
     group: int = 0
+    quoted: bool = True

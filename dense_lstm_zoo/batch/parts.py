@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from dense_lstm_zoo.batch.layout import BrokenInputError, Layout, Part
 from dense_lstm_zoo.batch.streams import Lines, is_packed, opened
-from dense_lstm_zoo.batch.tables import table_rows
+from dense_lstm_zoo.batch.tables import decoded, table_rows
+from dense_lstm_zoo.data.delimited import Dialect, is_quoted
 
 ROWS = 5_000  # of a part: some seconds of work
 _BYTES = 1 << 24
@@ -31,25 +33,36 @@ def split(number: int, layout: Layout) -> Iterator[Part]:
             yield from _of_row_groups(stream, number, layout)
             return
         lines = Lines(stream, layout.files[number], returns=layout.is_table)
-        found = list(_of_lines(lines, number, layout))
+        dialect = _dialect(number, layout) if layout.is_table else None
+        found = list(_of_lines(lines, number, layout, dialect))
         if is_packed(stream) and found:
             found = [dataclasses.replace(found[0], first=1, start=0, stop=None)]
         yield from found
 
 
-def _of_lines(lines: Lines, file: int, layout: Layout) -> Iterator[Part]:
-    numbers: Iterator[int] = (number for number, _ in enumerate(lines, start=1))
-    if layout.is_table:
-        numbers = (number for number, *_ in table_rows(lines, 1, layout))
-        next(numbers, None)  # the header
-    first, start, count = 2 if layout.is_table else 1, lines.at, 0
-    for number in numbers:
+def _dialect(number: int, layout: Layout) -> Dialect:
+    """Return how a table is written; quoting may show only after many lines."""
+    path, dialect = layout.files[number], layout.dialects[number]
+    with opened(path) as stream:
+        lines = itertools.islice(decoded(Lines(stream, path, returns=True), 1, layout), dialect.skip, None)
+        return dataclasses.replace(dialect, quoted=is_quoted(lines, dialect.delimiter, len(layout.names)))
+
+
+def _of_lines(lines: Lines, file: int, layout: Layout, dialect: Dialect | None) -> Iterator[Part]:
+    following: Iterator[int] = (number + 1 for number, _ in enumerate(lines, start=1))  # the line after each row
+    first, quoted = 1, dialect is None or dialect.quoted
+    if dialect is not None:
+        following = (number + taken for number, _, _, taken in table_rows(lines, 1, layout, dialect))
+        for _ in range(dialect.skip + 1):  # up to the column names
+            first = next(following, 1)
+    start, count = lines.at, 0
+    for after in following:
         count += 1
         if count == ROWS or lines.at - start >= _BYTES:
-            yield Part(file, first, start, lines.at)
-            first, start, count = number + 1, lines.at, 0
+            yield Part(file, first, start, lines.at, quoted=quoted)
+            first, start, count = after, lines.at, 0
     if count:
-        yield Part(file, first, start, lines.at)
+        yield Part(file, first, start, lines.at, quoted=quoted)
 
 
 def _of_row_groups(stream: Any, file: int, layout: Layout) -> Iterator[Part]:

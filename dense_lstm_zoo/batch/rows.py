@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -12,6 +15,7 @@ from dense_lstm_zoo.batch.layout import Layout, Part
 from dense_lstm_zoo.batch.streams import Lines, opened
 from dense_lstm_zoo.batch.tables import table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
+from dense_lstm_zoo.data.delimited import repeats_names
 from dense_lstm_zoo.data.tables import parse_json_object
 
 Row = dict[str, Any]
@@ -94,15 +98,19 @@ def _json(number: int, line: str, layout: Layout) -> Row:
 
 def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
     names, text_at = layout.names, layout.names.index(layout.text_column)
-    found = table_rows(lines, part.first, layout)
+    dialect = dataclasses.replace(layout.dialects[part.file], quoted=part.quoted)
+    found = table_rows(lines, part.first, layout, dialect)
     if part.start == 0:  # a file that is one part
-        next(found, None)
+        collections.deque(itertools.islice(found, dialect.skip + 1), maxlen=0)
     for number, cells, error, count in found:
         if error or _ESCAPED.search("".join(cells)):
             reason = error or f"not {layout.codec.removesuffix('-sig')}"
-            yield bad(number, reason, ",".join(cells).encode("ascii", "backslashreplace").decode(), count)
+            yield bad(number, reason, dialect.delimiter.join(cells).encode("ascii", "backslashreplace").decode(), count)
         elif len(cells) > len(names) or len(cells) <= text_at:
-            yield bad(number, f"{len(cells)} cells; there are {len(names)} columns", ",".join(cells), count)
+            reason = f"{len(cells)} cells; there are {len(names)} columns"
+            yield bad(number, reason, dialect.delimiter.join(cells), count)
+        elif repeats_names(cells, names):
+            yield bad(number, "it repeats the column names", dialect.delimiter.join(cells), count)
         elif "\0" in cells[text_at]:
             yield bad(number, "a null character, as in UTF-16 and in binary files", cells[text_at], count)
         else:

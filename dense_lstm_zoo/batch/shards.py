@@ -66,7 +66,7 @@ class BadSink:
 
     def write(self, row: dict[str, Any]) -> None:
         """Write a bad row."""
-        where = "row" if self._layout.is_table else "line"
+        where = "row" if self._layout.form == "parquet" else "line"
         told = {"file": self._layout.files[row["file"]], where: row["number"], "reason": row["reason"]}
         told |= {key: row[key] for key in ("lines", "content") if key in row}
         line = escape_json(json.dumps(told, ensure_ascii=False))
