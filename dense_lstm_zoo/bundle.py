@@ -23,6 +23,7 @@ from dense_lstm_zoo.packed_files import new_output
 from dense_lstm_zoo.publishing import Published
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
+from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
     import keras
@@ -151,12 +152,13 @@ class Bundle(Published, abc.ABC):
             ValueError: Weights that are not finite, or ``shared_words`` with word vectors that are not those of an
                 installed table.
         """
-        path = Path(path)
+        target = files.check_new_folder(path, "bundle" if overwrite else None)
+        path = target.real
         bundle_checks.check_finite(self._weights, "The model cannot be saved")
         shown = self._without_foreign_scores() if self.has_other_weights else self
         beside = {**self._kept(path), **shown.beside}
         had_export = (path / SUBFOLDER).is_dir()
-        with files.new_folder(path, "bundle" if overwrite else None) as folder:
+        with files.new_folder(target) as folder:
             shown._write(folder, shared_words)
             for name, text in beside.items():
                 (folder / name).write_text(text, encoding="utf-8")
@@ -164,16 +166,17 @@ class Bundle(Published, abc.ABC):
         self.task.module("report").write(shown, path)
         if had_export:
             warnings.warn(
-                f"{path / SUBFOLDER}, the export of the bundle that was there, is gone with it: export this one.",
+                f"{target.path / SUBFOLDER}, the export of the bundle that was there, is gone with it: "
+                "export this one.",
                 stacklevel=2,
             )
         if shown is not self:
             warnings.warn(
-                f"{path} is saved without scores: its weights have changed since they were scored. "
+                f"{target} is saved without scores: its weights have changed since they were scored. "
                 "bundle.rescore(dev=..., test=...) scores the current weights.",
                 stacklevel=2,
             )
-        return path
+        return target.path
 
     def _kept(self, path: Path) -> dict[str, str]:
         """Return the file that repeats the run if the folder is the one that the bundle came from."""
@@ -197,14 +200,14 @@ class Bundle(Published, abc.ABC):
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False.
         """
-        path = check_output(path, overwrite)
+        output = check_output(path, overwrite)
         layer = self.network.get_layer("embedding")
         matrix = layer.get_matrix() if hasattr(layer, "get_matrix") else values_of(layer.embeddings)
         words = self.vocabulary.words
-        with new_output(path) as file:
+        with new_output(output) as file:
             for word, row in zip(words, matrix[len(matrix) - len(words) :], strict=True):  # after padding and unknown
                 file.write(" ".join([word, *(f"{value:.9g}" for value in row.tolist())]) + "\n")
-        return path
+        return output.path
 
     def _without_foreign_scores(self) -> Bundle:
         facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
@@ -304,5 +307,5 @@ def load(path: str | Path, *, compile: bool = True, kernel: str | None = None) -
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
     """
-    bundle: Bundle = read(Path(path), compile=compile, kernel=kernel)
+    bundle: Bundle = read(user_path(path), compile=compile, kernel=kernel)
     return bundle

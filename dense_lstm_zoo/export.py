@@ -41,8 +41,7 @@ class _Served(tf.Module):
 
 def write(
     bundle: Bundle,
-    path: Path,
-    overwrite: bool,
+    target: files.Target,
     text_layer: keras.Layer,
     endpoints: Endpoints,
     vocabulary: Any = None,
@@ -54,8 +53,7 @@ def write(
 
     Args:
         bundle: The bundle that is exported.
-        path: The folder to write.
-        overwrite: Whether to replace an existing folder.
+        target: The folder to write, as it was when it was checked.
         text_layer: The layer that reads strings; its tables are saved too.
         endpoints: The signatures.
         vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.
@@ -71,7 +69,7 @@ def write(
     served.non_trainable_variables = [v for v in found.values() if not v.trainable]
     parts = tf.train.TrackableView(text_layer).descendants()
     served.tables = [part for part in parts if isinstance(part, tf.lookup.StaticHashTable)]
-    with files.new_folder(path, "export" if overwrite else None) as folder:
+    with files.new_folder(target) as folder:
         logger = tf.get_logger()
         level = logger.level
         logger.setLevel("WARNING")  # otherwise a notebook shows the name of the temporary folder
@@ -88,8 +86,8 @@ def write(
         warm_up_requests = warmup.write(extra, endpoints)
         described = [describe(name, endpoints[name], function) for name, function in signatures.items()]
         (folder / page.NAME).write_text(page.markdown(described, warm_up_requests), encoding="utf-8")
-    report.write_card(bundle, path, _USE)
-    return path
+    report.write_card(bundle, target.real, _USE)
+    return target.path
 
 
 def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import difflib
 import errno
 import hashlib
@@ -12,10 +11,33 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, replaceable
+from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, renames, replaceable, snapshots
+from dense_lstm_zoo_runtime.paths import user_path
+
+
+@dataclass(frozen=True)
+class Target:
+    """A folder to write, and what was there when it was checked, which alone is replaced.
+
+    Attributes:
+        path: The path as its user wrote it.
+        real: The absolute path, with links resolved.
+        before: What was there.
+    """
+
+    path: Path
+    real: Path
+    before: snapshots.Snapshot
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
 
 
 def sha256(path: Path) -> str:
@@ -43,7 +65,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
         ValueError: It is a folder.
         FileNotFoundError: No such file; the message names similar files in its folder.
     """
-    path = Path(path).expanduser()
+    path = user_path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file in it.")
     if not path.exists():
@@ -56,12 +78,12 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 
 def folder_name(path: str | os.PathLike[str]) -> Path:
-    """Return ``path`` if it can be the name of a folder, else raise ``ValueError``."""
+    """Return ``path``, with ``~`` expanded, if it can be the name of a folder, else raise ``ValueError``."""
     if not os.fspath(path):
         raise ValueError("The name of the folder is empty; give a folder, such as '.' for the current one.")
     if "\0" in os.fspath(path):
         raise ValueError(f"A folder's name cannot hold a null character; received {os.fspath(path)!r}.")
-    path = Path(path)
+    path = user_path(path)
     try:
         path.with_name(path.name + ".unfinished").exists() if path.name else path.exists()
         _real(path)
@@ -70,10 +92,17 @@ def folder_name(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path of a folder that may not exist yet, ``~`` and links resolved; see ``folder_name``."""
+    return _real(folder_name(path))
+
+
 def check_new_folder(
     path: str | os.PathLike[str], replaces: replaceable.Kind | None = None, *, can_overwrite: bool = True
-) -> Path:
-    """Return ``path`` if a folder can be created there, else raise before any work.
+) -> Target:
+    """Return ``path`` as a ``Target`` if a folder can be created there, else raise before any work.
+
+    A ``Target`` is returned as it is: it has been checked.
 
     Args:
         path: The folder.
@@ -87,6 +116,8 @@ def check_new_folder(
         NotADirectoryError: A parent of it is a file.
         PermissionError: Its nearest existing parent cannot be written.
     """
+    if isinstance(path, Target):
+        return path
     path = folder_name(path)
     real = _real(path)
     if real.exists() and not real.is_dir():
@@ -96,7 +127,8 @@ def check_new_folder(
         in_place.recover(real)
     else:
         leftovers.sweep(real)
-    if real.is_dir() and any(in_place.content(real) if is_in_place else real.iterdir()):
+    content = in_place.content if is_in_place else Path.iterdir
+    if real.is_dir() and any(content(real)):
         if replaces is None:
             advice = ", or ask to overwrite it (overwrite=True, --overwrite)" if can_overwrite else ""
             raise FileExistsError(f"{path} already exists; choose another folder{advice}.")
@@ -104,6 +136,10 @@ def check_new_folder(
             raise FileExistsError(
                 f"{path} is or contains the current folder and is not empty, so it is not overwritten; choose another."
             )
+    before = snapshots.look(real, content)  # before the check, which refuses what is added later
+    if not before.is_free:
+        if replaces is None:
+            raise FileExistsError(f"{path} already exists; choose another folder.")
         replaceable.check(path, replaces)
     parent = real if is_in_place else real.parent
     while not parent.exists():
@@ -112,7 +148,7 @@ def check_new_folder(
         raise NotADirectoryError(f"{path} cannot be created: {parent} is a file.")
     if not os.access(parent, os.W_OK):
         raise PermissionError(f"{path} cannot be created: no permission to write in {parent}.")
-    return path
+    return Target(path, real, before)
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -125,41 +161,63 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path, replaces: replaceable.Kind | None = None) -> Iterator[Path]:
+def new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None = None) -> Iterator[Path]:
     """Yield an empty folder to write to, which is renamed to ``path`` if the block succeeds.
 
     An error, a full disk or a kill in between leaves ``path`` as it was. Remains of a killed writer of the same
     ``path`` are removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed, such
     as a mount point, is filled in place; see ``in_place`` for what a kill does there.
+
+    Args:
+        path: The folder; a ``Target`` that ``check_new_folder`` returned remembers what was there then.
+        replaces: As for ``check_new_folder``.
+
+    Raises:
+        FileExistsError: As for ``check_new_folder``; or ``path`` has changed meanwhile. It is left as it is then, and
+            what the block wrote is kept beside it, in a folder that the message names.
     """
-    check_new_folder(path, replaces)
-    real = _real(path)
+    target = check_new_folder(path, replaces)
+    real = target.real
     is_in_place = in_place.is_needed(real)
     if not is_in_place:
         real.parent.mkdir(parents=True, exist_ok=True)
-    work, handle = leftovers.new_folder(real / real.name if is_in_place else real)
+    inside = real / real.name if is_in_place else real
+    work, handle = leftovers.new_folder(inside)
     try:
         yield work
         for file in work.rglob("*"):
             if file.is_file():
                 _sync(file)
-        if is_in_place:
-            in_place.replace(real, work)
-            _sync(real)
-        else:
-            _put(work, real)
-            _sync(real.parent)
+        with _kept_aside(work, inside, target.path):
+            if is_in_place:
+                in_place.replace(real, work, target.before)
+            else:
+                _put(work, real, target.before)
+        _sync(real if is_in_place else real.parent)
     except OSError as error:
-        raise _named(error, path) from error
+        raise _named(error, target.path) from error
     except Exception as error:
         if code := next((code for words, code in disk_errors.CODES.items() if words in str(error)), None):
-            raise _named(OSError(code, os.strerror(code)), path) from error
+            raise _named(OSError(code, os.strerror(code)), target.path) from error
         raise
     finally:
         leftovers.remove(work)
         os.close(handle)
         if is_in_place:
             in_place.recover(real)
+
+
+@contextlib.contextmanager
+def _kept_aside(work: Path, place: Path, path: Path) -> Iterator[None]:
+    """Keep finished work beside its place if that is taken, and say where."""
+    try:
+        yield
+    except FileExistsError as error:
+        detail = f" {error}" if error.errno is None else ""
+        raise FileExistsError(
+            f"{path} has changed since this began, and is left as it is.{detail} What was written is in "
+            f"{renames.set_aside(work, place)}."
+        ) from None
 
 
 def remove_folder(path: Path) -> None:
@@ -175,37 +233,39 @@ def remove_folder(path: Path) -> None:
     leftovers.remove(gone)
 
 
-def _put(work: Path, path: Path) -> None:
-    """Rename a folder to ``path``, whatever is there."""
+def _put(work: Path, path: Path, before: snapshots.Snapshot) -> None:
+    """Rename a finished file or folder to ``path``, in the place of what was there before and of nothing else.
+
+    Raises:
+        FileExistsError: Something else is there.
+    """
     try:
-        if path.exists():
-            _exchange(work, path)
-        else:
-            work.rename(path)
+        if before.is_free:
+            renames.rename_new(work, path)
+            return
+        _check_unchanged(path, before)
+        renames.swap(work, path)
+        try:
+            _check_unchanged(work, before)
+        except FileExistsError:  # it changed in the last moment
+            renames.swap(work, path)
+            raise
     except OSError as error:
         if error.errno not in (errno.EBUSY, errno.EXDEV) or not path.is_dir():
             raise
         inside, handle = leftovers.new_folder(path / path.name)  # an undetected mount point
         try:
             shutil.copytree(work, inside, dirs_exist_ok=True)
-            in_place.replace(path, inside)
+            in_place.replace(path, inside, before)
         finally:
             leftovers.remove(inside)
             os.close(handle)
+            in_place.recover(path)
 
 
-def _exchange(new: Path, old: Path) -> None:
-    """Swap the names of two folders, if possible in one step, so that after a kill one of them is in place."""
-    with contextlib.suppress(AttributeError, OSError):
-        libc = ctypes.CDLL(None, use_errno=True)
-        at_cwd, swap = -100, 2
-        if libc.renameat2(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), swap) == 0:
-            return
-    aside = leftovers.name(old, new.name.split(".")[-2], leftovers.OLD)
-    with leftovers.holding([old]):
-        old.rename(aside)
-        new.rename(old)
-        aside.rename(new)
+def _check_unchanged(path: Path, before: snapshots.Snapshot) -> None:
+    if snapshots.look(path) != before:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 @contextlib.contextmanager
@@ -213,27 +273,41 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
     """Yield a file to write to, which is renamed to ``path`` if the block succeeds.
 
     A link stays, and its target is written. Anything but a regular file, such as a pipe or /dev/null, is written to.
+
+    Args:
+        path: The file, which is replaced; an ``Output`` that ``check_output`` returned replaces only what was there
+            then.
+        mode: As for ``open``.
+
+    Raises:
+        FileExistsError: What is at an ``Output`` has changed. It is left as it is, and what the block wrote is kept
+            beside it, in a file that the message names.
     """
-    path = Path(path)
+    output = path if isinstance(path, output_files.Output) else None
+    path = user_path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
     if output_files.is_stream(path):
         with output_files.open_stream(path, mode) as file:
             yield file
         return
-    path = output_files.followed(path)
-    path.absolute().parent.mkdir(parents=True, exist_ok=True)
-    leftovers.sweep(path)
-    part, handle = leftovers.new_file(path)
+    target = output.target if output else output_files.followed(path)
+    target.absolute().parent.mkdir(parents=True, exist_ok=True)
+    leftovers.sweep(target)
+    part, handle = leftovers.new_file(target)
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
     try:
         with os.fdopen(handle, mode, **text) as file:
-            if path.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            if target.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        if output:
+            with _kept_aside(part, target, path):
+                _put(part, target, output.before)
+        else:
+            part.replace(target)
     except OSError as error:
         raise _named(error, path) from error
     finally:

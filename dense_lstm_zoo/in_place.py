@@ -8,10 +8,11 @@ empty or incomplete; its files are removed first and added last, so that no read
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
-from dense_lstm_zoo import leftovers
+from dense_lstm_zoo import leftovers, renames, snapshots
 
 STATE = ".unfinished"
 
@@ -46,14 +47,20 @@ def content(folder: Path) -> list[Path]:
     return sorted(entries, key=lambda e: (not e.is_dir(), e.name == "manifest.json", e.name))
 
 
-def replace(folder: Path, work: Path) -> None:
-    """Replace the content of ``folder`` by that of ``work``, a folder that ``leftovers`` created inside it."""
+def replace(folder: Path, work: Path, before: snapshots.Snapshot) -> None:
+    """Replace the content of ``folder`` by that of ``work``, a folder that ``leftovers`` created inside it.
+
+    Raises:
+        FileExistsError: The folder holds what was not there ``before``; ``recover`` then undoes what was done.
+    """
     token = work.name.split(".")[-2]
     inside = folder / folder.name
     old, new = (leftovers.name(inside, token, kind) for kind in (leftovers.OLD, leftovers.NEW))
     old.mkdir()
     for entry in reversed(content(folder)):
         entry.rename(old / entry.name)
+    if snapshots.entries(old) != before.entries or content(folder):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder))
     work.rename(new)
     _move_in(folder, old, new)
 
@@ -69,7 +76,7 @@ def recover(folder: Path) -> None:
                 _move_in(folder, old, new)
             elif old is not None:
                 for entry in content(old):
-                    entry.rename(folder / entry.name)
+                    _move(entry, folder)
                 old.rmdir()
             if work is not None:
                 leftovers.remove(work)
@@ -77,7 +84,7 @@ def recover(folder: Path) -> None:
 
 def _move_in(folder: Path, old: Path | None, new: Path) -> None:
     for entry in content(new):
-        entry.rename(folder / entry.name)
+        _move(entry, folder)
     if old is not None:  # renamed to mark it for removal, before the mark is removed
         gone = leftovers.name(folder / folder.name)
         old.rename(gone)
@@ -85,6 +92,14 @@ def _move_in(folder: Path, old: Path | None, new: Path) -> None:
         leftovers.remove(gone)
     else:
         new.rmdir()
+
+
+def _move(entry: Path, folder: Path) -> None:
+    """Move a file or folder into a folder, under another name if somebody has put something else there."""
+    try:
+        renames.rename_new(entry, folder / entry.name)
+    except FileExistsError:
+        renames.set_aside(entry, folder / entry.name)
 
 
 def _is_mounted(folder: Path) -> bool:

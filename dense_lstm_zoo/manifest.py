@@ -10,6 +10,7 @@ from pathlib import Path
 from dense_lstm_zoo import bundle_names, files
 from dense_lstm_zoo.bundle_checks import BundleError, named
 from dense_lstm_zoo.bundle_names import FOR_PEOPLE
+from dense_lstm_zoo_runtime.paths import user_path
 
 FORMAT = 2
 
@@ -22,7 +23,7 @@ def check(path: str | Path) -> Path:
         BundleError: Not a bundle; a file that is missing, changed or a link; a manifest that this package did not
             write.
     """
-    path = Path(path)
+    path = user_path(path)
     listed(path)
     return path
 

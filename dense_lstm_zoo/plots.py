@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -173,7 +174,7 @@ def own_settings() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def picture(path: Path, title: str, width: float, height: float) -> Iterator[Figure]:
+def picture(path: str | os.PathLike[str], title: str, width: float, height: float) -> Iterator[Figure]:
     """Yield an empty figure, sized in inches, without a display; write it if the block succeeds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -184,4 +185,4 @@ def picture(path: Path, title: str, width: float, height: float) -> Iterator[Fig
         yield figure
         figure.suptitle(short(title, 120))
         with files.new_file(path) as file:
-            figure.savefig(file, format=path.suffix.removeprefix("."), dpi=120)
+            figure.savefig(file, format=Path(path).suffix.removeprefix("."), dpi=120)

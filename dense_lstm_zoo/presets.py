@@ -23,6 +23,7 @@ from dense_lstm_zoo.bundle import Bundle, load
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.word_table import presets_folder
 from dense_lstm_zoo.terms import corpora_before, terms_of
+from dense_lstm_zoo_runtime.paths import user_path
 
 INDEX = Path(__file__).with_name("presets_index.json")
 _GET = "pip install dense-lstm-zoo-presets (or make install)"
@@ -142,7 +143,7 @@ def is_meant(source: str) -> bool:
 
     A file or folder of that name wins.
     """
-    if Path(source).exists():
+    if user_path(source).exists():
         return False
     names = {*_installed(), *_official()}
     return "://" in source or (_is_bare(source) and bool(difflib.get_close_matches(source, names, cutoff=0.6)))
@@ -153,8 +154,11 @@ def _is_bare(text: str) -> bool:
 
 
 def _local(text: str) -> Path:
-    if Path(text).is_dir():
-        return Path(text)
+    if not text.strip():
+        raise ValueError("The name of the preset is empty; give a name that list_presets shows, or a bundle's folder.")
+    folder = user_path(text)
+    if folder.is_dir():
+        return folder
     if "://" in text:
         raise ValueError(f"A preset's address begins with hf:// or https://; received {text!r:.200}.")
     if not _is_bare(text):

@@ -60,7 +60,7 @@ class Published:
                 raise ImportError("format='onnx' needs the package onnx: pip install dense-lstm-zoo[onnx].")
         elif options != {"weights": "float32", "shared_words": False}:
             raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
-        files.check_new_folder(path, "export" if overwrite else None)
+        target = files.check_new_folder(path, "export" if overwrite else None)
         bundle_checks.check_finite(self._weights, "The model cannot be exported")
         bundle = self
         if max_words is not None:
@@ -68,7 +68,7 @@ class Published:
 
             bundle = with_words(self, max_words)
         module = self.task.module("to_onnx" if format == "onnx" else "export")
-        found: Path = module.export(bundle, path, overwrite=overwrite, **(options if format == "onnx" else {}))
+        found: Path = module.export(bundle, target, overwrite=overwrite, **(options if format == "onnx" else {}))
         return found
 
     def save_to_preset(
@@ -101,7 +101,7 @@ class Published:
             ``bundle.save_to_preset("presets/mine", dtype="float16", test=corpus.test)``
         """
         checks.one_of("dtype", dtype, weights_file.DTYPES)
-        folder = files.check_new_folder(folder, "bundle" if overwrite else None)
+        target = files.check_new_folder(folder, "bundle" if overwrite else None)
         bundle_checks.check_finite(self._weights, "The model cannot be saved")
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
@@ -114,11 +114,11 @@ class Published:
         if dev is not None or test is not None:
             stored.rescore(dev=dev, test=test)
         elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - stored.metrics.keys()):
-            warnings.warn(f"{folder} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
-        with files.new_folder(folder, "bundle" if overwrite else None) as new:
+            warnings.warn(f"{target} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
+        with files.new_folder(target) as new:
             stored._write(new, shared_words, dtype)
-        self.task.module("report").write(stored, folder)
-        return folder
+        self.task.module("report").write(stored, target.real)
+        return target.path
 
     def push_to_hub(
         self: Any, name: str, *, private: bool = False, token: str | None = None, revision: str | None = None

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dense_lstm_zoo import files
 from dense_lstm_zoo.batch import engines, output
 from dense_lstm_zoo.batch.layout import BrokenInputError
 from tests.batch_harness import left_in, lines_of, predict
@@ -176,7 +177,7 @@ def test_shards_that_do_not_hold_every_row_are_not_published(tmp_path, records, 
     shard = {"kind": "part", "name": "part.1", "rows": 2, "first": [0, 1], "bytes": 5, "sha256": ""}
 
     def publish():
-        with output.work_folder(str(tmp_path / "out"), False) as work:
+        with output.work_folder(str(tmp_path / "out"), files.check_new_folder(tmp_path / "out")) as work:
             (tmp_path / work / "part.1").write_text("a\nb")
             output.write_records([*records, shard], work)
             output.publish(work, str(tmp_path / "out"), "txt", {"input": ["a.txt"]})
@@ -187,7 +188,7 @@ def test_shards_that_do_not_hold_every_row_are_not_published(tmp_path, records, 
 
 
 def test_what_an_unfinished_attempt_wrote_is_not_published(tmp_path):
-    with output.work_folder(str(tmp_path / "out"), False) as work:
+    with output.work_folder(str(tmp_path / "out"), files.check_new_folder(tmp_path / "out")) as work:
         for name in ("part.1", "part.2"):
             (tmp_path / work / name).write_text("a\nb\n")
         shard = {"kind": "part", "name": "part.2", "rows": 2, "first": [0, 1], "bytes": 4, "sha256": ""}

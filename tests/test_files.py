@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from dense_lstm_zoo import files, lock
+from dense_lstm_zoo import files, lock, output_files
 from dense_lstm_zoo.lock import Lock
 from tests.files_harness import names, write
 
@@ -214,3 +214,116 @@ def test_a_file_is_replaced_only_when_it_is_whole_and_a_failed_write_names_it(tm
     assert [f.name for f in tmp_path.iterdir()] == ["x.json"]
     with pytest.raises(IsADirectoryError, match="is a folder"):
         write_half_a_file(tmp_path)
+
+
+def without_renameat2(monkeypatch):
+    def no_library(*args, **kwargs):
+        raise OSError
+
+    monkeypatch.setattr(ctypes, "CDLL", no_library)
+
+
+@pytest.mark.parametrize("can_swap", [True, False])
+def test_a_folder_that_appears_while_another_is_written_is_not_lost(tmp_path, monkeypatch, can_swap):
+    if not can_swap:
+        without_renameat2(monkeypatch)
+    for number in ("", "-2"):
+        with (  # noqa: PT012
+            pytest.raises(FileExistsError, match=rf"run has changed since .* is in \S*run\.not-published{number}\.$"),
+            files.new_folder(tmp_path / "run") as folder,
+        ):
+            (folder / "a").write_text("finished")
+            shutil.rmtree(tmp_path / "run", ignore_errors=True)
+            (tmp_path / "run").mkdir()
+            (tmp_path / "run" / "precious").write_text("mine")
+        assert names(tmp_path / "run") == ["precious"]
+        assert (tmp_path / f"run.not-published{number}" / "a").read_text() == "finished"
+        shutil.rmtree(tmp_path / "run")
+    assert names(tmp_path) == ["run.not-published", "run.not-published-2"]
+
+
+@pytest.mark.parametrize("can_swap", [True, False])
+def test_a_file_in_the_place_of_a_folder_is_not_lost(tmp_path, monkeypatch, can_swap):
+    if not can_swap:
+        without_renameat2(monkeypatch)
+    with pytest.raises(FileExistsError, match="not-published"), files.new_folder(tmp_path / "run") as folder:  # noqa: PT012
+        (folder / "a").write_text("finished")
+        (tmp_path / "run").write_text("mine")
+    assert (tmp_path / "run").read_text() == "mine"
+    assert (tmp_path / "run.not-published" / "a").read_text() == "finished"
+
+
+@pytest.mark.parametrize("can_swap", [True, False])
+@pytest.mark.parametrize("change", ["added", "changed", "another folder"])
+def test_overwriting_replaces_only_what_was_there_at_the_start(tmp_path, monkeypatch, can_swap, change):
+    if not can_swap:
+        without_renameat2(monkeypatch)
+    write(tmp_path / "run", "old")
+    target = files.check_new_folder(tmp_path / "run", "any")
+    with pytest.raises(FileExistsError, match="not-published"), files.new_folder(target) as folder:  # noqa: PT012
+        (folder / "a").write_text("finished")
+        if change == "another folder":
+            shutil.rmtree(tmp_path / "run")
+            (tmp_path / "run").mkdir()
+        (tmp_path / "run" / ("a" if change == "changed" else "precious")).write_text("mine!")
+    left = {"added": {"a", "precious"}, "changed": {"a"}, "another folder": {"precious"}}[change]
+    assert {entry.name for entry in (tmp_path / "run").iterdir()} == left
+    assert (tmp_path / "run" / ("a" if change == "changed" else "precious")).read_text() == "mine!"
+    assert (tmp_path / "run.not-published" / "a").read_text() == "finished"
+
+
+def test_two_writers_of_one_folder_lose_nothing(tmp_path):
+    first, second = files.check_new_folder(tmp_path / "run"), files.check_new_folder(tmp_path / "run")
+    for target, content in ((first, "first"), (second, "second")):
+        expected = (
+            contextlib.nullcontext() if target is first else pytest.raises(FileExistsError, match="not-published")
+        )
+        with expected, files.new_folder(target) as folder:
+            (folder / "a").write_text(content)
+    assert (tmp_path / "run" / "a").read_text() == "first"
+    assert (tmp_path / "run.not-published" / "a").read_text() == "second"
+
+
+@pytest.mark.parametrize("can_swap", [True, False])
+@pytest.mark.parametrize("existing", [None, "old"])
+def test_an_output_file_that_appears_or_changes_meanwhile_is_not_lost(tmp_path, monkeypatch, can_swap, existing):
+    if not can_swap:
+        without_renameat2(monkeypatch)
+    path = tmp_path / "o.csv"
+    if existing:
+        path.write_text(existing)
+    output = output_files.check_output(path, overwrite=True)
+    message = r"o\.csv has changed since .* is in \S*o\.csv\.not-published\.$"
+    with pytest.raises(FileExistsError, match=message), files.new_file(output, "w") as file:  # noqa: PT012
+        file.write("finished")
+        path.write_text("precious")
+    assert path.read_text() == "precious"
+    assert (tmp_path / "o.csv.not-published").read_text() == "finished"
+    assert names(tmp_path) == ["o.csv", "o.csv.not-published"]
+    with files.new_file(output_files.check_output(path, overwrite=True), "w") as file:
+        file.write("new")
+    assert path.read_text() == "new"
+
+
+def test_a_path_keeps_its_meaning_when_the_current_folder_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    target, output = files.check_new_folder("nodir/../run/"), output_files.check_output("o.txt", overwrite=False)
+    assert files.resolved("nodir/../run/") == target.real == tmp_path / "run"
+    with files.new_folder(target) as folder, files.new_file(output, "w") as file:
+        (folder / "a").touch()
+        file.write("text")
+        monkeypatch.chdir(tmp_path / "other")
+    assert names(tmp_path) == ["o.txt", "other", "run"]
+
+
+def test_the_home_folder_is_meant_by_a_tilde_wherever_a_path_is_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    write("~/run", "new")
+    with files.new_file("~/a.txt", "w") as file:
+        file.write("a")
+    with files.new_file(output_files.check_output("~/b.txt", overwrite=False), "w") as file:
+        file.write("b")
+    assert files.beside("~/run", ".unfinished") == tmp_path / "run.unfinished"
+    assert names(tmp_path) == ["a.txt", "b.txt", "run"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo import files, in_place, leftovers
+from dense_lstm_zoo import files, in_place, leftovers, renames
 from tests.files_harness import mounted, names, write
 
 
@@ -14,7 +14,7 @@ from tests.files_harness import mounted, names, write
 def test_a_mount_point_is_filled_in_place(tmp_path, kind):
     with mounted(tmp_path / "run", kind) as path:
         (path / "lost+found").mkdir()  # what a new volume has
-        assert files.check_new_folder(path) == path
+        assert files.check_new_folder(path).path == path
         assert files.beside(path, ".unfinished") == path / ".unfinished"
         for content in ("old", "new"):
             write(path, content)
@@ -36,7 +36,7 @@ def test_a_folder_that_turns_out_not_to_be_renamable_is_filled_in_place(tmp_path
     def busy(*args):
         raise OSError(errno.EBUSY, "Device or resource busy")
 
-    monkeypatch.setattr(files, "_exchange", busy)
+    monkeypatch.setattr(renames, "swap", busy)
     write(tmp_path / "run", "new")
     assert (tmp_path / "run" / "a").read_text() == "new"
     assert names(tmp_path / "run") == ["a"]
@@ -67,6 +67,7 @@ def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
 
         with monkeypatch.context() as patch, contextlib.suppress(KillError):
             patch.setattr(Path, "rename", dying)
+            patch.setattr(renames, "rename_new", dying)
             patch.setattr(leftovers, "remove", lambda path: None)
             patch.setattr(in_place, "recover", lambda folder: None)
             with files.new_folder(path, "any") as folder:

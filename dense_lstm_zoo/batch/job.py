@@ -63,10 +63,10 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
     if job.max_bad is not None:
         checks.integer("--max-bad", job.max_bad, minimum=0)
     runner, options = beam_options.parse(job.runner, arguments, ours)
-    output.check(job.output, job.overwrite)
+    target = output.check(job.output, job.overwrite)
     model = engines.find(job.model)
     layout, plan = _look(job, model)
-    with output.work_folder(job.output, job.overwrite) as work:
+    with output.work_folder(job.output, target) as work:
         pipeline = beam.Pipeline(runner=runner, options=options)
         _build(pipeline, job, model, layout, plan, work)
         with beam_options.without_proxy(), _plain_errors():

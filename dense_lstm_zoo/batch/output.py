@@ -39,8 +39,10 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def check(output: str, overwrite: bool) -> None:
-    """Raise before any work if the output cannot be written, or would replace what is not ours to replace.
+def check(output: str, overwrite: bool) -> files.Target | None:
+    """Return the folder to write, None at a remote address; raise before any work if it cannot be written.
+
+    Nothing is replaced but an earlier output.
 
     Raises:
         ValueError: An address that Beam would take for a pattern.
@@ -54,11 +56,12 @@ def check(output: str, overwrite: bool) -> None:
             raise FileExistsError(
                 f"{output} is not empty; choose another folder. --overwrite is for folders of this machine."
             )
-        return
-    folder = Path(output)
+        return None
+    folder = files.resolved(output)
+    target = files.check_new_folder(output, "any" if overwrite else None)  # before the look, which refuses later files
     if overwrite and folder.is_dir() and any(folder.iterdir()):
         _check_ours(folder)
-    files.check_new_folder(folder, "any" if overwrite else None)
+    return target
 
 
 def _check_ours(folder: Path) -> None:
@@ -83,23 +86,31 @@ def _check_ours(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def work_folder(output: str, overwrite: bool) -> Iterator[str]:
+def work_folder(output: str, target: files.Target | None) -> Iterator[str]:
     """Yield a folder to write to; what is in it is the output if the block succeeds, and gone if it does not.
 
     On this machine the folder is renamed, and what a killed run left is removed by the next one. At a remote address
     ``publish`` moves the files, and a killed run leaves a folder whose name ends in ``.unfinished``.
     """
-    if not is_remote(output):
-        with files.new_folder(Path(output), "any" if overwrite else None) as folder:
+    if target is not None:
+        with files.new_folder(target) as folder:
             yield str(folder)
         return
     work = f"{output.rstrip('/')}.{secrets.token_hex(4)}.unfinished"
     FileSystems.mkdirs(work)
     try:
         yield work
-    finally:
-        with contextlib.suppress(Exception):  # the error of the block matters more
-            FileSystems.delete([f"{work}/"])  # with a slash, object stores take it for a folder
+    except FileExistsError:  # it says that the finished work is there
+        raise
+    except BaseException:
+        _delete_folder(work)
+        raise
+    _delete_folder(work)
+
+
+def _delete_folder(folder: str) -> None:
+    with contextlib.suppress(Exception):  # an error before it matters more
+        FileSystems.delete([f"{folder}/"])  # with a slash, object stores take it for a folder
 
 
 def write_records(records: Sequence[dict[str, Any]], folder: str) -> None:
@@ -122,6 +133,7 @@ def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad:
 
     Raises:
         ValueError: More bad rows, or no other ones.
+        FileExistsError: Something has appeared at a remote address; the files are in the work folder.
         RuntimeError: The rows that were written are not those that were read, or a shard has another size than its
             worker said; nothing is published then.
     """
@@ -133,7 +145,8 @@ def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad:
     for one in done.shards:
         if sizes.get(one["name"]) != one["bytes"]:
             raise RuntimeError(f"{one['name']} is not as its worker wrote it; nothing is published. Run again.")
-    folder = output if is_remote(output) else work
+    is_taken = is_remote(output) and bool(_listed(output))
+    folder = output if is_remote(output) and not is_taken else work
     if is_remote(output):
         FileSystems.mkdirs(output)
     written = []
@@ -149,6 +162,10 @@ def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad:
     manifest = files.to_json({"kind": KIND, "format": 1, **told, **rows, "files": written})
     with FileSystems.create(FileSystems.join(folder, MANIFEST)) as stream:
         stream.write(manifest.encode())
+    if is_taken:
+        raise FileExistsError(
+            f"{output} has changed since this began, and is left as it is. What was written is in {work}."
+        )
     names = {kind: tuple(one["name"] for one in written if one["kind"] == kind) for kind in ("part", "bad")}
     return Summary(done.rows, done.predicted, done.bad, names["part"], names["bad"])
 

@@ -54,7 +54,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
     """
-    path = files.check_new_folder(path, "export" if overwrite else None)
+    target = files.check_new_folder(path, "export" if overwrite else None)
     model, text_to_ids = portable_copy(bundle), bundle.text_to_ids
     names, temperature = tf.constant(bundle.labels), bundle.temperature
     both = with_pooled(model)
@@ -104,7 +104,7 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
         "explain": Endpoint(explain, [text], texts_alone, _EXPLAIN, is_concatenated=True),
         "embed": Endpoint(embed, [text], texts_alone, "The vectors of texts: what the softmax layer reads."),
     }
-    return write(bundle, path, overwrite, text_to_ids, endpoints)
+    return write(bundle, target, text_to_ids, endpoints)
 
 
 def _with_a_step(ids: Any) -> Any:

@@ -19,7 +19,7 @@ from dense_lstm_zoo.data import dataset_forms as datasets
 from dense_lstm_zoo.data.cells import escape_json
 from dense_lstm_zoo.data.own_files import input_format, read_split
 from dense_lstm_zoo.json_files import finite
-from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.output_files import Output, check_output
 from dense_lstm_zoo.training.run_file import DATA
 
 FILE_OPTIONS = tuple(name for name in DATA if name != "dataset")
@@ -110,8 +110,7 @@ def evaluate(
         if texts is None:
             raise ValueError(f"{name} has no {split} set.")
     labels = {"label_names": label_names} if label_names else {}
-    if report:
-        files.check_new_folder(report, can_overwrite=False)
+    target = files.check_new_folder(report, can_overwrite=False) if report else None
     loaded: Any = load(bundle)
     scores, analysis = loaded.assess(texts, **labels)
     if form == "json":
@@ -119,17 +118,17 @@ def evaluate(
         print(escape_json(json.dumps(told, ensure_ascii=False)))
     else:
         print(f"{split} {loaded.task.module('report').all_scores(scores)}")
-    if report:
+    if target:
         from dense_lstm_zoo.report import write_evaluation
 
-        with files.new_folder(Path(report)) as folder:
+        with files.new_folder(target) as folder:
             write_evaluation(loaded.task, {"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
 
 
 def export(bundle: str, path: str, **options: Any) -> None:
     """Write a SavedModel or an ONNX export and print its folder; say so if a SavedModel has no warm-up requests."""
-    files.check_new_folder(path, "export" if options["overwrite"] else None)
-    written = load(bundle).export(path, **options)
+    target = files.check_new_folder(path, "export" if options["overwrite"] else None)
+    written = load(bundle).export(target, **options)
     print(written)
     if (written / "saved_model.pb").is_file():
         from dense_lstm_zoo.serving import warmup
@@ -140,7 +139,7 @@ def export(bundle: str, path: str, **options: Any) -> None:
 
 def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
     """Print the best dev accuracy of each run by batch, and draw the curves."""
-    check_picture(output, overwrite)
+    picture = check_picture(output, overwrite)
     found = {}
     for bundle in bundles:
         curve = read_dev_curve(check(bundle))
@@ -151,23 +150,23 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
     for bundle, curve in found.items():
         best = curve.loc[curve["dev_accuracy"].idxmax()]
         print(f"{bundle}\t{curve['batch'].max()}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}")
-    if output:
+    if picture:
         from dense_lstm_zoo import plots
 
-        plots.by_batch({"": found}, Path(output), "dev accuracy by batch")
+        plots.by_batch({"": found}, picture, "dev accuracy by batch")
 
 
-def check_picture(output: str | None, overwrite: bool) -> None:
-    """Raise ``ValueError`` or ``OSError`` for a picture that cannot be written."""
+def check_picture(output: str | None, overwrite: bool) -> Output | None:
+    """Return the file of a picture, if there is to be one; raise for one that cannot be written."""
     if not output:
-        return
+        return None
     from dense_lstm_zoo.report import has_matplotlib
 
     if not has_matplotlib():
         raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
     if Path(output).suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
-    check_output(output, overwrite)
+    return check_output(output, overwrite)
 
 
 def load(bundle: str, task: str | None = None, *, once: bool = False) -> Bundle:

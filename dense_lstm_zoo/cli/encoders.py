@@ -12,13 +12,13 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
     """Join a forward and, if there is one, a backward language model, and say what came out."""
     if len(runs) > 2:
         raise ValueError(f"join-lm takes a forward language model and at most one backward; received {len(runs)}.")
-    path = files.check_new_folder(output, "bundle" if overwrite else None)
+    target = files.check_new_folder(output, "bundle" if overwrite else None)
     for run in runs:
         check(run)
     import_tensorflow()
     encoder = zoo.join_language_models(*runs)
-    encoder.save(path, dtype=dtype, overwrite=overwrite)
+    encoder.save(target, dtype=dtype, overwrite=overwrite)
     print(
-        f"{path}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
-        f"{len(encoder.words):,} words; train --context {path} reads with it"
+        f"{target}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
+        f"{len(encoder.words):,} words; train --context {target} reads with it"
     )

@@ -36,8 +36,7 @@ def measure(
     overwrite: bool,
 ) -> int:
     """Print a line for each run, write the rows of those that could be measured, and return the exit status."""
-    if output:
-        check_output(output, overwrite)
+    target = check_output(output, overwrite) if output else None
     if texts is None and (input_form, text_column, encoding) != (None, None, None):
         raise ValueError("--input-format, --text-column and --encoding describe the file of --texts; give --texts too.")
     own = None if texts is None else read_texts(texts, input_form, text_column, encoding)
@@ -54,10 +53,10 @@ def measure(
             )
         else:
             good.append({name: _cell(x) if isinstance(x, str) else x for name, x in row.items()})
-    if output and good:
+    if target and good:
         import pandas as pd
 
-        with new_output(output) as file:
+        with new_output(target) as file:
             pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
     return 1 if failed else 0
 

@@ -30,14 +30,13 @@ def tokenize(
         form = input_format(file, records.FORMATS, "--input-format", input_form, otherwise="text")
     if text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
-    if output:
-        check_output(output, overwrite)
+    target_file = check_output(output, overwrite) if output else None
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(files.existing_file(file).open("rb")) if file else sys.stdin.buffer
         options = records.Options(form, text_column, encoding=encoding)
         source = records.read(stream, file or "standard input", options)
         import_tensorflow()
-        target = stack.enter_context(new_output(output)) if output else sys.stdout
+        target = stack.enter_context(new_output(target_file)) if target_file else sys.stdout
         progress = Progress(file or "standard input", enabled=output is not None, unit="texts")
         progress.start(0, None)
         texts, lines, tokens = 0, 0, 0
@@ -54,7 +53,7 @@ def tokenize(
 
 def word_vectors(bundle: str, output: str, overwrite: bool) -> None:
     """Write the word vectors of a trained model, one word per line."""
-    check_output(output, overwrite)
+    target = check_output(output, overwrite)
     loaded = load(bundle)
-    loaded.save_word_vectors(output, overwrite=overwrite)
+    loaded.save_word_vectors(target, overwrite=overwrite)
     print(f"{output}: vectors of {len(loaded.vocabulary.words):,} words; train --vectors {output} starts from them")

@@ -7,7 +7,6 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
@@ -120,15 +119,14 @@ def _run(
 ) -> None:
     """Read the texts, run the bundle and write the results; the whole request is checked first."""
     input_form, form = formats(asked, config["task"])
-    if asked.output:
-        check_output(asked.output, asked.overwrite)
+    output = check_output(asked.output, asked.overwrite) if asked.output else None
     with contextlib.ExitStack() as stack:
         read = source(asked, config, input_form, stack)
         once = few_texts.are_few(asked.texts)
         stream_of, shapes = make(asked.bundle, once)
         if once:
             stack.enter_context(few_texts.eagerly())
-        target: IO[str] = stack.enter_context(new_output(asked.output)) if asked.output else sys.stdout
+        target: IO[str] = stack.enter_context(new_output(output)) if output else sys.stdout
         how = writing.Options(
             form=form,
             prefix=asked.prefix,
@@ -227,29 +225,29 @@ def next_words(bundle: str, prefix: str, k: int) -> None:
 
 def gates(bundle: str, sentence: str, output: str | None, overwrite: bool) -> None:
     """Print how far a tagger's skip gates are open, one token per line, and draw them."""
-    check_picture(output, overwrite)
+    picture = check_picture(output, overwrite)
     loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
     found = loaded.gates(sentence)
     columns = [f"{direction} {layer}" for direction in ("forward", "backward") for layer in found.layers]
     print("\t".join(["token", *columns]))
     for t, token in enumerate(found.tokens):
         print("\t".join([escape_controls(token), *(f"{value:.3f}" for value in found.values[:, :, t].T.reshape(-1))]))
-    if output:
+    if picture:
         from dense_lstm_zoo.tagging import pictures
 
-        pictures.gates(found, Path(output), f"gates of {loaded.config['model']}")
+        pictures.gates(found, picture, f"gates of {loaded.config['model']}")
 
 
 def explain(bundle: str, text: str, output: str | None, overwrite: bool) -> None:
     """Print the saliency of a text's words and what each layer looked at, one word per line, and draw them."""
-    check_picture(output, overwrite)
+    picture = check_picture(output, overwrite)
     loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]
     found = loaded.explain(text)
     print(f"{escape_controls(found.label)}\t{found.probability:.4f}")
     print("\t".join(["token", "saliency", *found.layers]))
     for token, saliency, shares in zip(found.tokens, found.saliency, found.shares, strict=True):
         print("\t".join([escape_controls(token), f"{saliency:+.4f}", *(f"{share:.3f}" for share in shares)]))
-    if output:
+    if picture:
         from dense_lstm_zoo.classification import pictures
 
-        pictures.explanation(found, Path(output), f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")
+        pictures.explanation(found, picture, f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
+from dense_lstm_zoo import files, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.data import dataset_forms as datasets
@@ -46,8 +45,8 @@ def prepared(model: str | None, config: str | None, options: Mapping[str, Any]) 
     if "run_dir" not in found:
         raise ValueError("Name the folder to write with --run-dir, such as --run-dir runs/mine.")
     _check(model, found)
-    name, files = datasets.resolve(data.pop("dataset"), data, entry.task)
-    return model, zoo.load_corpus(name, entry.task, **files), found
+    name, options = datasets.resolve(data.pop("dataset"), data, entry.task)
+    return model, zoo.load_corpus(name, entry.task, **options), found
 
 
 def _with_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +72,7 @@ def _check(model: str, options: Mapping[str, Any]) -> None:
     given = {name: value for name, value in options.items() if name not in (*_PROTOCOL, "progress")}
     several = bool(options.keys() & set(_PROTOCOL))
     if several:  # its folder may hold finished runs
-        given = {**given, "run_dir": Path(given["run_dir"]) / ".new"}
+        given = {**given, "run_dir": files.resolved(given["run_dir"]) / ".new"}
     own = ("run_dir", "recipe", "seed", "tensorboard", "overwrite")
     rest = {name: value for name, value in given.items() if name not in own}
     found = request.check(model, given["run_dir"], rest, **{name: given[name] for name in own[1:] if name in given})

@@ -34,13 +34,13 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
     config = read_config(options.bundle)
     check_task(options.bundle, config, "classification")
     input_form, _ = texts.formats(options, config["task"])
-    check_output(output, options.overwrite)
+    output_file = check_output(output, options.overwrite)
     with contextlib.ExitStack() as stack:
         source = texts.source(options, config, input_form, stack)
         loaded: ClassificationBundle = load(options.bundle)  # type: ignore[assignment]
         width = loaded.embedding_width
         if form == "csv":
-            target = stack.enter_context(new_output(output))
+            target = stack.enter_context(new_output(output_file))
             columns = [f"e{i}" for i in range(width)]
             shapes = writing.Shapes(columns, _cells, _cells, lambda found: dict(zip(columns, found, strict=True)))
             writing.write(
@@ -48,7 +48,7 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
             )
         else:
             vectors = list(loaded.embed_stream(record.text for record in source.records))  # type: ignore[misc]
-            _write_array(stack.enter_context(new_output(output, "wb")), vectors, width)
+            _write_array(stack.enter_context(new_output(output_file, "wb")), vectors, width)
 
 
 def _cells(vector: np.ndarray) -> list[str]:

@@ -93,14 +93,14 @@ class WordTable(MappedTable):
         """Write the table to a folder, whole or not at all; return the folder."""
         import numpy as np
 
-        path = Path(folder)
-        with files.new_folder(path, "word table" if overwrite else None) as new:
+        target = files.check_new_folder(folder, "word table" if overwrite else None)
+        with files.new_folder(target) as new:
             (new / "words.txt").write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
             np.save(new / "vectors.npy", self.values, allow_pickle=False)
             np.save(new / "scales.npy", self.scales, allow_pickle=False)
             config = {"name": self.name, "sha256": self.sha256, **self.about}
             (new / "config.json").write_text(files.to_json(config), encoding="utf-8")
-        return path
+        return target.path
 
 
 def quantised(

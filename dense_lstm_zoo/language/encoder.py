@@ -123,10 +123,10 @@ class TextEncoder:
             FileExistsError: Something is there and ``overwrite`` is False.
             ValueError: Another ``dtype``, or numbers that float16 cannot hold.
         """
-        path = encoder_files.save(self, Path(path), dtype, overwrite)
-        self.name, self.sha256 = encoder_files.identity(path)
-        write_readme(lambda: encoder_card(self, path), path)
-        return path
+        target = encoder_files.save(self, path, dtype, overwrite)
+        self.name, self.sha256 = encoder_files.identity(target.real)
+        write_readme(lambda: encoder_card(self, target.real), target.real)
+        return target.path
 
     @property
     def directions(self) -> tuple[str, ...]:

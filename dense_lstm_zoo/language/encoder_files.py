@@ -55,12 +55,12 @@ def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_
     return shapes
 
 
-def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
+def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool) -> files.Target:
     """Write a ``TextEncoder`` to a folder; see its ``save``."""
     import h5py
 
     checks.one_of("dtype", dtype, weights_file.DTYPES)
-    path = files.check_new_folder(path, "bundle" if overwrite else None)
+    target = files.check_new_folder(path, "bundle" if overwrite else None)
     arrays = {_WORDS: encoder.vectors}
     for direction, weights in encoder.weights.items():
         arrays |= {f"/{direction}/{number}": weight for number, weight in enumerate(weights)}
@@ -68,7 +68,7 @@ def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
     shared = shared_words.find_in([(_WORDS, _FIRST, 1.0, encoder.vectors)], encoder.words, used, required=None)
     if shared is not None:
         arrays[_WORDS] = shared.reduced(_WORDS, encoder.vectors)
-    with files.new_folder(path, "bundle" if overwrite else None) as folder:
+    with files.new_folder(target) as folder:
         with h5py.File(folder / "model.weights.h5", "w") as file:
             for name, values in arrays.items():
                 file.create_dataset(name, data=values)
@@ -87,7 +87,7 @@ def save(encoder: Any, path: Path, dtype: str, overwrite: bool) -> Path:
 
             text_hashes.write_hashes(folder / text_hashes.FILE, encoder.train_texts)
         (folder / "manifest.json").write_text(manifest.manifest(folder.iterdir()), encoding="utf-8")
-    return path
+    return target
 
 
 def _config(encoder: Any) -> dict[str, Any]:

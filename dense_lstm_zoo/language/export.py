@@ -48,7 +48,7 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
     """
-    path = files.check_new_folder(path, "export" if overwrite else None)
+    target = files.check_new_folder(path, "export" if overwrite else None)
     core, sentence_to_ids = registry.network(portable_copy(bundle)), bundle.sentence_to_ids
     text = tf.TensorSpec((None,), tf.string, name="text")
 
@@ -81,4 +81,4 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
         "score": scored,
         "step": Endpoint(step, [token_ids, *states], first_steps, _STEP),
     }
-    return write(bundle, path, overwrite, sentence_to_ids, endpoints, bundle.vocabulary)
+    return write(bundle, target, sentence_to_ids, endpoints, bundle.vocabulary)

@@ -56,17 +56,17 @@ def write(
             vectors that are not those of an installed table.
     """
     checks.one_of("weights", weights, WEIGHTS)
-    path = files.check_new_folder(path, "export" if overwrite else None)
+    target = files.check_new_folder(path, "export" if overwrite else None)
     graphs = graphs_of(bundle, weights=weights, shared=shared_words)
-    with files.new_folder(path, "export" if overwrite else None) as folder:
+    with files.new_folder(target) as folder:
         _write_graphs(folder, graphs)
         table = write_shared(folder, bundle) if shared_words else None
         if table is None:
             bundle.vocabulary.write(folder / "vocabulary.txt")
         files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
         write_manifest(folder)
-    report.write_card(bundle, path, USE)
-    return path
+    report.write_card(bundle, target.real, USE)
+    return target.path
 
 
 def write_manifest(folder: Path) -> None:

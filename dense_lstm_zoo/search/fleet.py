@@ -26,7 +26,7 @@ from keras_tuner.engine.trial import Trial
 from keras_tuner.src import protos
 from keras_tuner.src.distribute import oracle_client
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.json_files import DamagedFileError
 from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
 from dense_lstm_zoo.search.chief import parse_address
@@ -189,7 +189,7 @@ def join(
     """
     parse_address(oracle)
     checks.positive("silence", silence)
-    run_dir, worker_id = Path(run_dir), worker_id or default_worker_id()
+    run_dir, worker_id = files.resolved(run_dir), worker_id or default_worker_id()
     planned = {key: value for key, value in options.items() if key not in ("trials", "keep", "workers")}
     asked = plan(name, dataset, **planned)
     if progress:

@@ -149,7 +149,7 @@ def tune(
             raise ValueError("hyperband derives the number of trials from epochs; it takes no trials.")
     sweep, has_test = _with_data(sweep)  # a file that is wrong fails here
     say = _print if progress else _silent
-    return run(sweep, Path(run_dir), has_test, trials, keep, workers, oracle, silence, say)
+    return run(sweep, files.resolved(run_dir), has_test, trials, keep, workers, oracle, silence, say)
 
 
 @unread_output()

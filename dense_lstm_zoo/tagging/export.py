@@ -46,7 +46,7 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
     Raises:
         FileExistsError: Something is there and ``overwrite`` is False.
     """
-    path = files.check_new_folder(path, "export" if overwrite else None)
+    target = files.check_new_folder(path, "export" if overwrite else None)
     model, tokenizer, tokens_to_ids = portable_copy(bundle), bundle.tokenizer, bundle.tokens_to_ids
     network, crf, names = registry.network(model), getattr(model, "crf", None), tf.constant(bundle.labels)
 
@@ -92,4 +92,4 @@ def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) 
         "flat": Endpoint(tag_flat_texts, [text], texts_alone, _FLAT, is_concatenated=True),
         "tokens": Endpoint(tag_flat_lists, lists, tokens_of, _TOKENS, is_concatenated=True),
     }
-    return write(bundle, path, overwrite, tokens_to_ids, endpoints)
+    return write(bundle, target, tokens_to_ids, endpoints)

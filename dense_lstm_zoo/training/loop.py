@@ -113,7 +113,7 @@ def train(
 
     monitor, higher_is_better = run.task.monitored(run.config["training"])
     with Checkpoint(
-        run_folder.state_folder(run.run_dir),
+        run_folder.state_folder(run.target.real),
         run.config,
         run.config["training"]["patience"],
         overwrite=overwrite,
@@ -141,9 +141,9 @@ def train(
             raise Paused(checkpoint, run)
         bundle = _finish(run, checkpoint, diverged)
     if diverged:
-        kept = f"The best epoch so far, {checkpoint.best_epoch}, is saved in {run.run_dir}."
+        kept = f"The best epoch so far, {checkpoint.best_epoch}, is saved in {run.target}."
         raise DivergenceError(f"{diverged} {kept}")
-    run.say(f"{bundle.summary()}\nbundle            {run.run_dir}")
+    run.say(f"{bundle.summary()}\nbundle            {run.target}")
     return bundle
 
 
@@ -215,7 +215,7 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
         bundle.metrics["diverged"] = diverged
     checkpoint.keep_hold()
     bundle.beside[run_file.NAME] = run.repeat
-    bundle.save(run.run_dir, overwrite=run.overwrite)
+    bundle.save(run.target, overwrite=run.overwrite)
     checkpoint.remove()
     return bundle
 

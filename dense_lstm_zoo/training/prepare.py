@@ -36,7 +36,7 @@ class Run:
     job: Job
     model: keras.Model
     config: dict[str, Any]
-    run_dir: Path
+    target: files.Target
     overwrite: bool
     log_dir: Path | None
     verbose: int
@@ -63,7 +63,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
         ValueError, FileNotFoundError: As ``train`` does.
     """
     name, task, options, arguments = request.model, request.task, request.options, request.arguments
-    recipe, seed, run_dir = request.recipe, request.seed, request.run_dir
+    recipe, seed = request.recipe, request.seed
     check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.data.corpora import load_corpus
@@ -116,8 +116,8 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
         },
         "versions": versions(),
     }
-    log_dir = files.beside(run_dir, ".tensorboard") if request.tensorboard else None
+    log_dir = files.beside(request.target.real, ".tensorboard") if request.tensorboard else None
     verbose = (1 if sys.stdout.isatty() else LINE_PER_EPOCH) if progress else 0
     seen = source.trained.train_texts if source else None
     repeat = run_file.text_of(request, corpus)
-    return Run(task, job, model, config, run_dir, request.overwrite, log_dir, verbose, seen, freeze, repeat)
+    return Run(task, job, model, config, request.target, request.overwrite, log_dir, verbose, seen, freeze, repeat)

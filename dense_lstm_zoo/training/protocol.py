@@ -148,7 +148,7 @@ def run_protocol(
 
     checks.integer("seeds", seeds)
     seed, training = checks.integer("seed", seed, minimum=0), checks.plain(training)
-    run_dir = files.folder_name(run_dir)
+    run_dir = files.resolved(run_dir)
     if (run_dir / "manifest.json").exists():
         raise FileExistsError(f"{run_dir} is a bundle; choose another folder for several runs.")
     files.check_new_folder(run_dir / "seed1", "any")

@@ -24,7 +24,7 @@ class Request:
     Args:
         model: A registered model.
         task: Its task.
-        run_dir: The folder to write.
+        target: The folder to write.
         recipe: The recipe's name, or None.
         seed: The seed.
         chosen: The options of ``train`` that were given or chosen.
@@ -37,7 +37,7 @@ class Request:
 
     model: str
     task: Task
-    run_dir: Path
+    target: files.Target
     recipe: str | None
     seed: int
     chosen: dict[str, Any]
@@ -84,15 +84,15 @@ def check(
         if name in arguments:
             raise ValueError(f"{name} is derived from the data; train() does not accept it.")
     seed = checks.integer("seed", seed, minimum=0)
-    run_folder.tidy(files.folder_name(run_dir))
-    folder = files.check_new_folder(run_dir, "bundle" if overwrite else None)
+    run_folder.tidy(files.resolved(run_dir))
+    target = files.check_new_folder(run_dir, "bundle" if overwrite else None)
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
     check_transfer(options)
     _check_sources(options)
     return Request(
-        model, task, folder, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)
+        model, task, target, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)
     )
 
 

@@ -1,0 +1,59 @@
+"""Snapshots of what is at a path, by which a later writer knows whether that has changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_Identity = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A file, or a folder with its content, as it was at some time.
+
+    Attributes:
+        itself: Its device, inode and, for a file, size and time of change; None if nothing was there.
+        entries: The same for everything in the folder, by its path there.
+    """
+
+    itself: _Identity | None
+    entries: dict[str, _Identity]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether there was nothing to lose: no file, and no folder but an empty one."""
+        return self.itself is None or (stat.S_ISDIR(self.itself[0]) and not self.entries)
+
+
+def look(path: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> Snapshot:
+    """Return a snapshot of a path; ``content`` lists what counts in a folder."""
+    try:
+        itself = _identity(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Snapshot(None, {})
+    return Snapshot(itself, entries(path, content) if stat.S_ISDIR(itself[0]) else {})
+
+
+def entries(folder: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> dict[str, _Identity]:
+    """Return the identities of everything in a folder, by its path there."""
+    identities = {}
+    for entry in content(folder):
+        try:
+            identities[entry.name] = identity = _identity(entry)
+        except FileNotFoundError:  # removed since it was listed
+            continue
+        if stat.S_ISDIR(identity[0]):
+            inside = entries(entry) if os.access(entry, os.R_OK) else {}
+            identities |= {f"{entry.name}/{name}": other for name, other in inside.items()}
+    return identities
+
+
+def _identity(path: Path) -> _Identity:
+    """Return what stays the same when a file or folder is renamed, and for a file, what its content has."""
+    status = path.lstat()
+    where = (stat.S_IFMT(status.st_mode), status.st_dev, status.st_ino)
+    return where if stat.S_ISDIR(status.st_mode) else (*where, status.st_size, status.st_mtime_ns)
