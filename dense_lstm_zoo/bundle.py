@@ -6,6 +6,7 @@ import abc
 import dataclasses
 import functools
 import hashlib
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -135,7 +136,7 @@ class Bundle(Published, abc.ABC):
         """Whether the weights have changed since the bundle was scored."""
         return self.scored_weights is not None and self.scored_weights != self.fingerprint()
 
-    def save(self, path: str | Path, *, overwrite: bool = False, shared_words: bool = False) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, shared_words: bool = False) -> Path:
         """Write the bundle to the folder ``path``, whole or not at all; return the path.
 
         The card, the report and the pictures are written last, once the bundle is in place; a failure there is only a
@@ -185,7 +186,7 @@ class Bundle(Published, abc.ABC):
             return {}
         return {_REPEAT: repeat.read_text(encoding="utf-8")} if repeat.is_file() else {}
 
-    def save_word_vectors(self, path: str | Path, *, overwrite: bool = False) -> Path:
+    def save_word_vectors(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model's word vectors in GloVe's text format, one word per line, with all digits.
 
         ``train(vectors=path)`` lets another model start from them; other tools read them too.

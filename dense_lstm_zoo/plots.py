@@ -118,7 +118,7 @@ def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None
         figure.legend(loc="outside lower center", fontsize="small")
 
 
-def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: Path, title: str) -> None:
+def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: str | os.PathLike[str], title: str) -> None:
     """Plot the dev accuracy of runs against the training batches (Xie et al. 2019, Figs 4 and 5).
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import tempfile
 import warnings
 from pathlib import Path
@@ -20,7 +21,7 @@ class Published:
 
     def export(
         self: Any,
-        path: str | Path,
+        path: str | os.PathLike[str],
         *,
         overwrite: bool = False,
         max_words: int | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,7 @@ def _most_confused(cells: Sequence[tuple[int, int, int]], size: int) -> list[int
     return sorted(sorted(range(size), key=lambda label: -errors[label])[:_MOST_LABELS])
 
 
-def explanation(found: Explanation, path: Path, title: str) -> None:
+def explanation(found: Explanation, path: str | os.PathLike[str], title: str) -> None:
     """Draw one row per word of a text: its saliency and, to the right, its share in each layer (Figs 6 and 7).
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,7 +109,7 @@ class TextEncoder:
         found.name, found.sha256 = encoder_files.identity(folder)
         return found
 
-    def save(self, path: str | Path, *, dtype: str = "float16", overwrite: bool = False) -> Path:
+    def save(self, path: str | os.PathLike[str], *, dtype: str = "float16", overwrite: bool = False) -> Path:
         """Write the encoder to the folder ``path``, whole or not at all; return the path.
 
         Word vectors that are rows of an installed word table are not stored: the folder names the table. A card,

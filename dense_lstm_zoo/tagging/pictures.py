@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 from dense_lstm_zoo.plots import first_tokens, picture
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import GateActivations
 
 
-def gates(found: GateActivations, path: Path, title: str) -> None:
+def gates(found: GateActivations, path: str | os.PathLike[str], title: str) -> None:
     """Draw how far the skip gates are open: one panel per direction, one row per word, one column per layer.
 
     Args:
