@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo.forks import check_not_forked
+
 if TYPE_CHECKING:
     import tensorflow as tf
 
@@ -12,6 +14,7 @@ __all__ = ["check_tensorflow", "tf"]
 
 def check_tensorflow(what: str = "Language models, taggers and text") -> None:
     """Raise ``ValueError`` on a backend of Keras other than TensorFlow; ``what``, in the plural, is what needs it."""
+    check_not_forked()
     import keras
 
     if keras.config.backend() != "tensorflow":

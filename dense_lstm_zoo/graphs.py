@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dense_lstm_zoo.forks import check_not_forked
+
 _UNTRACED = 10  # calls
 
 
@@ -19,8 +21,13 @@ def graph(function: Callable[..., Any], signature: Sequence[Any], autograph: boo
     import tensorflow as tf
 
     partial = functools.partial(function)
-    traced: Callable[..., Any] = tf.function(partial, input_signature=signature, autograph=autograph)
-    return traced
+    traced = tf.function(partial, input_signature=signature, autograph=autograph)
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        check_not_forked()  # a fork's first op would wait for ever
+        return traced(*arguments, **options)
+
+    return run
 
 
 def graph_if_used(function: Callable[..., Any], signature: Sequence[Any]) -> Callable[..., Any]:
@@ -33,6 +40,7 @@ def graph_if_used(function: Callable[..., Any], signature: Sequence[Any]) -> Cal
     calls = itertools.count()
 
     def run(*arguments: Any) -> Any:
+        check_not_forked()
         return (function if next(calls) < _UNTRACED else traced)(*arguments)
 
     return run

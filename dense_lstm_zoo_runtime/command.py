@@ -15,6 +15,7 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction, Score
+from dense_lstm_zoo_runtime.faults import foreign_library
 from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
@@ -75,7 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _PLAIN_ERRORS as error:
         with contextlib.suppress(OSError):
             flush_output()
-        return _tell(str(error), 2)
+        library = None if isinstance(error, OSError) else foreign_library(error)
+        if library is None:
+            return _tell(str(error), 2)
+        return _tell(f"{type(error).__name__} in {library}, perhaps not the input's fault: {error}", 1)
     except _FAILURES as error:
         first = str(error).strip().split("\n")[0]
         return _tell(f"{type(error).__name__}: {first}".rstrip(": "), 1)

@@ -136,3 +136,19 @@ def test_overwriting_is_advised_only_where_it_can_be_asked_for(tmp_path, capsys)
     given = ["--test-file", str(tmp_path / "a.csv"), "--report", str(tmp_path)]
     assert main(["evaluate", str(BUNDLE), *given]) == 2
     assert capsys.readouterr().err == f"error: {tmp_path} already exists; choose another folder.\n"
+
+
+def test_a_librarys_error_is_not_called_bad_input(monkeypatch, capsys):
+    import numpy as np
+
+    def failing_inside(**options):
+        np.testing.assert_array_compare("not a function", 1, 2)  # raises within NumPy's own Python code
+
+    arguments = ["train", "bilstm", "--dataset", "demo", "--run-dir", "x"]
+    monkeypatch.delenv("DENSE_LSTM_ZOO_DEBUG", raising=False)
+    monkeypatch.setattr(commands, "train", failing_inside)
+    assert main(arguments) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: TypeError: ")
+    assert "raised in numpy" in err
+    assert err.count("\n") == 1

@@ -1,6 +1,7 @@
 """Variables of the environment that libraries read: left over, or set for something else."""
 
 import os
+import signal
 import socket
 import threading
 
@@ -78,6 +79,26 @@ def test_keras_tuners_variables_are_ignored_with_one_line_and_come_back(monkeypa
     assert {name: os.environ[name] for name in variables} == variables
     assert len(lines) == 1
     assert all(name in lines[0] for name in variables)
+
+
+def test_a_fork_of_a_process_that_used_tensorflow_is_refused_and_does_not_hang(run):
+    bundle, _ = run
+    texts = ["good"]
+    bundle.predict(texts)  # TensorFlow has run in this process
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            bundle.predict(texts)
+        except RuntimeError as error:
+            os.write(writer, str(error).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        assert 'get_context("spawn")' in answer.read()
+    assert os.waitpid(child, 0)[1] == 0
+    bundle.predict(texts)
 
 
 def test_a_sweep_needs_nothing_of_keras_tuners_variables(monkeypatch, tmp_path):

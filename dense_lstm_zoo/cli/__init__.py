@@ -13,6 +13,7 @@ from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo_runtime.faults import foreign_library
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
 # Errors in a request or its result: reported on one line, without a traceback.
@@ -46,8 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         with contextlib.suppress(OSError):
             flush_output()
-        if isinstance(error, PLAIN_ERRORS):
+        library = None if isinstance(error, OSError) else foreign_library(error)
+        if isinstance(error, PLAIN_ERRORS) and library is None:
             return _tell(str(error), 2)
+        if isinstance(error, PLAIN_ERRORS):
+            where = f"raised in {library}, perhaps not the input's fault; {DEBUG}=1 shows the traceback"
+            return _tell(f"{_reason(error)} ({where})", 1)
         if isinstance(error, (*FAILURES, *_tensorflow_errors())):
             return _tell(f"{_reason(error)} ({DEBUG}=1 shows the traceback)", 1)
         raise
