@@ -4,6 +4,7 @@ import re
 import pytest
 
 from dense_lstm_zoo.classification.tables import read_table_corpus
+from dense_lstm_zoo.data.corpora import load_corpus
 
 
 def read_csv(path, **options):
@@ -167,6 +168,18 @@ def test_the_encoding_that_fits_is_named_with_what_it_makes_of_the_line(write, t
     path = write(f"text,label\na,x\n{text},y\n".encode(encoding))
     fails(f'line 3 .*fit {encoding}, where that text is "{text},y".*--encoding {encoding}', "csv", path)
     assert read_csv(path, encoding=encoding).train.texts == ["a", text]
+
+
+def test_utf_16_without_its_mark_is_told_with_its_encoding(write):
+    for encoding in ("utf-16-le", "utf-16-be"):
+        path = write("text,label\na,x\nb,y\n".encode(encoding))
+        fails(f"is UTF-16 without its mark.*--encoding {encoding}", "csv", path)
+        assert read_csv(path, encoding=encoding).train.texts == ["a", "b"]
+
+
+def test_excels_unicode_text_is_a_table_whatever_its_name(write):
+    path = write('text\tlabel\r\n"fine, really"\tgood\r\ndull\tbad\r\n'.encode("utf-16"), "excel.txt")
+    assert load_corpus(path).train.texts == load_corpus(path, "classification").train.texts == ["fine, really", "dull"]
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,8 @@ def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
         if option not in columns:
             raise ValueError(f"{checks.unknown_name('option for a frame:', option, columns)} For more, see {advice}.")
     text, label = ({**columns, **options}[name] for name in columns)
-    names = [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", ())]
+    header: Any = frame.column_names if hasattr(frame, "column_names") else getattr(frame, "columns", ())
+    names = [str(column) for column in header]
     for column in (text, label):
         if str(column) not in names:
             raise ValueError(

@@ -65,6 +65,8 @@ def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column
         raise ValueError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
     check_is_text(content, str(path))
     codec = encodings.by_mark(content, codec)
+    if codec == "utf-8-sig" and (encodings.best_fit(content) or "").startswith("utf-16"):
+        raise ValueError(f"{path} is UTF-16 without its mark. {encodings.advice(content, codec)}")
     try:
         text = content.decode(codec)
     except UnicodeDecodeError as error:
