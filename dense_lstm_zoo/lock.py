@@ -30,8 +30,10 @@ class Lock:
         self._path = path
         while True:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_symlink():  # it would never be the file that is locked
+                raise OSError(f"{path} is a link, and cannot be a lock. Remove it.")
             try:
-                self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+                self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             except FileNotFoundError:  # its folder has been removed since
                 continue
             try:

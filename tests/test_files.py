@@ -327,3 +327,11 @@ def test_the_home_folder_is_meant_by_a_tilde_wherever_a_path_is_written(tmp_path
         file.write("b")
     assert files.beside("~/run", ".unfinished") == tmp_path / "run.unfinished"
     assert names(tmp_path) == ["a.txt", "b.txt", "run"]
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    for number, target in enumerate(("nowhere/file", "file")):
+        (tmp_path / f"lock{number}").symlink_to(tmp_path / target)
+        with pytest.raises(OSError, match=rf"lock{number} is a link, and cannot be a lock\. Remove it\."):
+            Lock(tmp_path / f"lock{number}", "held")
