@@ -126,7 +126,7 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
         ),
         ("a\tX\n\n\n \tX\n", {"separator": "\t"}, r"line 4: token_column=0 is empty.*--token-column names another"),
         ("a\tX\nb\tX\tY\n", {"separator": "\t"}, r"line 2: found 3 columns \(b, X, Y\), expected 2 as in line 1\.$"),
-        (b"a X\n\ncaf\xe9 X\n", {}, r'line 3 is not utf-8: byte 0xe9 .* such as encoding="latin-1"'),
+        (b"a X\n\ncaf\xe9 X\n", {}, r'line 3 is not utf-8: byte 0xe9 .* give encoding="cp1252"'),
         ("a X\n".encode("utf-16"), {}, r"line 1 is not utf-8: byte 0xff .*UTF-16.*\(--encoding utf-16\)"),
         (gzip.compress(b"a X\n" * 30_000 + b"caf\xe9 X\n", mtime=0), {}, "line 30001 is not utf-8: byte 0xe9"),
         (gzip.compress(COLUMNS.encode(), mtime=0)[:-9], {}, "is a truncated or damaged gzip file"),
