@@ -97,8 +97,14 @@ def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Any:
 
 
 def portable_copy(bundle: Bundle) -> keras.Model:
-    """Return the bundle's model on the kernel that uses only core TensorFlow ops, without XLA or cuDNN."""
-    model = registry.build(bundle.config["model"], **{**bundle.config["arguments"], "kernel": "native"})
+    """Return the bundle's model on the kernel that uses only core TensorFlow ops, without XLA or cuDNN.
+
+    It keeps what it computes: ``remat`` is for training, and its gradient cannot be saved.
+    """
+    arguments = {**bundle.config["arguments"], "kernel": "native"}
+    if "remat" in arguments:
+        arguments["remat"] = False
+    model = registry.build(bundle.config["model"], **arguments)
     model.set_weights(bundle.model.get_weights())
     return model
 

@@ -95,14 +95,13 @@ def test_a_row_starts_from_zeros_where_it_is_first_and_only_there():
     assert np.abs(found[0] - model(ids[:1, 5:10])[0]).max() > 1e-5
 
 
-def test_a_batch_of_unknown_size_can_carry_no_state():
+def test_a_second_batch_size_is_fitted_and_evaluated_in_one_process():
     model = tiny("dense_lstm_lm")
-    call = tf.function(
-        lambda ids, first: model({"token_ids": ids, "is_first": first}),
-        input_signature=[tf.TensorSpec((None, 5), tf.int32), tf.TensorSpec((None,), tf.bool)],
-    )
-    with pytest.raises(ValueError, match="needs a known batch size"):
-        call.get_concrete_function()
+    for rows in (3, 2, 3, 4):
+        ids = text(rows)
+        model.fit(windows(ids, 5), shuffle=False, verbose=0)
+        scores = model.evaluate(windows(ids, 5), return_dict=True, verbose=0)
+        assert scores["perplexity"] == pytest.approx(perplexity_by_hand(model, ids), rel=1e-4)
 
 
 def test_the_loss_is_the_steps_times_the_mean_of_the_tokens_and_padding_does_not_count():

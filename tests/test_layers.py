@@ -8,6 +8,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
 from dense_lstm_zoo import layers
 from tests import backends
@@ -48,6 +49,33 @@ def test_padding_never_changes_a_result(case):
         assert not is_sequence or not padded[:, harness.TIME :].any()
     for ours, other in zip(*(harness.flat(layer(i, lengths=harness.LENGTHS)) for i in (x, garbage)), strict=True):
         np.testing.assert_allclose(other, ours, atol=1e-5)
+
+
+@cases
+def test_nan_in_padding_reaches_no_result_and_no_gradient(case):
+    layer = harness.built(case)
+    x = harness.inputs()
+    dirty = np.where(np.arange(harness.TIME)[None, :, None] < harness.LENGTHS[:, None, None], x, np.float32(np.nan))
+    clean = np.nan_to_num(dirty)
+    for ours, theirs in zip(*(harness.flat(layer(i, lengths=harness.LENGTHS)) for i in (dirty, clean)), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    loss = harness.loss(layer, clean)
+    expected = loss.gradients()
+    loss.values[0] = ops.convert_to_tensor(dirty)
+    for ours, theirs in zip(loss.gradients(), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4 * max(1, np.abs(theirs).max()))
+
+
+@cases
+def test_the_output_shape_is_known_before_the_weights_are_there(case):
+    shape = (harness.BATCH, harness.TIME, harness.FEATURES)
+    layer = case.make()
+    if isinstance(layer, layers.DynamicInteractionPooling):
+        shape = [(*shape[:2], 2), (*shape[:2], 3), shape]
+    before = layer.compute_output_shape(shape)
+    outputs = keras.tree.flatten(layer(harness.inputs()))
+    before = before if isinstance(before, list) else [before]
+    assert [tuple(one) for one in before] == [tuple(output.shape) for output in outputs]
 
 
 @cases

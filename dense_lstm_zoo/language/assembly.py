@@ -81,8 +81,8 @@ class LanguageModel(keras.Model):
 
     Call arguments:
         inputs: Ids (batch, time), which start from zero states; or a dictionary with ``token_ids`` (batch, time) and
-            ``is_first`` (batch,), true where a row does not continue the last call. Carrying a state needs a batch size
-            that is known when the call is traced.
+            ``is_first`` (batch,), true where a row does not continue the last call. A batch of another size than the
+            last one starts from zeros.
         training: Whether to apply dropout; also selects which of the two states is carried.
 
     Returns:
@@ -106,13 +106,12 @@ class LanguageModel(keras.Model):
         if not isinstance(inputs, dict):
             return network([inputs, *self.zero_states(ops.shape(inputs)[0])], training=training)[0]
         token_ids, is_first = inputs["token_ids"], ops.cast(inputs["is_first"], "bool")
-        if token_ids.shape[0] is None:
-            raise ValueError(
-                "Carrying a state needs a known batch size; use tf.data's batch(..., "
-                "drop_remainder=True); received token_ids of shape (None, ...)."
-            )
         variables = self.carried_states(bool(training), token_ids.shape[0])
-        start = [ops.where(is_first[:, None], 0.0, variable) for variable in variables]
+        carried = [variable.value() for variable in variables]
+        if token_ids.shape[0] is None:  # Keras traces a second batch size for any size
+            rows = tf.shape(token_ids)[0]
+            carried = [tf.cond(tf.shape(x)[0] == rows, lambda x=x: x, lambda x=x: _zeros(rows, x)) for x in carried]
+        start = [ops.where(is_first[:, None], 0.0, state) for state in carried]
         found, *states = network([token_ids, *start], training=training)
         for variable, state in zip(variables, states, strict=True):
             variable.assign(tf.stop_gradient(tf.cast(state, variable.dtype)))
@@ -178,13 +177,18 @@ class LanguageModel(keras.Model):
         self._carried.order, self._carried.step = np.argsort(-counts, kind="stable"), None
         self.train_function = None  # a traced one has the old order
 
-    def carried_states(self, training: bool, batch_size: int) -> list[tf.Variable]:
-        """Return the variables that carry the state of training or of evaluation: (batch, units) each."""
-        key = training, batch_size
-        if key not in self._carried.states:
-            with tf.init_scope():
-                self._carried.states[key] = [tf.Variable(zeros) for zeros in self.zero_states(batch_size)]
-        return self._carried.states[key]
+    def carried_states(self, training: bool, batch_size: int | None) -> list[tf.Variable]:
+        """Return the variables that carry the state of training or of evaluation: (batch, units) each.
+
+        Those of ``batch_size=None`` are of any number of rows, at first of none.
+        """
+        for size in (batch_size, None):  # both at once: a function that is traced again may create none
+            if (training, size) not in self._carried.states:
+                with tf.init_scope():
+                    self._carried.states[training, size] = [
+                        tf.Variable(zeros, shape=(size, zeros.shape[1])) for zeros in self.zero_states(size or 0)
+                    ]
+        return self._carried.states[training, batch_size]
 
     def zero_states(self, batch_size: Any) -> list[Any]:
         """Return the states at the start of a text."""
@@ -201,10 +205,14 @@ class LanguageModel(keras.Model):
         return cls(keras.saving.deserialize_keras_object(config["core"]), config.get("sampled_softmax"))
 
 
+def _zeros(rows: Any, like: Any) -> Any:
+    return tf.ensure_shape(tf.zeros((rows, like.shape[1]), like.dtype), (None, like.shape[1]))
+
+
 class _Untracked:
     """Hides states, and layers that the core has, from Keras, which would save them with the model."""
 
     def __init__(self) -> None:
-        self.states: dict[tuple[bool, int], list[tf.Variable]] = {}
+        self.states: dict[tuple[bool, int | None], list[tf.Variable]] = {}
         self.step: WindowStep | None = None
         self.order: np.ndarray | None = None

@@ -86,10 +86,7 @@ class ConvolutionPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
-        real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
-        inputs = ops.where(real, inputs, ops.zeros_like(inputs))
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         found = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             before = size - 1 if self.padding == "full" else 0
@@ -198,10 +195,8 @@ class MapConvolutionPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Convolve and pool; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
-        inputs = ops.where(real, inputs, ops.zeros_like(inputs))
         if self.pool_size is not None:
             return self._pool_blocks(inputs, real, self.pool_size)
         values = ops.max(ops.relu(convolve(self.convolution, inputs[..., None])), axis=2, initial=0)

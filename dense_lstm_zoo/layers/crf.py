@@ -153,7 +153,7 @@ class CRF(keras.layers.Layer):
         """
         if potentials.shape[-1] != self.num_tags:
             raise ValueError(f"The scores must be (batch, time, {self.num_tags}); received {tuple(potentials.shape)}.")
-        lengths = recurrence.resolve_lengths(potentials, lengths, mask)
+        potentials, lengths = recurrence.real_inputs(potentials, lengths, mask, "float32")
         scores = ops.transpose(ops.cast(potentials, "float32"), (1, 0, 2))
         scores = ops.pad(scores, [[0, 1], [0, 0], [0, 0]])
         return scores, lengths, recurrence.sequence_mask(lengths, ops.shape(scores)[0])

@@ -104,8 +104,7 @@ class DenseBiLSTM(KernelLayer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         if loop.kernel.groups_layers and not self.remat:
             states = recurrence.dense_bilstm(

@@ -81,8 +81,7 @@ class DynamicSelfAttention(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, return_attention: bool = False) -> Any:
         """Pool; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         batch, time = ops.shape(inputs)[:2]
         real = recurrence.real_steps(lengths, time)
         x = project(inputs, real, self.kernel, self.bias, self.negative_slope)

@@ -136,8 +136,7 @@ class HighwayBiLSTM(BidirectionalEncoder):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         return loop.close([ops.concatenate([self._direction(loop, d, training) for d in (0, 1)], axis=-1)])[0]
 

@@ -128,8 +128,7 @@ class LSTM(KernelLayer):
     ) -> Any:
         """Run the loop; see the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         if initial_state is not None:
             (initial_state,) = checks.layer_states(initial_state, 1, 2, self.output_units)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")

@@ -101,15 +101,13 @@ class MaskedPooling(keras.layers.Layer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
         """Pool; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
         return ops.cast(pooled, inputs.dtype)
 
     def _mean(self, inputs: Any, lengths: Any, real: Any) -> Any:
-        states = recurrence.wide(inputs)
-        total = ops.sum(ops.where(real, states, ops.zeros_like(states)), axis=1)
+        total = ops.sum(recurrence.wide(inputs), axis=1)
         return total / ops.cast(ops.maximum(lengths, 1), total.dtype)[:, None]
 
     def _max(self, inputs: Any, lengths: Any, real: Any) -> Any:
@@ -118,7 +116,6 @@ class MaskedPooling(keras.layers.Layer):
         return ops.where((lengths > 0)[:, None], largest, ops.zeros_like(largest))
 
     def _last(self, inputs: Any, lengths: Any, real: Any) -> Any:
-        inputs = ops.where(real, inputs, ops.zeros_like(inputs))
         index = ops.cast(ops.maximum(lengths - 1, 0), "int32")[:, None, None]
         last = ops.take_along_axis(inputs, index, axis=1)[:, 0]
         if self.num_directions == 1:
@@ -129,8 +126,7 @@ class MaskedPooling(keras.layers.Layer):
     def _attention(self, inputs: Any, lengths: Any, real: Any) -> Any:
         scores = recurrence.wide(ops.matmul(ops.tanh(ops.matmul(inputs, self.kernel) + self.bias), self.query))
         weights = masked_softmax(scores, real)
-        states = recurrence.wide(inputs)
-        return ops.sum(weights * ops.where(real, states, ops.zeros_like(states)), axis=1)
+        return ops.sum(weights * recurrence.wide(inputs), axis=1)
 
     def _last_mean_max(self, inputs: Any, lengths: Any, real: Any) -> Any:
         parts = [pool(inputs, lengths, real) for pool in (self._last, self._mean, self._max)]

@@ -151,8 +151,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run both directions; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         ran = []
         for d, cell in enumerate(self.cells):

@@ -166,7 +166,6 @@ class RecurrentStack(KernelLayer):
             read = [(*inputs_shape[:2], width) for width in self._read(widths, sum_of=lambda parts: parts[0])]
             layer.build((*inputs_shape[:2], sum(shape[-1] for shape in read)))
             widths.append(self.units)
-        self.output_width = sum(widths) if self.wiring == "dense" else self.units
         hand_down_trainable(self)
 
     def _read(self, below: list[Any], sum_of: Callable[[list[Any]], Any]) -> list[Any]:
@@ -188,8 +187,7 @@ class RecurrentStack(KernelLayer):
         """Run every layer; see the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         padded = lengths is not None or mask is not None
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         start: list[list[Any] | None] = [None] * self.num_layers
         if initial_state is not None:
             start = checks.layer_states(initial_state, self.num_layers, self.states_per_layer, self.units)
@@ -220,7 +218,7 @@ class RecurrentStack(KernelLayer):
 
             results = self._wire(inputs, run, start, training, time_axis=1)
         sequences = results[: len(results) - self.num_layers * self.states_per_layer]
-        if padded:
+        if padded and self.cell != "lstm":  # Keras repeats the last state at padding
             real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
             sequences = [ops.where(real, x, ops.zeros_like(x)) for x in sequences]
         states = results[len(sequences) :] if self.return_state else []
@@ -266,7 +264,9 @@ class RecurrentStack(KernelLayer):
 
     def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
         """Return the shapes of the sequences and the states."""
-        width = self.units if self.return_all_layers else self.output_width
+        width = self.units
+        if self.wiring == "dense" and not self.return_all_layers:
+            width = checks.num_features(self, inputs_shape) + self.num_layers * self.units
         shapes = [(*inputs_shape[:2], width)] * (self.num_layers if self.return_all_layers else 1)
         if self.return_state:
             shapes += [(inputs_shape[0], self.units)] * (self.num_layers * self.states_per_layer)

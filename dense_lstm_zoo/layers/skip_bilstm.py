@@ -137,8 +137,7 @@ class SkipBiLSTM(BidirectionalEncoder):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
         """Run every layer; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
 
         def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
@@ -167,8 +166,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         """
         if self.skip not in GATED:
             raise ValueError(f"skip={self.skip!r} has no gate. Accepted: {', '.join(GATED)}.")
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, None)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, None, self.compute_dtype)
         loop, found = recurrence.open_loop(inputs, lengths, "portable", False), []
 
         def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:

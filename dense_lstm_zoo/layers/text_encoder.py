@@ -119,8 +119,7 @@ class TextEncoderStates(KernelLayer):
 
     def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> list[Any]:
         """Run both directions; see the class for the arguments."""
-        inputs = recurrence.floats(inputs, self.compute_dtype)
-        lengths = recurrence.resolve_lengths(inputs, lengths, mask)
+        inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         if not self.trainable:
             inputs, training = ops.stop_gradient(inputs), False
         start = ops.cast(ops.broadcast_to(self.eos, (ops.shape(inputs)[0], 1, self.eos.shape[0])), inputs.dtype)

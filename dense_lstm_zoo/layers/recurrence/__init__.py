@@ -6,8 +6,15 @@ or the functions in ``gated_skip`` and ``highway``), and closes it.
 """
 
 from dense_lstm_zoo.layers.recurrence.dense import dense_bilstm
-from dense_lstm_zoo.layers.recurrence.lengths import attached_mask, real_steps, resolve_lengths, sequence_mask
-from dense_lstm_zoo.layers.recurrence.loop import Loop, floats, open_loop, wide
+from dense_lstm_zoo.layers.recurrence.lengths import (
+    attached_mask,
+    floats,
+    real_inputs,
+    real_steps,
+    resolve_lengths,
+    sequence_mask,
+)
+from dense_lstm_zoo.layers.recurrence.loop import Loop, open_loop, wide
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights, lstm
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask, unchecked
 
@@ -20,6 +27,7 @@ __all__ = [
     "lengths_from_mask",
     "lstm",
     "open_loop",
+    "real_inputs",
     "real_steps",
     "resolve_lengths",
     "sequence_mask",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.eager import known_values
@@ -40,6 +41,25 @@ def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
         # More steps than there are would be read from memory that is not there.
         return ops.minimum(found, ops.shape(inputs)[1]) if None in (mask.shape[1], num_steps) else found
     return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
+
+
+def real_inputs(inputs: Any, lengths: Any | None, mask: Any | None, dtype: str) -> tuple[Any, Any]:
+    """Return floating-point ``inputs`` [B, T, ...] with zeros as padding, and lengths; see ``resolve_lengths``.
+
+    Padding may hold NaN or infinity. A mask that multiplies does not stop them, as 0 times NaN is NaN, so they are
+    replaced before anything reads them.
+    """
+    inputs = floats(inputs, dtype)
+    all_real = lengths is None and mask is None
+    lengths = resolve_lengths(inputs, lengths, mask)
+    if all_real:
+        return inputs, lengths
+    return ops.where(real_steps(lengths, ops.shape(inputs)[1]), inputs, ops.zeros((), inputs.dtype)), lengths
+
+
+def floats(inputs: Any, dtype: str) -> Any:
+    """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype; others as is."""
+    return inputs if keras.backend.is_float_dtype(inputs.dtype) else ops.cast(inputs, dtype)
 
 
 def _check_shape(name: str, form: str, given: Any, wanted: tuple[Any, ...]) -> None:

@@ -89,11 +89,6 @@ def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None, kin
     return Loop(padded, lengths, picked, inputs, padded is not turned)
 
 
-def floats(inputs: Any, dtype: str) -> Any:
-    """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype; others as is."""
-    return inputs if keras.backend.is_float_dtype(inputs.dtype) else ops.cast(inputs, dtype)
-
-
 def wide(x: Any) -> Any:
     """Return a loop's input in float32 or wider, so that sums over many steps stay exact enough."""
     return ops.cast(x, wide_dtype(x))
