@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, renames, replaceable, snapshots
+from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, pipes, renames, replaceable, snapshots
 from dense_lstm_zoo_runtime.paths import user_path
 
 
@@ -59,12 +59,14 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """Return ``path`` if it is an existing file.
+    """Return ``path`` if it is an existing file, or a ``PipedPath`` if it is a pipe, which can be read only once.
 
     Raises:
-        ValueError: It is a folder.
+        ValueError: It is a folder, a socket, or a device whose content may never end.
         FileNotFoundError: No such file; the message names similar files in its folder.
     """
+    if isinstance(path, pipes.PipedPath):
+        return path
     path = user_path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file in it.")
@@ -74,7 +76,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=3)
         hint = f" Did you mean {' or '.join(map(repr, near))} in that folder?" if near else ""
         raise FileNotFoundError(f"{path} does not exist.{hint}")
-    return path
+    return pipes.readable(path)
 
 
 def folder_name(path: str | os.PathLike[str]) -> Path:

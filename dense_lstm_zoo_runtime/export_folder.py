@@ -42,6 +42,8 @@ class Export:
 
 def is_export(folder: Path) -> bool:
     """Return whether a folder looks like an ONNX export, of whatever version."""
+    if not (folder / "config.json").is_file():  # to open a pipe would wait for its writer
+        return False
     try:
         with (folder / "config.json").open("rb") as file:
             return KIND in file.read(_MOST_JSON).decode("utf-8", "replace")

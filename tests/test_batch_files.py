@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dense_lstm_zoo.batch import inputs, parts, rows
+from dense_lstm_zoo.batch import inputs, parts, rows, streams
+from dense_lstm_zoo.batch.layout import BrokenInputError
 from tests.batch_harness import TEXTS, left_in, lines_of, predict
 
 
@@ -279,3 +281,50 @@ def test_tables_with_other_delimiters_are_read_and_bad_rows_are_named_by_their_l
     found = [(Path(row["file"]).name, row["line"], row["reason"]) for row in lines_of(tmp_path / "out", "_bad")]
     reasons = ["it repeats the column names", "3 cells; there are 2 columns"]
     assert found == [("a.csv", 5, reasons[0]), ("a.csv", 6, reasons[1])]
+
+
+def test_a_pipe_or_a_device_is_refused(batch_exports, tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "link.txt").symlink_to("pipe.txt")
+    for name in ("pipe.txt", "link.txt", "*pipe.txt", "*.txt"):
+        with pytest.raises(ValueError, match="is a pipe, which can be read only once"):
+            predict(batch_exports["bilstm"][0], tmp_path / name, tmp_path / "out")
+    with pytest.raises(ValueError, match="is a device, which can be read only once"):
+        predict(batch_exports["bilstm"][0], "/dev/zero", tmp_path / "out", input_form="text")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("moment", ["split", "parts read", "all read"])
+@pytest.mark.parametrize("change", ["cut", "grow", "replace", "remove"])
+def test_an_input_that_changes_meanwhile_publishes_nothing(change, moment, batch_exports, tmp_path, monkeypatch):
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "good"}\n' * 40)
+
+    def spoil():
+        if change == "remove":
+            source.unlink(missing_ok=True)
+        elif change == "replace":
+            (tmp_path / "other").write_text('{"text": "evil"}\n' * 40)
+            (tmp_path / "other").replace(source)
+        else:
+            os.truncate(source, 17) if change == "cut" else source.write_text('{"text": "good"}\n' * 50)
+
+    def after(function):
+        def run(*arguments, **options):
+            value = function(*arguments, **options)
+            spoil()
+            return value
+
+        return run
+
+    if moment == "split":
+        monkeypatch.setattr(inputs, "_keys", after(inputs._keys))
+    elif moment == "parts read":
+        monkeypatch.setattr(parts, "_of_lines", lambda *given, read=parts._of_lines: after(list)(read(*given)))
+    else:
+        monkeypatch.setattr(
+            streams, "check_unchanged", lambda *given, check=streams.check_unchanged: (spoil(), check(*given))
+        )
+    with pytest.raises(BrokenInputError, match=r"in\.jsonl (changed while it was read|cannot be read)"):
+        predict(batch_exports["bilstm"][0], source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -8,6 +8,8 @@ import pytest
 from apache_beam.io.filesystem import FileMetadata
 from apache_beam.io.localfilesystem import LocalFileSystem
 
+from dense_lstm_zoo.batch import streams
+from dense_lstm_zoo.batch.layout import BrokenInputError
 from tests.batch_harness import left_in, predict
 
 
@@ -56,6 +58,10 @@ class Bucket(LocalFileSystem):
     def exists(self, path):
         return Path(self.at(path)).is_file()
 
+    def metadata(self, path):
+        status = Path(self.at(path)).stat()
+        return FileMetadata(path, status.st_size, status.st_mtime)
+
     def delete(self, paths):
         for target in map(Path, map(self.at, paths)):
             shutil.rmtree(target) if target.is_dir() else target.unlink()
@@ -93,4 +99,17 @@ def test_an_address_that_is_a_pattern_is_refused(bucket, batch_exports):
 def test_a_run_that_fails_leaves_nothing_at_the_address(bucket, batch_exports):
     with pytest.raises(ValueError, match="1 of 2 rows are bad"):
         predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out", max_bad=0)
+    assert left_in(bucket) == ["in"]
+
+
+def test_an_input_that_grows_at_its_address_publishes_nothing(bucket, batch_exports, monkeypatch):
+    source, check = bucket / "in" / "a.jsonl", streams.check_unchanged
+
+    def grown(*given):
+        source.write_text(source.read_text() + '{"text": "late"}\n')
+        check(*given)
+
+    monkeypatch.setattr(streams, "check_unchanged", grown)
+    with pytest.raises(BrokenInputError, match=r"a\.jsonl changed while it was read: it had 29 bytes and now has 46"):
+        predict(batch_exports["bilstm"][0], "bucket://in/*.jsonl", "bucket://out")
     assert left_in(bucket) == ["in"]

@@ -13,7 +13,8 @@ from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, pipes
+from dense_lstm_zoo.batch import streams
 from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines, opened
 from dense_lstm_zoo.batch.tables import decoded, table_rows
@@ -44,10 +45,15 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
-        ValueError: Files of several formats, with other columns than the first, or without the texts' column; UTF-16.
+        ValueError: A pipe or device; files of several formats, with other columns than the first, or without the
+            texts' column; UTF-16.
         BrokenInputError: A file that cannot be read.
     """
     files = tuple(match(asked.patterns))
+    for path in files:
+        if Path(path).exists():
+            pipes.regular(Path(path), "workers read their own parts of it")
+    stamps = streams.stamps(files)
     form = _form(files, asked.form)
     if asked.text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv, jsonl and parquet; the input is text.")
@@ -57,6 +63,7 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
     layout = Layout(
         form=form,
         files=files,
+        stamps=stamps,
         text_column=asked.text_column or "text",
         codec=_codec(asked.encoding),
         takes_tokens=asked.takes_tokens,
@@ -80,7 +87,7 @@ def match(patterns: Sequence[str]) -> list[str]:
     Raises:
         FileNotFoundError: A pattern that matches no file.
     """
-    named = {one for one in patterns if Path(one).is_file()}
+    named = {one for one in patterns if Path(one).exists() and not Path(one).is_dir()}
     found, patterns = {one.removeprefix("./") for one in named}, [one for one in patterns if one not in named]
     asked = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder
     for pattern, result in zip(patterns, FileSystems.match(asked), strict=True):

@@ -12,7 +12,7 @@ import apache_beam as beam
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.batch import beam_options, engines, inputs, output, sinks
+from dense_lstm_zoo.batch import beam_options, engines, inputs, output, sinks, streams
 from dense_lstm_zoo.batch.handler import BATCH
 from dense_lstm_zoo.batch.layout import BrokenInputError, Layout
 from dense_lstm_zoo.batch.shards import Read, Split, Write
@@ -72,6 +72,7 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
         with beam_options.without_proxy(), _plain_errors():
             state = pipeline.run()
             state.wait_until_finish()
+        streams.check_unchanged(layout.files, layout.stamps)
         told = {"model": job.model, "task": model.task, "input": list(layout.files), "version": zoo.__version__}
         return output.publish(work, job.output, sinks.SUFFIXES[plan.form], told, job.max_bad)
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dense_lstm_zoo.data.delimited import Dialect
 
 # What is read and written. A table separated by tabs is written as csv, as ``predict`` does.
 READABLE = ("text", "csv", "tsv", "jsonl", "parquet")
+
+
+Stamp: TypeAlias = tuple[float, ...]
+"""The size of a file and when it last changed; on this machine also which file it is."""
 
 
 class BrokenInputError(ValueError):
@@ -21,6 +26,7 @@ class Layout:
     Attributes:
         form: One of ``READABLE``.
         files: The files, sorted; a part of the work names a file by its place in here.
+        stamps: The size of each file and when it last changed, as they were when it was looked into.
         text_column: The column, or key, of the texts.
         names: The columns of a table, in order.
         dialects: How each file of a csv or tsv is written, as far as its first lines show; empty for other formats.
@@ -34,6 +40,7 @@ class Layout:
     form: str
     files: tuple[str, ...]
     text_column: str
+    stamps: tuple[Stamp, ...] = ()
     names: tuple[str, ...] = ()
     dialects: tuple[Dialect, ...] = ()
     codec: str = "utf-8-sig"

@@ -12,7 +12,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch.layout import Layout, Part
-from dense_lstm_zoo.batch.streams import Lines, opened
+from dense_lstm_zoo.batch.streams import Lines, check_unchanged, opened
 from dense_lstm_zoo.batch.tables import table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import repeats_names
@@ -31,7 +31,7 @@ def read(part: Part, layout: Layout) -> Iterator[Row]:
     ``file`` and ``number`` say where a row is: the place of its file in the layout, and its line or row from 1.
 
     Raises:
-        BrokenInputError: A file that has been damaged since it was split into parts.
+        BrokenInputError: A file that has been damaged or changed since it was split into parts.
     """
     path = layout.files[part.file]
     with opened(path) as stream:
@@ -46,6 +46,7 @@ def read(part: Part, layout: Layout) -> Iterator[Row]:
             if isinstance(text, str) and len(text) > layout.max_chars:
                 row = bad(row["number"], f"the text has {len(text):,} characters; at most {layout.max_chars:,}", text)
             yield {"file": part.file, **row}
+    check_unchanged([path], [layout.stamps[part.file]])
 
 
 def bad(number: int, reason: str, content: object, lines: int = 1) -> Row:

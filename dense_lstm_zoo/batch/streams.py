@@ -7,13 +7,15 @@ import contextlib
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from dense_lstm_zoo.batch.layout import BrokenInputError
+from dense_lstm_zoo.batch.layout import BrokenInputError, Stamp
 from dense_lstm_zoo.data.text_file import unpacked
 
 LONGEST_LINE = 1 << 26  # bytes; a file without line ends would be read into memory in full
@@ -33,6 +35,44 @@ def opened(path: str) -> Iterator[BinaryIO]:
         raise BrokenInputError(f"{path} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
     except OSError as error:
         raise BrokenInputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def stamps(paths: Sequence[str]) -> tuple[Stamp, ...]:
+    """Return the size of each file and when it last changed; the size is -1 if it is not there.
+
+    A file here is looked up by its name, which is not a pattern.
+    """
+    with ThreadPoolExecutor(16) as pool:  # on a remote file system, most of the time is waiting
+        return tuple(pool.map(_stamp, paths))
+
+
+def check_unchanged(paths: Sequence[str], before: Sequence[Stamp]) -> None:
+    """Raise ``BrokenInputError`` if a file has been cut, has grown or was replaced since its stamp was taken."""
+    for path, old, new in zip(paths, before, stamps(paths), strict=True):
+        if new != old:
+            if new[0] < 0:
+                how = "is gone"
+            elif new[0] != old[0]:
+                how = f"had {old[0]:,.0f} bytes and now has {new[0]:,.0f}"
+            else:
+                how = "was written again"
+            raise BrokenInputError(
+                f"{path} changed while it was read: it {how}. Nothing is published. Run again when no program writes "
+                "to it, or on a copy."
+            )
+
+
+def _stamp(path: str) -> Stamp:
+    if "://" not in path:
+        try:
+            status = Path(path).stat()
+        except FileNotFoundError:
+            return (-1,)
+        return status.st_size, status.st_mtime_ns, status.st_ino
+    if not FileSystems.exists(path):
+        return (-1,)
+    entry = FileSystems.get_filesystem(path).metadata(path)
+    return entry.size_in_bytes, entry.last_updated_in_seconds
 
 
 def is_packed(stream: BinaryIO) -> bool:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, pipes
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls, mark_formula
 from dense_lstm_zoo.data.own_files import input_format
@@ -72,7 +72,7 @@ def read_texts(path: str, form: str | None, text_column: str | None, encoding: s
     form = input_format(path, records.FORMATS, "--input-format", form, otherwise="text")
     if text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
-    with file.open("rb") as stream:
+    with pipes.stream(file) as stream:
         source = records.read(stream, path, records.Options(form, text_column, encoding=encoding))
         found = [str(record.text) for record in itertools.islice(source.records, MAX_TEXTS)]
     if not any(text.strip() for text in found):

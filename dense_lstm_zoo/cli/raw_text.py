@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo import files, pipes
 from dense_lstm_zoo.cli.commands import import_tensorflow, load
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.own_files import input_format
@@ -32,7 +32,7 @@ def tokenize(
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
     target_file = check_output(output, overwrite) if output else None
     with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(files.existing_file(file).open("rb")) if file else sys.stdin.buffer
+        stream = stack.enter_context(pipes.stream(files.existing_file(file))) if file else sys.stdin.buffer
         options = records.Options(form, text_column, encoding=encoding)
         source = records.read(stream, file or "standard input", options)
         import_tensorflow()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks, files, pipes
 from dense_lstm_zoo.cli import few_texts, light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load
 from dense_lstm_zoo.data import records
@@ -150,7 +150,7 @@ def source(asked: Asked, config: dict[str, Any], input_form: str, stack: context
         encoding=asked.encoding,
         tokens=config["task"] == "tagging",
     )
-    stream = stack.enter_context(files.existing_file(asked.file).open("rb")) if asked.file else sys.stdin.buffer
+    stream = stack.enter_context(pipes.stream(files.existing_file(asked.file))) if asked.file else sys.stdin.buffer
     return records.read(stream, asked.name, how)
 
 

@@ -70,7 +70,7 @@ def resolve(
     if path.is_dir():
         found = _in_folder(path, task, spelt)
         return input_format(found["train_file"], endings, spelt("dataset")), {**found, **options}
-    if path.is_file():
+    if path.exists():  # a file, or a pipe
         named, whole = spelt(file), spelt("dataset")
         if file in options:
             raise ValueError(

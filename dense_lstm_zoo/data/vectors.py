@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks, files, pipes
 from dense_lstm_zoo.data import vector_text
 
 PROBLEMS = ("malformed", "wrong width", "duplicate", "non-finite", "undecodable")
@@ -141,7 +141,7 @@ def read_vectors(
     path = files.existing_file(path)
     damage: list[str] = []
 
-    with path.open("rb") as file, vector_text.uncompressed(path, file) as stream:
+    with pipes.stream(path) as file, vector_text.uncompressed(path, file) as stream:
         blocks = vector_text.blocks(stream, damage)
         first: list[bytes] = []
         for lines in blocks:

@@ -74,7 +74,8 @@ def checked(source: str | Path | None) -> str | None:
     if source is None or source == NONE or table(source) is not None:
         return None if source is None else str(source)
     try:
-        return str(files.existing_file(source).resolve())
+        path = files.existing_file(source)
+        return str(path.resolve() if path.is_file() else path.absolute())  # a pipe's name leads nowhere
     except FileNotFoundError as error:
         raise _with_tables(error) from None
 

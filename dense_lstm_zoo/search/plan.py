@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import checks, files, presets, registry
+from dense_lstm_zoo import checks, files, pipes, presets, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind
@@ -167,6 +167,7 @@ def plan(
     dataset, data = dataset_forms.resolve(str(dataset), data or {}, entry.task, spelt=dataset_forms.as_argument)
     if dataset not in accepted:
         raise checks.unknown_name("corpus", dataset, accepted)
+    check_rereadable(data, arguments)
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
     check_folds(folds, entry.task)
@@ -221,6 +222,16 @@ def plan(
         seed=seed,
         epochs=epochs,
     )
+
+
+def check_rereadable(data: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for a file of texts or word vectors that can be read only once, such as a pipe."""
+    paths = [value for name, value in data.items() if name.endswith("_file") and value is not None]
+    vectors = arguments.get("vectors")
+    if vectors not in (None, word_source.NONE) and word_source.table(vectors) is None:
+        paths.append(word_source.checked(vectors))
+    for path in paths:
+        pipes.regular(files.existing_file(path), "every trial of a sweep reads it")
 
 
 def check_folds(folds: int | None, task: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks, presets, registry
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments, check_folds
+from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments, check_folds, check_rereadable
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def plan_rows(
     (task,) = {entry.task for entry in models.values()}
     if dataset not in list_corpora(task):
         raise checks.unknown_name("corpus", dataset, list_corpora(task))
+    check_rereadable(data or {}, arguments)
     checks.integer("seeds", seeds)
     check_folds(folds, task)
     if arguments.get("vectors") is not None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, presets, registry
+from dense_lstm_zoo import checks, files, pipes, presets, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import BundleError, check
@@ -157,6 +157,9 @@ def run_protocol(
             "run_protocol keeps finished runs and takes no overwrite; choose another run_dir (--run-dir) instead."
         )
     chosen = chosen_folds(folds, only_folds)
+    vectors = word_source.checked(training.get("vectors"))
+    if len(chosen) * seeds > 1 and vectors not in (None, word_source.NONE) and word_source.table(vectors) is None:
+        pipes.regular(files.existing_file(vectors), "every run reads it")
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
     corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
