@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo.options import DIRECTIONS
+from dense_lstm_zoo_runtime import checks, claims
 
 if TYPE_CHECKING:
     import h5py
@@ -52,7 +51,7 @@ def named(path: Path, what: str = "is damaged", then: str = "") -> Iterator[None
 def read_json(path: Path, kind: type) -> Any:
     """Return the content of a JSON file, which must be of the given type."""
     with named(path):
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = claims.parse_json(path.read_text(encoding="utf-8"))
     if not isinstance(value, kind):
         raise BundleError(f"{path} is damaged: it holds a {type(value).__name__}, not a {kind.__name__}.")
     return value
@@ -90,12 +89,8 @@ def refuse_encoder(path: Any, config: dict[str, Any]) -> None:
 def read_labels(path: Path) -> list[str]:
     """Return the names of the classes, which must be distinct strings."""
     labels: list[str] = read_json(path, list)
-    for label in labels:
-        if not isinstance(label, str):
-            raise BundleError(f"{path} is damaged: a label must be a string; one is {_short(label)}.")
-    if len(set(labels)) < len(labels):
-        raise BundleError(f"{path} is damaged: {_short(_twice(labels))} occurs twice.")
-    return labels
+    with named(path, then="."):
+        return claims.labels(labels)
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
@@ -105,9 +100,8 @@ def read_metrics(path: Path) -> dict[str, Any]:
         score = name.endswith(("accuracy", "perplexity", "loss"))
         if score and (isinstance(value, bool) or not isinstance(value, int | float | None)):
             raise BundleError(f"{path} is damaged: {name!r} must be a number; it is {_short(value)}.")
-    temperature = metrics.get("temperature", 1.0)
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 < temperature < math.inf:
-        raise BundleError(f"{path} is damaged: 'temperature' must be a number above 0; it is {_short(temperature)}.")
+    with named(path):
+        checks.temperature("'temperature'", metrics.get("temperature", 1.0))
     # a value that is not finite is written as null.
     return {name: math.nan if value is None else value for name, value in metrics.items()}
 
@@ -221,31 +215,17 @@ def check_shapes(path: Path, model: Any, shapes: list[Shape]) -> None:
 
 def check_text(path: Path, config: dict[str, Any]) -> None:
     """Raise ``BundleError`` if the config's text settings are invalid or do not match the model's."""
-    kinds = {
-        "chars": str,
-        "num_frozen_words": int,
-        "oov": str,
-        "max_tokens": int,
-        "case": str | None,
-        "whole_words": bool,
-        "direction": str,
-    }
     text, arguments = config["text"], config["arguments"]
-    for name, value in text.items():
-        known = (
-            name in kinds
-            and isinstance(value, kinds[name])
-            and not (name == "oov" and value not in ("drop", "unk"))
-            and not (name == "max_tokens" and int(value) < 1)
-            and not (name == "direction" and value not in DIRECTIONS)
-        )
-        shared = name in ("num_frozen_words", "case")
-        if not known or (shared and value != arguments.get(name, value)):
-            of_model = f"; the model has {_short(arguments.get(name))}" if known else ""
-            raise BundleError(f"{path}: {name!r} in 'text' is {_short(value)}{of_model}.")
+    with named(path, "is damaged", "."):
+        claims.text_settings(text)
+    for name in ("num_frozen_words", "case"):
+        if name in text and text[name] != arguments.get(name, text[name]):
+            raise BundleError(
+                f"{path}: {name!r} in 'text' is {_short(text[name])}; the model has {_short(arguments.get(name))}."
+            )
     chars = text.get("chars", "")
     reads_chars = config["task"] == "tagging" or arguments.get("char_filters")
-    if len(set(chars)) < len(chars) or (reads_chars and len(chars) + 2 != arguments.get("num_chars")):
+    if reads_chars and len(chars) + 2 != arguments.get("num_chars"):
         expected = arguments.get("num_chars")
         raise BundleError(f"{path}: its {len(chars)} characters do not match the model's num_chars={expected}.")
 
@@ -292,6 +272,4 @@ def _few(shapes: Counter[Shape]) -> str:
     return ", ".join(map(str, list(shapes)[:3])) + (", ..." if len(shapes) > 3 else "") or "none"
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+_short = claims.short

@@ -67,7 +67,7 @@ def _origin(origin: Mapping[str, Any] | None) -> str:
     told += f"{escape(origin['dataset'], 80)} (manifest {escape(str(origin['sha256'])[:12])})"
     if origin.get("freeze"):
         until = origin.get("unfreeze_after")
-        when = f"until epoch {until}" if until else "at all"
+        when = f"until epoch {escape(until)}" if until else "at all"
         told += f"; its {escape(origin['freeze'])} was not trained {when}"
     if origin.get("unfreeze"):
         told += f"; {escape(origin['unfreeze'])} unfreezing, one layer per epoch from the top down"
@@ -172,7 +172,7 @@ def _cost(bundle: Bundle, folder: Path | None, is_export: bool) -> str:
     if "p50_ms_1" in metrics and not is_export:  # times of the bundle itself
         lines.append(
             f"- one text: median {metrics['p50_ms_1']:.1f} ms, 99th percentile {metrics['p99_ms_1']:.1f} ms; "
-            f"{metrics['texts_per_s']:,.0f} texts a second in batches of {metrics['speed_batch']}"
+            f"{metrics['texts_per_s']:,.0f} texts a second in batches of {escape(metrics['speed_batch'])}"
             f" ({escape(metrics['speed_of'])})"
         )
     return "\n".join([*lines, "- on your machine: `dense-lstm-zoo measure` with this folder"])
@@ -194,7 +194,9 @@ def _citation(config: Mapping[str, Any]) -> str:
 
 
 def _settings(values: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {name}: {escape(value)}" for name, value in sorted(values.items()) if _is_listed(name, value))
+    return "\n".join(
+        f"- {escape(name, 80)}: {escape(value)}" for name, value in sorted(values.items()) if _is_listed(name, value)
+    )
 
 
 def _is_listed(name: str, value: Any) -> bool:

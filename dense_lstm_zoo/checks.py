@@ -9,10 +9,12 @@ from typing import Any
 
 from dense_lstm_zoo_runtime.checks import chunks as chunks
 from dense_lstm_zoo_runtime.checks import integer as integer
+from dense_lstm_zoo_runtime.checks import is_writable as is_writable
 from dense_lstm_zoo_runtime.checks import not_text as not_text
 from dense_lstm_zoo_runtime.checks import positive as positive
 from dense_lstm_zoo_runtime.checks import sequence as sequence
 from dense_lstm_zoo_runtime.checks import text_chunks as text_chunks
+from dense_lstm_zoo_runtime.checks import threads as threads
 from dense_lstm_zoo_runtime.checks import unknown_name as unknown_name
 
 
@@ -61,15 +63,6 @@ def encoding(value: Any) -> str:
             f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {value!r}."
         ) from None
     return "utf-8-sig" if codec == "utf-8" else codec
-
-
-def is_writable(text: str) -> bool:
-    """Return whether a text can be written to a file, which a lone surrogate prevents."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def writable(kind: str, texts: Iterable[str]) -> None:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dense_lstm_zoo_runtime.screen import escape_controls
+
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # they turn text around
 # Anything that can start a construct of CommonMark or GitHub's Markdown within a line: emphasis, links, HTML, tables,
 # marks, mathematics, references, addresses, names of emoji.
@@ -74,7 +76,7 @@ def code(text: str) -> Markdown:
 def fenced(text: str, language: str = "") -> Markdown:
     """Return lines as a code block whose fence does not occur in them."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
-    return Markdown(f"{fence}{language}\n{text}\n{fence}")
+    return Markdown(f"{fence}{language}\n{escape_controls(text, keep=chr(10))}\n{fence}")
 
 
 def table(header: Sequence[Any], rows: Iterable[Iterable[Any]]) -> Markdown:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from dense_lstm_zoo import bundle_names, files
 from dense_lstm_zoo.bundle_checks import BundleError, named
 from dense_lstm_zoo.bundle_names import FOR_PEOPLE
+from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.paths import user_path
 
 FORMAT = 2
@@ -44,9 +44,9 @@ def listed(path: Path) -> set[str]:
     with named(manifest_path):
         text = manifest_path.read_text(encoding="utf-8")
         body = text.rstrip("\n").rpartition("\n")[0]
-        manifest = json.loads(body)
+        manifest = claims.parse_json(body)
         version, sums = manifest["format"], dict(manifest["sha256"])
-    if version != FORMAT:
+    if type(version) is not int or version != FORMAT:
         raise BundleError(f"{manifest_path} has format {version!r}; this version reads only format {FORMAT}.")
     if text != _sealed(body):
         raise BundleError(f"{manifest_path} has been changed or damaged since it was written.")

@@ -43,6 +43,34 @@ def positive(name: str, value: Any, zero: bool = False) -> float:
     return float(value)
 
 
+MOST_THREADS = 256  # more than one process makes use of
+_TEMPERATURES = 1e-6, 1e6
+
+
+def threads(name: str, value: Any) -> int:
+    """Return ``value`` as a number of threads, 1 to 256, else raise ``ValueError``."""
+    if integer(name, value) > MOST_THREADS:
+        raise ValueError(f"{name} must be an integer from 1 to {MOST_THREADS}; received {value!r}.")
+    return int(value)
+
+
+def temperature(name: str, value: Any, zero: bool = False) -> float:
+    """Return ``value`` as a ``float`` that logits can be divided by: 1e-6 to 1e6, or 0 with ``zero=True``."""
+    low, high = _TEMPERATURES
+    if not low <= (number := positive(name, value, zero)) <= high and not (zero and number == 0):
+        raise ValueError(f"{name} must be {'0, or ' * zero}from {low:g} to {high:g}; received {value!r}.")
+    return number
+
+
+def is_writable(text: str) -> bool:
+    """Return whether a text can be written to a file, which a lone surrogate prevents."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def sequence(items: Any, what: str = "texts") -> None:
     """Raise ``TypeError`` for iterables that are not sequences of strings, such as a dictionary or a table.
 

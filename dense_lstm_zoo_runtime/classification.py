@@ -15,7 +15,6 @@ from dense_lstm_zoo_runtime.ids import TextIds
 from dense_lstm_zoo_runtime.text import Tokenizer
 
 _CHUNK = 4096  # texts held at a time
-_OUTPUTS = ("logits", "probabilities", "vectors")
 
 
 class Classifier:
@@ -27,7 +26,9 @@ class Classifier:
         with named(export.folder / "config.json"):
             text = {name: config["text"][name] for name in ("oov", "chars", "max_tokens") if name in config["text"]}
             self._ids = TextIds(export.words, Tokenizer(config["tokenizer"]["rules"]), **text)
-        self._graph = BatchedGraph(export, _OUTPUTS, threads)
+        shapes = {"logits": (1, None), "probabilities": (1, None), "vectors": (1, None)}
+        sizes = {"token_ids": len(export.words) + 2, "char_ids": len(text.get("chars", "")) + 2}
+        self._graph = BatchedGraph(export, shapes, sizes, threads)
         classes = self._graph.graph.output_shapes["logits"][-1]
         if classes != len(self._labels):
             raise ExportError(

@@ -22,6 +22,7 @@ from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_strea
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
 _FAILURES = (RuntimeError, MemoryError)
+_NO_MEMORY = "the process may not take more memory; raise its limit (ulimit -v), or send shorter texts"
 _DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 _ABOUT = """\
 Answer texts with a model that was exported to ONNX, without TensorFlow.
@@ -81,14 +82,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _tell(str(error), 2)
         return _tell(f"{type(error).__name__} in {library}, perhaps not the input's fault: {error}", 1)
     except _FAILURES as error:
-        first = str(error).strip().split("\n")[0]
+        first = str(error).strip().split("\n")[0] or _NO_MEMORY * isinstance(error, MemoryError)
         return _tell(f"{type(error).__name__}: {first}".rstrip(": "), 1)
     return 0
 
 
 def _run(asked: argparse.Namespace) -> None:
     if asked.threads is not None:
-        checks.integer("--threads", asked.threads)
+        checks.threads("--threads", asked.threads)
     from dense_lstm_zoo_runtime.predictor import Predictor  # --help does not load ONNX Runtime
 
     predictor = Predictor(asked.export, threads=asked.threads)

@@ -50,7 +50,7 @@ def continuation(
         ValueError: A value out of range.
     """
     checks.integer("max_tokens", max_tokens)
-    checks.positive("temperature", temperature, zero=True)
+    checks.temperature("temperature", temperature, zero=True)
     top_k = len(words) if top_k is None else checks.integer("top_k", top_k)
     generator = np.random.default_rng(None if seed is None else checks.integer("seed", seed, minimum=0))
     eos, unknown = words.index("<eos>"), words.index("<unk>")

@@ -6,11 +6,12 @@ An export may come from a stranger: nothing in it is executed or unpickled, and 
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.errors import ExportError, named
 
 KIND = "dense-lstm-zoo ONNX export"
@@ -32,12 +33,14 @@ class Export:
         config: What its ``config.json`` says, with the types that this module checks.
         words: The words of its vocabulary, in the order of their ids.
         other_rows: The rows of a word table whose words are the last ones; see ``shared_words.with_all_words``.
+        sha256: The checksum of its manifest, and so of all its files.
     """
 
     folder: Path
     config: dict[str, Any]
     words: list[str]
     other_rows: tuple[int, ...] = ()
+    sha256: str = ""
 
 
 def is_export(folder: Path) -> bool:
@@ -76,9 +79,10 @@ def read(folder: Path) -> Export:
         ExportError: A file that is missing, changed or a link; another version; a claim that cannot be.
     """
     sums = _manifest(folder)
-    for entry in folder.iterdir():
-        if entry.is_symlink():
-            raise ExportError(f"{entry} is a link; an export must hold its own files.")
+    for parent, folders, files in os.walk(folder):
+        for entry in (Path(parent, name) for name in (*folders, *files)):
+            if entry.is_symlink():
+                raise ExportError(f"{entry} is a link; an export must hold its own files.")
     for name, expected in sums.items():
         _check(folder, name, expected)
     config = read_config(folder)
@@ -92,10 +96,11 @@ def read(folder: Path) -> Export:
         if name not in sums:
             raise ExportError(f"{folder} is incomplete: {name} is missing in its manifest. Export the model again.")
     with named(folder / "vocabulary.txt"):
-        words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
+        words = claims.words((folder / "vocabulary.txt").read_bytes())
         if config["task"] == "language_model" and not {"<eos>", "<unk>"} <= set(words):
             raise ValueError("it lacks <eos> or <unk>")
-    return Export(folder, config, words)
+    seal = hashlib.sha256((folder / _MANIFEST).read_bytes()).hexdigest()
+    return Export(folder, config, words, sha256=seal)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -115,10 +120,21 @@ def _manifest(folder: Path) -> dict[str, str]:
     if not path.is_file() or path.is_symlink():
         raise ExportError(f"{folder} is incomplete: {_MANIFEST} is missing or a link. Export the model again.")
     manifest = _object(path)
-    if manifest.get("format") != FORMAT:
+    if not _is_format(manifest):
         raise _version(path, manifest.get("format"))
     with named(path):
-        return {str(name): str(expected) for name, expected in manifest["sha256"].items()}
+        sums = {str(name): str(expected) for name, expected in manifest["sha256"].items()}
+    for name in sums:
+        if Path(name).name != name:
+            raise ExportError(f"{folder / name} is a link or lies elsewhere; an export must hold its own files.")
+    with named(path):
+        claims.own_names(list(sums))
+    return sums
+
+
+def _is_format(content: dict[str, Any]) -> bool:
+    version = content.get("format")
+    return type(version) is int and version == FORMAT
 
 
 def _version(path: Path, received: object) -> ExportError:
@@ -146,13 +162,13 @@ def _object(path: Path) -> dict[str, Any]:
     with named(path):
         if path.stat().st_size > _MOST_JSON:
             raise ValueError(f"it has {path.stat().st_size:,} bytes")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = claims.parse_json(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict):
             raise ValueError("it is not a JSON object")
     if path.name == "config.json":
         if found.get("kind") != KIND:
             raise ExportError(f"{path} is not of an ONNX export: its kind is {found.get('kind')!r:.80}; {_HOW}.")
-        if found.get("format") != FORMAT:
+        if not _is_format(found):
             raise _version(path, found.get("format"))
     return found
 
@@ -170,7 +186,9 @@ def _check_config(config: dict[str, Any]) -> None:
             raise ValueError(f"{name!r} must be a list of strings")
         if len(set(values)) < len(values):
             raise ValueError(f"{name!r} holds a value twice")
+    claims.labels(config["labels"])
     _check_columns(config.setdefault("columns", {}))  # older exports have none
+    claims.text_settings(config["text"])
     if config["task"] == "language_model":
         return
     if not config["labels"]:
@@ -180,11 +198,6 @@ def _check_config(config: dict[str, Any]) -> None:
     for rule in config["tokenizer"]["rules"]:
         if not isinstance(rule, list) or [type(part) for part in rule] != [str, str]:
             raise ValueError(f"a rule of the tokeniser must be a pattern and a replacement; one is {rule!r:.80}")
-    text = config["text"]
-    if not isinstance(text.get("chars", ""), str) or not isinstance(text.get("max_tokens", 1), int | None):
-        raise ValueError("'text' must have characters in a string and a whole number of tokens")
-    if text.get("oov", "unk") not in ("unk", "drop") or text.get("case") not in (None, "binary", "four_way"):
-        raise ValueError(f"'text' has an unknown value: {text!r:.80}")
 
 
 def _check_columns(columns: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from dense_lstm_zoo_runtime import batches, shared_words
+from dense_lstm_zoo_runtime.errors import named
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.graph import Graph
 from dense_lstm_zoo_runtime.ids import Row
@@ -17,17 +19,39 @@ class BatchedGraph:
 
     Args:
         export: The export.
-        outputs: The outputs that it must have.
+        outputs: The outputs that it must have, with their shapes for one token; None is any size.
+        sizes: How many ids each input takes.
         threads: As for ``Graph``.
 
     Raises:
         ExportError: As for ``Graph`` and ``shared_words.read``.
     """
 
-    def __init__(self, export: Export, outputs: Sequence[str], threads: int | None) -> None:
+    def __init__(
+        self, export: Export, outputs: Mapping[str, Sequence[int | None]], sizes: Mapping[str, int], threads: int | None
+    ) -> None:
         self._inputs = export.config["inputs"]
         self._shared = shared_words.read(export) if export.config.get("shared_words") is not None else {}
-        self.graph = Graph(export.folder / "model.onnx", self._inputs, outputs, threads)
+        self.graph = Graph(export.folder / "model.onnx", self._inputs, list(outputs), threads)
+        self._try(export.folder / "model.onnx", outputs, sizes)
+
+    def _try(self, path: Path, outputs: Mapping[str, Sequence[int | None]], sizes: Mapping[str, int]) -> None:
+        """Raise ``ExportError`` if the graph lacks vectors for the largest ids, or does not give what it must."""
+        with named(path):
+            last = {name: size - 1 for name, size in sizes.items()}
+            feeds: dict[str, np.ndarray] = {"lengths": np.ones(1, np.int32)}
+            for name in self._inputs:
+                if name in last:
+                    feeds[name] = np.full((1, 1, *self.graph.shapes[name][2:]), last[name], np.int32)
+            feeds |= {name: words.vectors(np.array([[last["token_ids"]]])) for name, words in self._shared.items()}
+            received = self.graph.run(list(outputs), {name: feeds[name] for name in self._inputs})
+            for (name, shape), value in zip(outputs.items(), received, strict=True):
+                if len(value.shape) != len(shape) or any(
+                    b not in (None, a) for a, b in zip(value.shape, shape, strict=True)
+                ):
+                    raise ValueError(f"its {name} for one token have shape {value.shape}")
+                if not np.isfinite(value).all():
+                    raise ValueError(f"its {name} are not finite numbers")
 
     def run(self, rows: Sequence[Row], outputs: Sequence[str]) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Yield the indices of each batch of rows with the outputs for it."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -12,6 +16,45 @@ import onnxruntime
 from dense_lstm_zoo_runtime.errors import ExportError, named
 
 _TYPES = {"tensor(int32)", "tensor(float)"}
+_PATIENCE = 20  # seconds that a run may take, besides one per token: a stranger's graph may loop for ever
+
+
+class _Clock:
+    """Ends runs that take too long, by seconds in which this process was awake: a stopped one loses no time."""
+
+    def __init__(self) -> None:
+        self._lock, self._thread = threading.Lock(), threading.Thread()
+        self._runs: dict[int, tuple[Any, int]] = {}
+
+    @contextlib.contextmanager
+    def limit(self, seconds: int) -> Iterator[Any]:
+        """Provide options for a run that ends after a time."""
+        options = onnxruntime.RunOptions()
+        options.log_severity_level = 4  # errors are raised
+        with self._lock:
+            self._runs[id(options)] = options, seconds
+            if not self._thread.is_alive():  # none yet, none since the last runs, or none in this process after a fork
+                self._thread = threading.Thread(target=self._count, daemon=True, name="limit of runs")
+                self._thread.start()
+        try:
+            yield options
+        finally:
+            with self._lock:
+                del self._runs[id(options)]
+
+    def _count(self) -> None:
+        while True:
+            time.sleep(1)
+            with self._lock:
+                if not self._runs:
+                    self._thread = threading.Thread()
+                    return
+                for key, (options, left) in self._runs.items():
+                    self._runs[key] = options, left - 1
+                    options.terminate = left <= 1
+
+
+_CLOCK = _Clock()
 
 
 class Graph:
@@ -55,15 +98,19 @@ class Graph:
         """Return the named outputs for the inputs.
 
         Raises:
-            RuntimeError: The graph fails on them.
+            RuntimeError: The graph fails on them, or takes more than 20 seconds and one per token.
             MemoryError: It needs more memory than there is.
         """
         try:
-            found: list[np.ndarray] = self._session.run(list(outputs), dict(feeds))
+            tokens = max((int(np.prod(value.shape[:2])) for value in feeds.values()), default=1)
+            with _CLOCK.limit(seconds := _PATIENCE + tokens) as options:
+                found: list[np.ndarray] = self._session.run(list(outputs), dict(feeds), options)
         except MemoryError:
             raise
         except Exception as error:  # the base of ONNX Runtime's own errors
             reason = str(error).strip().split("\n")[0]
+            if "terminate flag" in reason:
+                reason = f"it had not ended after {seconds:,} seconds, with {tokens:,} tokens"
             # They have no class of their own for a lack of memory.
             kind = MemoryError if re.search("bad_alloc|Failed to allocate memory", reason) else RuntimeError
             raise kind(f"{self._path} failed: {reason:.300}") from error

@@ -10,7 +10,7 @@ import numpy as np
 
 from dense_lstm_zoo_runtime import batches, checks, drawing
 from dense_lstm_zoo_runtime.answers import Continuation, Score
-from dense_lstm_zoo_runtime.errors import ExportError
+from dense_lstm_zoo_runtime.errors import ExportError, named
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.graph import Graph
 from dense_lstm_zoo_runtime.ids import LineIds
@@ -39,6 +39,15 @@ class LanguageModel:
                 f"{export.folder} is damaged: its graph knows {size} words, vocabulary.txt {len(self._words):,}. "
                 "Export the model again."
             )
+        with named(export.folder / "config.json"):  # the largest id, in both graphs
+            last = np.array([[size - 1] * 2], np.int32)
+            for graph in (self._step, self._score):
+                log_p, *after = graph.run(self._outputs, self._feeds(last, self._zero_states(1)))
+                expected = (1, 2, size) if graph is self._step else (1, 1)
+                if log_p.shape != expected or not np.isfinite(log_p).all():
+                    raise ValueError("its graph gives other numbers than log probabilities of its words")
+                if [one.shape for one in after] != [one.shape for one in self._zero_states(1)]:
+                    raise ValueError("its graph gives states of other shapes than it takes")
 
     def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
         """Score texts as they come."""

@@ -11,6 +11,7 @@ import numpy as np
 from dense_lstm_zoo_runtime import checks, export_folder, shared_words, sources
 from dense_lstm_zoo_runtime.answers import Continuation, Prediction, Score, TaggedSentence
 from dense_lstm_zoo_runtime.classification import Classifier
+from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.language import LanguageModel
 from dense_lstm_zoo_runtime.tagging import Tagger
 
@@ -21,7 +22,8 @@ _TASKS: dict[str, Any] = {"classification": Classifier, "tagging": Tagger, "lang
 class Predictor:
     """A trained model, read from its ONNX export; answers are those of the bundle that it was made from.
 
-    It may be called from several threads at once.
+    It may be called from several threads at once. A copy, also one by ``pickle``, reads the same folder again and
+    refuses files that have changed since.
 
     Args:
         source: The folder of an export, a bundle's folder that holds one in ``onnx``, or the name of an installed
@@ -37,7 +39,7 @@ class Predictor:
     Raises:
         ExportError: Not an export, or one that is damaged, of another version, or without the word table it needs.
         FileNotFoundError: No such folder, and no presets are installed.
-        ValueError: No such preset, with near matches; ``threads`` below 1.
+        ValueError: No such preset, with near matches; ``threads`` below 1 or above 256.
 
     Example:
         ``Predictor("dc_bilstm_sst2").predict(["a smart and sweet comedy ."])[0].label``
@@ -45,13 +47,18 @@ class Predictor:
 
     def __init__(self, source: str | os.PathLike[str], *, threads: int | None = None) -> None:
         if threads is not None:
-            checks.integer("threads", threads)
+            checks.threads("threads", threads)
         export = shared_words.with_all_words(export_folder.read(sources.find(source)))
         self.config: dict[str, Any] = export.config
         self.task: str = export.config["task"]
         self.model: str = export.config["model"]
         self.labels: list[str] = export.config["labels"]
+        self._source = str(export.folder.resolve()), threads, export.sha256
         self._loaded = _TASKS[self.task](export, threads)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return how a copy is made: a graph that is loaded cannot be copied, but its folder can be read again."""
+        return _read_again, self._source
 
     def __repr__(self) -> str:
         return f"Predictor(task={self.task!r}, model={self.model!r}, labels={len(self.labels)})"
@@ -157,3 +164,11 @@ class Predictor:
         if self.task != task:
             raise ValueError(f"{method} is for {task} models; {self.model} is a {self.task} model. Use predict.")
         return self._loaded
+
+
+def _read_again(folder: str, threads: int | None, sha256: str) -> Predictor:
+    """Return the predictor of a folder that must be as it was."""
+    made = Predictor(folder, threads=threads)
+    if made._source[-1] != sha256:
+        raise ExportError(f"{folder} has changed since this predictor was copied or pickled; load the new export.")
+    return made

@@ -26,7 +26,16 @@ class Tagger:
             text = {name: config["text"][name] for name in ("case", "whole_words") if name in config["text"]}
             self._ids = TokenIds(export.words, config["text"]["chars"], **text)
             self._tokenize = Tokenizer(config["tokenizer"]["rules"])
-        self._graph = BatchedGraph(export, ("tags", "probabilities"), threads)
+        chars = len(config["text"]["chars"]) + 2
+        sizes = {"token_ids": len(export.words) + 2, "char_ids": chars, "affix_ids": chars}
+        sizes["case_ids"] = 5 if text.get("case") == "four_way" else 3
+        self._graph = BatchedGraph(export, {"tags": (1, 1), "probabilities": (1, 1)}, sizes, threads)
+        tags = self._graph.graph.output_shapes.get("logits", [len(self._labels)])[-1]  # older exports do not say
+        if tags != len(self._labels):
+            raise ExportError(
+                f"{export.folder} is damaged: its graph has {tags} tags, config.json {len(self._labels)} labels. "
+                "Export the model again."
+            )
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come."""
@@ -36,7 +45,7 @@ class Tagger:
             seen += len(chunk)
             found: list[Any] = [None] * len(tokens)
             for indices, (tags, shares) in self._graph.run(list(map(self._ids, tokens)), ("tags", "probabilities")):
-                if tags.size and int(tags.max()) >= len(self._labels):
+                if tags.size and not 0 <= int(tags.min()) <= int(tags.max()) < len(self._labels):
                     raise ExportError(f"{self._folder} is damaged: its graph has more tags than its config.json.")
                 for i, row, row_shares in zip(indices, tags.tolist(), shares.tolist(), strict=True):
                     count = len(tokens[i])

@@ -10,6 +10,10 @@ from dense_lstm_zoo_runtime import rules as known
 from dense_lstm_zoo_runtime.unicode import normalize
 
 _Step = Callable[[Any], Any]
+_MOST_RULES = 200
+_LONGEST_REPLACEMENT = 32  # characters
+_GROWTH = 16, 1024  # a text may become so many times as long as in normal form, and so many bytes beside
+_TEMPLATE = re.compile(r"(?:[^\\]|\\([1-9]))*")
 
 
 class Tokenizer:
@@ -26,7 +30,8 @@ class Tokenizer:
         rules: (pattern, replacement), in RE2's syntax.
 
     Raises:
-        ValueError: A pattern that RE2 refuses.
+        ValueError: Too many rules, a pattern that RE2 refuses, or a replacement that is too long or names a group that
+            the pattern lacks. Also on a call, if the rules make a text many times as long.
 
     Example:
         >>> Tokenizer(known.RULES)("It doesn't cost $5, Mr. Smith.")
@@ -36,6 +41,8 @@ class Tokenizer:
     def __init__(self, rules: Sequence[tuple[str, str]]) -> None:
         rules = [(pattern, replacement) for pattern, replacement in rules]
         is_known = rules == list(known.RULES)
+        if len(rules) > _MOST_RULES:
+            raise ValueError(f"the tokeniser has {len(rules):,} rules; at most {_MOST_RULES} are accepted")
         first = known.NUM_CLEANING if is_known else len(rules)
         # Compiled when a text first needs them: most texts are ASCII.
         self._rules, self._first = rules, first
@@ -52,15 +59,25 @@ class Tokenizer:
         if self._cleaning is None:
             self._cleaning = [_re2_step(*rule) for rule in self._rules[: self._first]]
         data = normalize(text).encode()
+        most = _GROWTH[0] * len(data) + _GROWTH[1]
         for step in self._cleaning:
-            data = step(data)
+            data = _bounded(step(data), most)
         if self._ascii and data.isascii():
             return self._ascii(data.decode()).split()
         if self._splitting is None:
             self._splitting = [_re2_step(*rule) for rule in self._rules[self._first :]]
         for step in self._splitting:
-            data = step(data)
-        return [token.decode() for token in data.split()]
+            data = _bounded(step(data), most)
+        return [token.decode("utf-8", "replace") for token in data.split()]
+
+
+def _bounded(data: bytes, most: int) -> bytes:
+    """Return a text that rules have changed, unless they have made it too long."""
+    if len(data) > most:
+        raise ValueError(
+            f"The export's tokeniser makes a text more than {_GROWTH[0]} times as long. Export the model again."
+        )
+    return data
 
 
 def _re2_step(pattern: str, replacement: str) -> _Step:
@@ -71,6 +88,11 @@ def _re2_step(pattern: str, replacement: str) -> _Step:
         compiled = re2.compile(pattern.encode())
     except re2.error as error:
         raise ValueError(f"RE2 refuses the tokeniser's pattern {pattern!r:.80}: {error}") from error
+    groups = [int(digit) for digit in re.findall(r"\\([0-9])", replacement)]
+    if not _TEMPLATE.fullmatch(replacement) or len(replacement) > _LONGEST_REPLACEMENT:
+        raise ValueError(f"the tokeniser's replacement {replacement!r:.80} is too long or has an unknown escape")
+    if max(groups, default=0) > compiled.groups:
+        raise ValueError(f"the tokeniser's replacement {replacement!r:.80} names a group that {pattern!r:.80} lacks")
     template = replacement.encode()
     needs = tuple(need.encode() for need in known.NEEDS.get(pattern, ()))
 

@@ -2,13 +2,15 @@
 
 import hashlib
 import json
+import pickle
 import shutil
+from copy import deepcopy
 
 import numpy as np
 import onnx
 import pytest
 
-from dense_lstm_zoo_runtime import ExportError, Predictor
+from dense_lstm_zoo_runtime import ExportError, Predictor, graph
 from tests.bundle_harness import WORDS, bundle
 from tests.preset_harness import OTHERS_LAST, TABLE, with_vectors, write_table
 
@@ -131,7 +133,15 @@ def test_another_version_is_named_with_what_to_do(copy):
         ({"labels": [1, 2, 3]}, "'labels' must be a list of strings"),
         ({"labels": ["a", "b"]}, "3 classes, config.json 2 labels"),
         ({"inputs": ["token_ids", "char_ids"]}, "does not match config.json"),
-        ({"text": {"oov": "keep"}}, "'text' has an unknown value"),
+        ({"text": {"oov": "keep"}}, "'oov' in 'text' is 'keep'"),
+        ({"text": {"max_tokens": 0}}, "'max_tokens' in 'text' is 0"),
+        ({"text": {"max_tokens": -1}}, "'max_tokens' in 'text' is -1"),
+        ({"text": {"max_tokens": True}}, "'max_tokens' in 'text' is True"),
+        ({"format": True}, "has format True"),
+        ({"labels": ["a", "b", "\ud800"]}, "lone surrogate"),
+        ({"tokenizer": {"normalization": "NFKC", "rules": [["a", r"\2"]]}}, "names a group"),
+        ({"tokenizer": {"normalization": "NFKC", "rules": [["a", "b" * 99]]}}, "too long"),
+        ({"tokenizer": {"normalization": "NFKC", "rules": [["a", "b"]] * 999}}, "999 rules"),
         ({"tokenizer": {"normalization": "NFC", "rules": []}}, "is not NFKC"),
         ({"tokenizer": {"normalization": "NFKC", "rules": [["(?=a)", "b"]]}}, "RE2 refuses"),
         ({"tokenizer": {"normalization": "NFKC", "rules": [["a"]]}}, "a pattern and a replacement"),
@@ -150,9 +160,84 @@ def test_a_claim_that_cannot_be_is_refused(values, said, copy):
 
 def test_a_taggers_graph_with_more_tags_than_labels_is_damaged(copy):
     change(copy / "bilstm_tagger", labels=["only"])
-    tagger = Predictor(copy / "bilstm_tagger")
-    with pytest.raises(ExportError, match=r"bilstm_tagger is damaged: its graph has more tags than its config\.json"):
-        tagger.predict(WORDS)
+    refused(copy / "bilstm_tagger", "bilstm_tagger is damaged: its graph has", "1 labels")
+
+
+def test_more_tags_than_a_taggers_graph_has_are_refused(copy):
+    labels = json.loads((copy / "bilstm_tagger" / "config.json").read_text())["labels"]
+    change(copy / "bilstm_tagger", labels=[*labels, "more"])
+    refused(copy / "bilstm_tagger", "bilstm_tagger is damaged: its graph has")
+
+
+@pytest.mark.parametrize(("word", "said"), [("the", "'the' occurs twice"), ("more", "model.onnx is damaged")])
+def test_words_that_occur_twice_or_have_no_vector_are_refused(word, said, copy):
+    with (copy / "bilstm" / "vocabulary.txt").open("a") as file:
+        file.write(f"{word}\n")
+    seal(copy / "bilstm")
+    refused(copy / "bilstm", said)
+
+
+def test_a_link_in_a_subfolder_is_refused(copy):
+    (copy / "bilstm" / "more").mkdir()
+    (copy / "bilstm" / "more" / "link").symlink_to("/etc/hostname")
+    refused(copy / "bilstm", "more/link is a link")
+
+
+def test_a_key_that_occurs_twice_is_refused(copy):
+    path = copy / "bilstm" / "config.json"
+    path.write_text(path.read_text().replace("{", '{"task": "tagging",', 1))
+    seal(copy / "bilstm")
+    refused(copy / "bilstm", "the key 'task' occurs twice")
+
+
+def test_rules_that_multiply_a_text_are_refused_when_they_do(copy):
+    change(copy / "bilstm", tokenizer={"normalization": "NFKC", "rules": [["a", "a" * 12]] * 12})
+    predictor = Predictor(copy / "bilstm")
+    assert predictor.predict(["good"])
+    with pytest.raises(ValueError, match="makes a text more than 16 times as long"):
+        predictor.predict(["a"])
+
+
+def test_a_graph_that_never_ends_is_stopped(copy, monkeypatch):
+    from onnx import TensorProto, helper
+
+    path = copy / "bilstm" / "model.onnx"
+    model = onnx.load(path)
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["go_on"])],
+        "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", 9, [])],
+        [helper.make_tensor_value_info("go_on", 9, []), helper.make_tensor_value_info("same", 9, [])],
+    )
+    body.node.append(helper.make_node("Identity", ["go"], ["same"]))
+    size = helper.make_node("Size", ["token_ids"], ["endless_size"])
+    true = helper.make_node("Cast", ["endless_size"], ["endless_go"], to=TensorProto.BOOL)
+    flags = helper.make_node("Loop", ["", "endless_go"], ["endless"], body=body)
+    model.graph.node.extend([size, true, flags])
+    last = helper.make_node("Cast", ["endless"], ["endless_numbers"], to=TensorProto.FLOAT)
+    model.graph.node.append(last)
+    model.graph.output.append(helper.make_tensor_value_info("endless_numbers", TensorProto.FLOAT, ["n"]))
+    path.write_bytes(model.SerializeToString())
+    seal(copy / "bilstm")
+    monkeypatch.setattr(graph, "_PATIENCE", 0)
+    refused(copy / "bilstm", "had not ended after 1 seconds, with 1 tokens")
+
+
+def test_a_copy_of_a_predictor_reads_its_folder_again(copy):
+    predictor = Predictor(copy / "bilstm", threads=1)
+    expected = predictor.predict(["good film"])
+    pickled = pickle.dumps(predictor)
+    assert pickle.loads(pickled).predict(["good film"]) == expected
+    assert deepcopy(predictor).predict(["good film"]) == expected
+    change(copy / "bilstm", bundle="another")
+    with pytest.raises(ExportError, match="has changed since this predictor was copied or pickled"):
+        pickle.loads(pickled)
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e300, -1.0, float("nan"), float("inf")])
+def test_a_temperature_that_no_logits_can_be_divided_by_is_refused(temperature, made):
+    with pytest.raises(ValueError, match="temperature must be"):
+        Predictor(made / "stacked_lstm_lm").generate("the", temperature=temperature)
 
 
 def test_what_is_not_a_graph_is_refused(copy):
@@ -281,3 +366,5 @@ def test_words_that_a_table_cannot_complete_are_refused(short):
 def test_threads_must_be_a_number_of_them(made):
     with pytest.raises(ValueError, match="threads must be an integer of at least 1; received 0"):
         Predictor(made / "bilstm", threads=0)
+    with pytest.raises(ValueError, match="threads must be an integer from 1 to 256; received 1000000000"):
+        Predictor(made / "bilstm", threads=10**9)

@@ -34,7 +34,7 @@ def parse(runner: str, arguments: Sequence[str], ours: Iterable[str]) -> tuple[A
         ours: Options of the command, for near matches.
 
     Raises:
-        ValueError: An unknown option or runner, or a value that an option does not take.
+        ValueError: An unknown option or runner, or a value that an option does not take, such as fewer than 0 workers.
         ConnectionError: Nothing listens at the runner's address.
     """
     known = _known_options()
@@ -48,6 +48,9 @@ def parse(runner: str, arguments: Sequence[str], ours: Iterable[str]) -> tuple[A
             raise ValueError(f"predict-batch does not expect {option!r}; its files are given with --input.")
         names = [*known._option_string_actions, *ours]
         raise checks.unknown_name("option of predict-batch or Beam:", option, names)
+    for name, value in vars(given).items():
+        if name.endswith("num_workers") and value is not None:
+            checks.integer(f"--{name}", value, minimum=0)
     options = PipelineOptions([f"--runner={runner}", *arguments])
     for name in _ADDRESSES:
         address = getattr(given, name, None)

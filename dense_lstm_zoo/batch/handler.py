@@ -53,7 +53,7 @@ class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
     ) -> None:
         checks.integer("batch_size", batch_size)
         if threads is not None:
-            checks.integer("threads", threads)
+            checks.threads("threads", threads)
         self.model = model if isinstance(model, engines.Model) else engines.find(model)
         self._threads = threads
         super().__init__(min_batch_size=batch_size, max_batch_size=batch_size)

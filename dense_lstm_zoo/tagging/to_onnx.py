@@ -33,6 +33,7 @@ def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = Fa
     Outputs, (batch, time), of which those past a row's length are not to be read:
         - ``tags``: The likeliest tags, int32; with a CRF, those of the likeliest sequence.
         - ``probabilities``: The probability of each of them, float32.
+        - ``logits``, (batch, time, tags): The scores of all tags.
 
     Args:
         bundle: A tagger.
@@ -50,5 +51,6 @@ def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = Fa
     tags, shares = crf.likeliest(graph, logits) if field is None else crf.decoded(graph, field, logits, lengths)
     graph.output(first_rows(graph, tags, rows), "tags", "int32", ("batch", "time"))
     graph.output(first_rows(graph, shares, rows), "probabilities", "float32", ("batch", "time"))
+    graph.output(first_rows(graph, logits, rows), "logits", "float32", ("batch", "time", len(bundle.labels)))
     graph.prune()
     return {"model.onnx": graph}

@@ -93,7 +93,7 @@ def read(path: str | Path) -> dict[str, Any]:
     if file.stat().st_size > _LARGEST:
         raise ValueError(f"{path} has {file.stat().st_size:,} bytes; a {NAME} has at most {_LARGEST:,}.")
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}. train writes a {NAME} into each run's folder.") from None
     model = found.get("model")

@@ -113,8 +113,13 @@ def parser() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--url", default="http://127.0.0.1:8000", help="the server (default %(default)s)")
     options.add_argument("--model", help="the model's name (default: the server's first)")
-    options.add_argument("--requests", type=int, default=100_000, help="requests to send (default %(default)s)")
-    options.add_argument("--seconds", type=float, default=600, help="stop after this time (default %(default)s)")
+    options.add_argument(
+        "--requests",
+        type=int,
+        default=100_000,
+        help="requests to send, if there is time (default %(default)s)",
+    )
+    options.add_argument("--seconds", type=float, default=30, help="seconds to run at most (default %(default)s)")
     options.add_argument("--clients", type=int, default=8, help="connections at a time (default %(default)s)")
     options.add_argument("--texts", type=int, default=1, help="texts in a request (default %(default)s)")
     options.add_argument("--tokens", default="30", help="words in a text: 30, or 1-60 for mixed ones (default 30)")

@@ -14,6 +14,8 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 
+from dense_lstm_zoo_runtime import __version__
+
 from . import descriptions
 from .batching import Batcher
 from .errors import RequestError, too_busy, unknown
@@ -59,7 +61,14 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
             await batcher.stop()
         executor.shutdown(wait=False, cancel_futures=True)  # nobody waits for what is still being predicted
 
-    app = FastAPI(title="Dense LSTM Zoo", lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(
+        title="Dense LSTM Zoo",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     app.add_middleware(Watch, metrics=metrics, max_requests=settings.max_requests)
     _answer_errors(app, metrics)
     first = next(iter(models))

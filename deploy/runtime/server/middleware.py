@@ -47,7 +47,11 @@ class Watch:
         self._in_progress += 1
         self._metrics.in_progress.set(self._in_progress)
         try:
-            if self._in_progress > self._max_requests and scope["path"] not in _UNLIMITED:
+            if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+                self._metrics.rejected.labels("two_lengths").inc()
+                message = "The request has both Content-Length and Transfer-Encoding; send one of them."
+                await JSONResponse({"error": message}, 400, {"Connection": "close"})(scope, receive, watched)
+            elif self._in_progress > self._max_requests and scope["path"] not in _UNLIMITED:
                 refusal = too_busy("too_many_requests", f"{self._max_requests:,} requests are in progress")
                 self._metrics.rejected.labels(refusal.reason).inc()
                 headers = {**refusal.headers, "Connection": "close"}

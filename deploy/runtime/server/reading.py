@@ -9,6 +9,8 @@ from typing import Any
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
+from dense_lstm_zoo_runtime.claims import parse_json
+
 from .errors import RequestError
 from .settings import Settings
 
@@ -67,6 +69,7 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
     """
     try:
         data = from_json(body, allow_inf_nan=False)
+        parse_json(body.decode())  # of two equal keys, the first reader takes the last
     except ValueError as error:
         if (position := _half_a_character(body)) is not None:
             message = f"texts[{position}] holds half of a character, such as \\ud83d alone: it was cut inside one."

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MOST_THREADS = 256  # more than one process makes use of
+from dense_lstm_zoo_runtime.checks import MOST_THREADS
+
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
