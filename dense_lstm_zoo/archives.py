@@ -22,8 +22,10 @@ from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 LARGEST = 1 << 31  # bytes, packed or unpacked
 MOST_FILES = 100
 _MOST_MEMBERS = 1000  # folders included
-_LONGEST_HEADER = 1 << 20
+_MOST_HEADER_BYTES = 1 << 20  # of the names and attributes that lie outside the files
+_MOST_HEADERS_OF_A_MEMBER = 10
 _CHUNK = 1 << 16
+_ZIP_END = 22 + 0xFFFF + 20  # bytes of a zip archive's last record with a comment, and of the one before it
 
 
 def fetch(source: str, sha256: str | None = None) -> Path:
@@ -109,13 +111,37 @@ def unpack(archive: Path, folder: Path, name: str) -> None:
         raise ValueError(f"{name} is not an archive of a bundle: {error}.") from error
 
 
-class _Member(tarfile.TarInfo):
-    """A member whose headers are short; ``tarfile`` reads one whole, whatever its size."""
+class _Tar(tarfile.TarFile):
+    """A tar archive that bounds its extension headers, which ``tarfile`` reads whole and one inside the other."""
 
-    def _proc_member(self, archive: tarfile.TarFile) -> Any:  # which ``tarfile`` means to be overridden
-        if self.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and self.size > _LONGEST_HEADER:
-            raise ValueError(f"it has a header of {self.size:,} bytes")
+    header_bytes = 0
+    headers_in_a_row = 0
+
+
+class _Member(tarfile.TarInfo):
+    """A member that is not sparse and whose headers are few and short."""
+
+    def _proc_member(self, archive: Any) -> Any:  # which ``tarfile`` means to be overridden
+        if self.size < 0:
+            raise ValueError(f"it has an entry of {self.size:,} bytes")
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            self._refuse()
+        if self.type in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE):
+            archive.headers_in_a_row = 0
+        else:
+            archive.headers_in_a_row += 1
+            archive.header_bytes += max(self.size, tarfile.BLOCKSIZE)
+        if archive.header_bytes > _MOST_HEADER_BYTES or archive.headers_in_a_row > _MOST_HEADERS_OF_A_MEMBER:
+            raise ValueError(
+                f"its headers are too many or too long; at most {_MOST_HEADERS_OF_A_MEMBER} may belong to a file, "
+                f"and {_MOST_HEADER_BYTES:,} bytes to all"
+            )
         return super()._proc_member(archive)  # type: ignore[misc]
+
+    def _refuse(self, *_: object) -> None:
+        raise ValueError("it holds a sparse file, whose gaps may be of any size")
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse
 
 
 def _is_plain(name: str) -> bool:
@@ -124,6 +150,7 @@ def _is_plain(name: str) -> bool:
 
 def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     if zipfile.is_zipfile(archive):
+        _check_index(archive)
         with zipfile.ZipFile(archive) as packed:
             for entry in packed.infolist():
                 mode = entry.external_attr >> 16
@@ -134,7 +161,7 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 if not entry.is_dir():
                     yield entry.filename, packed.open(entry)
         return
-    with tarfile.open(archive, "r|gz", tarinfo=_Member) as stream:
+    with _Tar.open(archive, "r|gz", tarinfo=_Member) as stream:
         for number, member in enumerate(stream, start=1):
             stream.members = []  # type: ignore[attr-defined]  # which it would keep, also of folders
             if number > _MOST_MEMBERS:
@@ -144,3 +171,13 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
             content = stream.extractfile(member) if member.isfile() else None
             if content is not None:
                 yield member.name, content
+
+
+def _check_index(archive: Path) -> None:
+    """Raise ``ValueError`` for a zip archive with a long index, all of which ``zipfile`` holds in memory."""
+    with archive.open("rb") as file:
+        file.seek(max(0, archive.stat().st_size - _ZIP_END))
+        before, mark, end = file.read().rpartition(b"PK\5\6")
+    size = int.from_bytes(end[8:12], "little")
+    if not mark or size > _MOST_HEADER_BYTES or before[-20:].startswith(b"PK\6\7"):  # the mark of larger archives
+        raise ValueError(f"its index has more than {_MOST_HEADER_BYTES:,} bytes")

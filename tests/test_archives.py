@@ -1,12 +1,16 @@
 """A corpus that is one file of a published archive: only that file is unpacked, and only if it is as published."""
 
+import gzip
 import hashlib
 import io
 import stat
+import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
 
+from dense_lstm_zoo import archives
 from dense_lstm_zoo.data import download as download_module
 from tests import download_harness
 
@@ -86,3 +90,70 @@ def test_an_archive_that_never_ends_is_cut_off(server, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="longer than 100,000 bytes"):
         member(server, tmp_path / "corpus.txt", bytes(200_000), monkeypatch)
     assert list(tmp_path.iterdir()) == []
+
+
+def tar_block(name, kind, size=0, rest=b""):
+    """A header of a tar archive, of a kind that ``tarfile`` does not write."""
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size = kind, size
+    block = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
+    block[345 : 345 + len(rest)] = rest
+    block[148:156] = b"%06o\0 " % (256 + sum(block[:148]) + sum(block[156:]))
+    return bytes(block)
+
+
+def padded(data):
+    return data + bytes(-len(data) % 512)
+
+
+def pax(name, value):
+    """An extension header with one value of some tens of bytes, so that its length has two digits."""
+    line = f" {name}={value}\n".encode()
+    data = str(len(line) + 2).encode() + line
+    return tar_block("pax", b"x", len(data)) + padded(data)
+
+
+SPARSE = {
+    "old": tar_block("a", b"S", rest=bytes(137) + b"\1") + (bytes(504) + b"\1" + bytes(7)) * 20_000,
+    "PAX 0.0": pax("GNU.sparse.size", 1 << 40) + tar_block("a", b"0"),
+    "PAX 0.1": pax("GNU.sparse.map", "0,1,2,3") + tar_block("a", b"0"),
+}
+HEADERS = {
+    "of one file": (tar_block("@", b"L", 5) + padded(b"name\0")) * 400,
+    "of all": b"".join(pax("comment", "x" * 20) + tar_block(f"d{number}", b"5") for number in range(900)) * 4,
+    "one": tar_block("@", b"L", 1 << 22) + bytes(1 << 22),
+}
+
+
+@pytest.mark.parametrize("content", SPARSE.values(), ids=SPARSE)
+def test_a_sparse_file_in_an_archive_is_refused_before_its_map_is_read(tmp_path, content):
+    refused_without_memory(tmp_path, gzip.compress(content + bytes(1024)), "sparse file")
+
+
+@pytest.mark.parametrize("content", HEADERS.values(), ids=HEADERS)
+def test_headers_of_an_archive_are_bounded(tmp_path, content):
+    message = "headers are too many or too long|more than 1,000 files and folders"
+    refused_without_memory(tmp_path, gzip.compress(content + bytes(1024)), message)
+
+
+def test_the_index_of_an_archive_is_bounded(tmp_path):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        for number in range(4000):
+            file.writestr(f"{number:0300}", b"")
+    refused_without_memory(tmp_path, made.getvalue(), "index has more than 1,048,576 bytes")
+
+
+def refused_without_memory(folder, data, message):
+    (folder / "archive").write_bytes(data)
+    (folder / "out").mkdir()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=f"http://x is not an archive of a bundle: .*({message})") as refused:
+            archives.unpack(folder / "archive", folder / "out", "http://x")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000
+    assert "\n" not in str(refused.value)
+    assert list((folder / "out").iterdir()) == []
