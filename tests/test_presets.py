@@ -129,9 +129,11 @@ def test_an_unknown_preset_has_near_matches(official):
         zoo.from_preset("lstm_trek")
 
 
-@pytest.mark.parametrize("source", ["runs/none", "../lstm_trec", ".", "", "ftp://host/x.zip", "s3://x", "file:///etc"])
+@pytest.mark.parametrize(
+    "source", ["runs/none", "../lstm_trec", ".", "", " ", "ftp://host/x.zip", "s3://x", "file:///etc"]
+)
 def test_what_is_no_preset_is_refused(installed, source):
-    with pytest.raises((ValueError, FileNotFoundError), match=r"not a folder|not a bundle|begins with hf://"):
+    with pytest.raises((ValueError, FileNotFoundError), match=r"not a folder|not a bundle|is empty|begins with hf://"):
         zoo.from_preset(source)
 
 
