@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dense_lstm_zoo import pipes
 from dense_lstm_zoo_runtime.screen import finite as finite
 
 Kind = type | tuple[type, ...]
@@ -28,10 +29,10 @@ def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice:
         DamagedFileError: The file is not UTF-8, not JSON, not an object, or a field is missing or has another type.
         FileNotFoundError: There is no such file.
     """
+    if path.exists() and not path.is_file():
+        raise damaged(path, f"{pipes.kind(path.stat().st_mode)} is in its place", advice)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except IsADirectoryError:
-        raise damaged(path, "a folder is in its place", advice) from None
     except UnicodeDecodeError as error:
         raise damaged(path, f"byte {error.start} is not UTF-8", advice) from None
     except RecursionError:

@@ -60,6 +60,8 @@ def _kind(folder: Path) -> Kind | None:
 
 def _listed(folder: Path) -> set[str]:
     """Return the names in a folder's manifest, if there is one that can be read."""
+    if not (folder / _MANIFEST).is_file():  # a pipe would wait for its writer
+        return set()
     try:
         text = (folder / _MANIFEST).read_text(encoding="utf-8")
         return set(json.JSONDecoder().raw_decode(text)[0]["sha256"])  # a bundle's manifest ends with a line of its own

@@ -184,3 +184,10 @@ def test_a_file_name_that_is_no_unicode_is_left_out_with_a_comment(tmp_path):
     text = text_of(tmp_path, corpus)
     assert "# train_file cannot be written here; it was 'caf\\udce9.csv'." in text
     assert tomllib.loads(text)["data"] == {"dataset": "csv"}
+
+
+def test_a_pipe_is_named_in_a_comment_as_it_cannot_be_read_again(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (line,) = run_file._pairs({"train_file": str(tmp_path / "pipe")})
+    assert line.startswith("# train_file was ")
+    assert "could be read only once" in line

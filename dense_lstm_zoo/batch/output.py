@@ -68,6 +68,8 @@ def _check_ours(folder: Path) -> None:
     """Raise ``FileExistsError`` if a folder holds a file that an earlier run did not write, or that has changed."""
     path = folder / MANIFEST
     try:
+        if not path.is_file():
+            raise FileNotFoundError(path)  # a pipe would wait for its writer
         manifest = json.loads(path.read_text(encoding="utf-8"))
         sizes = {one["name"]: one["bytes"] for one in manifest["files"]} if manifest["kind"] == KIND else None
     except (OSError, ValueError, KeyError, TypeError):

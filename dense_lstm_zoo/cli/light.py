@@ -41,6 +41,8 @@ def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
     try:
+        if not (folder / "config.json").is_file():  # a pipe would wait for its writer
+            raise FileNotFoundError(folder / "config.json")
         told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         made_from, weights = told["bundle"], told["weights"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -74,7 +74,11 @@ def _training(request: Request) -> dict[str, Any]:
 
 def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
-        if name in _PATHS and Path(value).expanduser().exists():
+        path = Path(value).expanduser() if name in _PATHS else None
+        if path is not None and path.exists() and not (path.is_file() or path.is_dir()):
+            yield f"# {name} was {ascii(str(path))[:80]}, which could be read only once: name a file here."
+            continue
+        if path is not None and path.exists():
             value = str(Path(value).expanduser().absolute())
         try:
             yield toml_text.pair(name, NULL if value is None else str(value) if isinstance(value, Path) else value)

@@ -19,7 +19,8 @@ def tidy(run_dir: Path) -> None:
     """Remove the state of a run that was killed after its bundle was written."""
     state_dir = state_folder(run_dir)
     leftovers.sweep(state_dir)
-    if not (run_dir / "manifest.json").is_file() or not state_dir.is_dir():
+    needed = (run_dir / "manifest.json", run_dir / "config.json", state_dir / "state.json")
+    if not all(path.is_file() for path in needed):
         return
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
         settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]

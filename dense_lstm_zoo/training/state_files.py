@@ -66,6 +66,8 @@ def read_state(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: It was changed since, or is not a state file.
     """
+    if path.exists() and not path.is_file():  # a pipe would wait for its writer
+        raise ValueError("it is not a file")
     try:
         text = path.read_text(encoding="utf-8")
         state = json.loads(text)
