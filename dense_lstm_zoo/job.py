@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -178,8 +179,8 @@ class WordVectorJob(Job):
     @classmethod
     def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
         """Return a checksum of a corpus and word vectors."""
-        parts = tuple(getattr(corpus, part) for part in cls.PARTS)
-        digest = hashlib.sha256(repr(parts).encode("utf-8", "replace"))
+        parts = ", ".join(_contents(getattr(corpus, part)) for part in cls.PARTS)
+        digest = hashlib.sha256(f"({parts})".encode("utf-8", "replace"))
         digest.update(b"" if matrix is None else matrix.tobytes())
         return digest.hexdigest()
 
@@ -198,3 +199,11 @@ class WordVectorJob(Job):
             "vector_coverage": str(words.coverage) if words.coverage else None,
             **({"context": self.context.told} if self.context else {}),
         }
+
+
+def _contents(part: Any) -> str:
+    """Return all that a part of a corpus holds; its ``repr`` only counts its texts."""
+    if not dataclasses.is_dataclass(part):
+        return repr(part)
+    fields = (f"{field.name}={getattr(part, field.name)!r}" for field in dataclasses.fields(part))
+    return f"{type(part).__qualname__}({', '.join(fields)})"

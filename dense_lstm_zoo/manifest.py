@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,17 +29,33 @@ def check(path: str | Path) -> Path:
     return path
 
 
+def missing(path: str | Path) -> FileNotFoundError:
+    """Return the error of a bundle's folder that is not there."""
+    reason = unfinished(Path(path)) or " A bundle is the folder that train(run_dir=...) makes."
+    return FileNotFoundError(f"{path} is not a folder.{reason}")
+
+
+def unfinished(path: Path) -> str:
+    """Return a sentence about the training run that will write a bundle's folder, if one is beside it, else ""."""
+    with contextlib.suppress(OSError, ValueError):  # no name of a folder
+        state = files.beside(path, ".unfinished")
+        if state.is_dir():
+            return f" Its training has not ended: {state} holds the run, and the same command resumes it."
+    return ""
+
+
 def listed(path: Path) -> set[str]:
     """Check as ``check`` does, and return the names of the files in the manifest."""
     if not path.is_dir():
-        raise FileNotFoundError(f"{path} is not a folder; a bundle is the folder that train(run_dir=...) makes.")
+        raise missing(path)
     manifest_path = path / "manifest.json"
     if (path / "model.onnx").is_file():
         raise BundleError(
             f"{path} is an ONNX export, not a bundle: python -m dense_lstm_zoo_runtime {path} predicts with it."
         )
     if not manifest_path.is_file():
-        raise BundleError(f"{path} is not a bundle: it has no manifest.json (did the training run finish?).")
+        reason = unfinished(path) or " Did its training end?"
+        raise BundleError(f"{path} is not a bundle: it has no manifest.json.{reason}")
     if manifest_path.is_symlink():
         raise BundleError(f"{manifest_path} is a link; a bundle must hold its own files.")
     with named(manifest_path):

@@ -161,8 +161,8 @@ def _local(text: str) -> Path:
         return folder
     if "://" in text:
         raise ValueError(f"A preset's address begins with hf:// or https://; received {text!r:.200}.")
-    if not _is_bare(text):
-        raise FileNotFoundError(f"{text} is not a folder; a bundle is the folder that train(run_dir=...) makes.")
+    if not _is_bare(text) or manifest.unfinished(Path(text)):
+        raise manifest.missing(text)
     installed, official = _installed(), _official()
     if text in installed:
         if text in official:

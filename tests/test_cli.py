@@ -194,19 +194,23 @@ def test_what_a_command_does_not_take_is_named_with_what_it_does(arguments, mess
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["--quick", "--only", "train"], ["--help"], ["--outptu", "x"]])
-def test_bench_answers_where_it_went(arguments, capsys):
+def test_a_misspelt_command_is_answered_with_the_near_one_in_a_line(capsys):
     with pytest.raises(SystemExit) as stop:
-        main(["bench", *arguments])
+        main(["trian", "bilstm"])
     assert stop.value.code == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert len(captured.err.splitlines()) == 2
-    for command in ("python -m benchmarks.speed", "dense-lstm-zoo measure"):
-        assert command in captured.err
+    error = capsys.readouterr().err
+    assert error.startswith("error: Unknown command 'trian'. Did you mean 'train'")
+    assert error.count("\n") == 1
+    assert "bench" not in error
+
+
+def test_the_help_and_the_example_of_a_sweep_name_the_space_alike(capsys):
     with pytest.raises(SystemExit):
-        main(["--help"])
-    assert "bench" not in capsys.readouterr().out
+        main(["tune", "--help"])
+    out = capsys.readouterr().out
+    assert "--search NAME=VALUES" in out
+    assert "--search num_dense_layers=5,10,15" in out
+    assert "--space" not in out
 
 
 def test_predict_wants_texts_or_a_file_that_exists(run_dir, capsys):

@@ -267,3 +267,14 @@ def test_a_failed_fetch_names_file_address_and_both_places_for_it(home, tmp_path
         "$DENSE_LSTM_ZOO_DATA/trec/TREC_10.label",
     ):
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("task", ["classification", "language_model", "tagging"])
+def test_the_repr_of_a_corpus_and_of_its_parts_is_a_short_line(task):
+    corpus = load_corpus("demo", task)
+    assert repr(corpus).startswith(f"<{type(corpus).__name__} demo: ")
+    assert f"{len(corpus.train):,}" in repr(corpus)
+    assert len(repr(corpus)) < 200
+    if task != "language_model":  # whose parts are the user's own lists or files
+        assert len(repr(corpus.train)) < 80
+        assert f"{len(corpus.train):,}" in repr(corpus.train)

@@ -190,3 +190,18 @@ def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
             found = {name for name in names(path) if not leftovers.is_ours(name)}
             # The card, the report and the pictures come last: a kill may leave the bundle without them.
             assert set(names(folder)) - FOR_PEOPLE <= found <= set(names(folder))
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_bundle_whose_training_has_not_ended_is_explained(tmp_path, is_folder):
+    (tmp_path / "trec.unfinished").mkdir()
+    if is_folder:
+        (tmp_path / "trec").mkdir()
+    for load in (zoo.load, zoo.from_preset):
+        with pytest.raises((FileNotFoundError, zoo.BundleError)) as caught:
+            load(tmp_path / "trec")
+        assert f"{tmp_path / 'trec.unfinished'} holds the run, and the same command resumes it." in str(caught.value)
+    (tmp_path / "trec.unfinished").rmdir()
+    with pytest.raises((FileNotFoundError, zoo.BundleError), match="train") as caught:
+        zoo.load(tmp_path / "trec")
+    assert "resumes" not in str(caught.value)

@@ -35,11 +35,18 @@ def test_a_sweep_whose_texts_have_changed_is_refused_and_goes_on_with_the_old_on
     found = sweep(file)
     before = (tmp_path / "s" / "sweep.json").read_bytes()
     write([*ROWS[:-1], {"text": "bad film 7", "label": "bad"}], "train.jsonl")
-    with pytest.raises(ValueError, match="holds a sweep on other texts: those of jsonl have changed since it began"):
+    with pytest.raises(
+        ValueError, match=r"holds a sweep on other texts: those of train\.jsonl have changed since it began"
+    ):
         sweep(file)
     assert (tmp_path / "s" / "sweep.json").read_bytes() == before
     write(ROWS, "train.jsonl")
     assert sweep(file) == found
+
+
+def test_the_report_of_a_sweep_is_titled_with_the_name_of_the_file(sweep, write, tmp_path):
+    sweep(write(ROWS, "train.jsonl"))
+    assert "<h1>bilstm on train.jsonl: grid search</h1>" in (tmp_path / "s" / "report.html").read_text()
 
 
 def test_a_sweep_of_an_earlier_version_goes_on_and_learns_what_its_texts_are(sweep, write, tmp_path):

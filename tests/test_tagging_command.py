@@ -61,6 +61,11 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     assert out == f"1 her {tokens.tags[0]}\n2 watch {tokens.tags[1]}\n\n"
     assert "--token-column is for columns; the input is text" in output_of(capsys, "predict", run, "her", *column)[2]
     (tmp_path / "numbered").write_text("1 her\n2 watch\n")
+    (tmp_path / "raw.txt").write_text("Dogs bark.\nGo.\n")  # by its name text, whatever is written
+    output_of(capsys, "predict", run, "--file", tmp_path / "raw.txt", "--output", tmp_path / "raw.conllu")
+    rows = (tmp_path / "raw.conllu").read_text().split("\n\n")
+    tokens_of = [[row.split("\t")[1] for row in text.split("\n") if row[:1].isdigit()] for text in rows]
+    assert tokens_of == [["Dogs", "bark", "."], ["Go", "."], []]
     for form in ("columns", "jsonl"):  # neither the name nor --format tells what is read
         _, _, err = output_of(capsys, "predict", run, "--file", tmp_path / "numbered", "--format", form)
         assert err.endswith(

@@ -179,6 +179,7 @@ def test_the_report_sets_the_papers_figures_beside_trials_of_the_same_arguments(
         ({"budget": "1.4X"}, "such as 1.44M"),
         ({"budget": "10k"}, "A budget sets units"),
         ({"space": {"dropout": [0.1]}, "budget": "10"}, "below the smallest bilstm: with units=1 it has 2,408"),
+        ({"space": {"embedding_dim": [8, 4000]}, "budget": "30k"}, "below the smallest bilstm: with units=1"),
         ({"trials": 0}, "trials must be an integer of at least 1"),
         ({"tuner": "hyperband", "trials": 5}, "hyperband derives the number of trials"),
         ({"dataset": "trek"}, "Did you mean 'trec'"),
@@ -201,6 +202,14 @@ def test_bad_sweeps_are_refused_before_any_work(options, message, tmp_path):
     for wrong in ((3, 1), (1, 3, 0), (0, 1, None, True), (1, 4, 1, True)):
         with pytest.raises(ValueError, match="range"):
             zoo.Range(*wrong)
+
+
+def test_a_budget_is_checked_before_anything_is_read(monkeypatch, tmp_path):
+    from dense_lstm_zoo.data import dataset_forms
+
+    monkeypatch.setattr(dataset_forms, "resolve", lambda *_, **__: pytest.fail("the dataset is looked at"))
+    with pytest.raises(ValueError, match="The budget of 30,000 parameters is below the smallest dc_bilstm"):
+        zoo.tune("dc_bilstm", "large.csv", tmp_path / "s", budget="30k")
 
 
 def test_files_without_texts_are_refused_before_any_work(tmp_path):

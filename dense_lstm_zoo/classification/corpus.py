@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Split:
     """Texts and, for each, the index of its label in ``Corpus.label_names``.
 
@@ -41,6 +41,9 @@ class Split:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __repr__(self) -> str:
+        return f"<Split: {len(self):,} texts>"
+
 
 def _index(label: Any) -> int:
     try:
@@ -51,7 +54,7 @@ def _index(label: Any) -> int:
         ) from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus:
     """A labelled corpus; ``dev`` and ``test`` are None if the corpus has none.
 
@@ -79,6 +82,9 @@ class Corpus:
         for part in ("train", "dev", "test"):
             if (split := getattr(self, part)) is not None:
                 check_labels(f"{self.name}'s {part} texts", split.labels, self.label_names)
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self}>"
 
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}

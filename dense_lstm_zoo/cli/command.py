@@ -10,6 +10,14 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
 
 
+class Program(argparse.ArgumentParser):
+    """The program, which names the command that a misspelt one is near to."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            self.exit(2, f"error: {checks.unknown_name('command', value, list(action.choices))}\n")
+
+
 class Command(argparse.ArgumentParser):
     """A command that takes its options before, between and after its texts; plain argparse wants them in one place."""
 
@@ -23,14 +31,8 @@ class Command(argparse.ArgumentParser):
     _within = False
     _model: str | None = None
 
-    def __init__(self, *args: Any, gone: str = "", **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._gone = gone  # for a removed command: what replaces it
-
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse options and texts in any order; argparse calls this method again for each pass."""
-        if self._gone:
-            self.exit(2, f"error: {self._gone}\n")
         if self._within or not self.takes_any_order:
             return super().parse_known_args(args, namespace)
         if self.help_of is not None:

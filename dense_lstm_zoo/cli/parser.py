@@ -21,16 +21,12 @@ from dense_lstm_zoo.cli import (
     writing,
 )
 from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_format, add_measuring, add_output, add_texts, unescaped
-from dense_lstm_zoo.cli.command import Command
+from dense_lstm_zoo.cli.command import Command, Program
 from dense_lstm_zoo.cli.train_arguments import add_sweep, add_training
 from dense_lstm_zoo.data import records, word_table
 from dense_lstm_zoo.publishing import EXPORT_FORMATS
 from dense_lstm_zoo.weights_file import DTYPES
 
-BENCH = (
-    "bench is now python -m benchmarks.speed, in a checkout of the project: ours against stock Keras and PyTorch.\n"
-    "dense-lstm-zoo measure measures what a trained model costs on this machine."
-)
 TRAIN = "train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec"
 TUNE = "tune dc_bilstm --dataset trec --search num_dense_layers=5,10,15 --budget 1.44M --run-dir runs/sweep"
 
@@ -43,7 +39,7 @@ def _help_of(command: str, groups: model_help.Groups, example: str, model: str |
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser; ``run`` in its result is the function to call with the other values."""
-    parser = argparse.ArgumentParser(
+    parser = Program(
         prog="dense-lstm-zoo",
         description="Densely connected and gated-skip LSTMs: train on a laptop, serve raw strings.",
         epilog="Start with: dense-lstm-zoo train dc_bilstm --dataset demo --run-dir runs/demo. "
@@ -299,6 +295,4 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.description = measuring.DESCRIPTION
     add_measuring(sub)
-
-    subparsers.add_parser("bench", gone=BENCH)  # without help=, so that it is not listed
     return parser

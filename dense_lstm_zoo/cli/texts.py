@@ -14,7 +14,7 @@ from dense_lstm_zoo.cli import few_texts, light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.data.endings import ending
+from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.data.own_files import format_of, input_format
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.packed_files import new_output
@@ -189,7 +189,9 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
         likely = {"tsv": "csv"}.get(found, found)
         default = likely if likely in writable else "jsonl" if likely == "csv" else "text"
         form = format_of(asked.output, writable, "--format", otherwise=default) if asked.output else default
-    if is_tagger and form != "text" and not asked.texts and found == "text" and asked.input_form is None:
+    is_text = asked.file is not None and ENDINGS.get(ending(asked.file)) == "text"
+    is_open = found == "text" and asked.input_form is None and not asked.texts and not is_text
+    if is_tagger and form != "text" and is_open:
         raise ValueError(
             f"{asked.name} could hold sentences or {form}: choose --input-format text (one sentence per line) or "
             f"--input-format {form}."

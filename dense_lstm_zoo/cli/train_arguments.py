@@ -73,8 +73,9 @@ def add_sweep(sub: argparse.ArgumentParser) -> Groups:
         ),
         group.add_argument("--tuner", choices=TUNERS, help="search strategy (default: random)"),
         group.add_argument(
+            "--space",  # the name in Python
             "--search",
-            "--space",
+            dest="search",
             nargs="+",
             action="extend",
             metavar="NAME=VALUES",

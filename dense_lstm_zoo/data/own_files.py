@@ -124,7 +124,7 @@ def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[
         ...     path = Path(folder, "praise.csv")
         ...     _ = path.write_text("text,label\\nA fine film .,good\\n")
         ...     read_split("csv", path)
-        (Split(texts=['A fine film .'], labels=[0]), ('good',))
+        (<Split: 1 texts>, ('good',))
     """
     read = _task_of(form).read_file
     _check_options(read, form, options)

@@ -14,7 +14,7 @@ from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens
 EOS, UNKNOWN = "<eos>", "<unk>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LanguageCorpus:
     """Running text to train a language model on; ``dev`` and ``test`` are None if the corpus has none.
 
@@ -40,6 +40,14 @@ class LanguageCorpus:
     def _parts(self) -> dict[str, TextSource]:
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
         return {name: source for name, source in parts.items() if source is not None}
+
+    def __repr__(self) -> str:
+        # A file is named, as its tokens are not counted before somebody asks for them.
+        sizes = {
+            part: repr(source) if isinstance(source, TextFile) else f"{len(source):,} lines"
+            for part, source in self._parts.items()
+        }
+        return f"<LanguageCorpus {self.name}: {', '.join(f'{part} {size}' for part, size in sizes.items())}>"
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{num_tokens(source):,} {part}" for part, source in self._parts.items())

@@ -76,7 +76,7 @@ def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str
 
 
 def check_budget(model: str, arguments: Mapping[str, Any], given: Container[str], space: Space, budget: int) -> None:
-    """Raise ``ValueError`` if a depth of the space exceeds the budget, or the width is also searched or given.
+    """Raise ``ValueError`` if a point of the space exceeds the budget, or the width is also searched or given.
 
     Args:
         model: A registered model.
@@ -85,13 +85,27 @@ def check_budget(model: str, arguments: Mapping[str, Any], given: Container[str]
         space: What is searched.
         budget: The number of parameters.
     """
-    depths = {name: values for name, values in space.items() if name in DEPTHS}
-    ends = [[values.low, values.high] if isinstance(values, Range) else list(values) for values in depths.values()]
-    known = set(registry.entry(model).arguments)
-    fixed = {name: value for name, value in arguments.items() if name in known}
-    for chosen in itertools.product(*ends):
-        at = {**fixed, **dict(zip(depths, map(int, chosen), strict=True))}
-        name = width_argument(model, at)
-        if name in space or name in given:
-            raise ValueError(f"A budget sets {name}, which can be neither searched nor given.")
+    names = set(registry.entry(model).arguments)
+    fixed = {name: value for name, value in arguments.items() if name in names}
+    axes = {name: _ends(name, values) for name, values in space.items() if name in names}
+    depths = {name: values for name, values in axes.items() if name in DEPTHS}
+    for point in itertools.product(*depths.values()):
+        at = {**fixed, **dict(zip(depths, point, strict=True))}
+        width = width_argument(model, at)
+        if width in space or width in given:
+            raise ValueError(f"A budget sets {width}, which can be neither searched nor given.")
+        for name in axes.keys() - depths.keys():  # the value with the most weights, so that no trial is refused later
+            sizes = {_count_narrowest(model, width, {**at, name: value}): value for value in axes[name]}
+            at[name] = sizes[max(sizes)]
         fit_width(model, at, budget)
+
+
+def _ends(name: str, values: Any) -> list[Any]:
+    """Return the values of an axis, of a range its ends."""
+    if not isinstance(values, Range):
+        return list(values)
+    return [int(end) if name in DEPTHS else end for end in (values.low, values.high)]
+
+
+def _count_narrowest(model: str, width: str, arguments: Mapping[str, Any]) -> int:
+    return registry.count_encoder_parameters(model, biases=False, **{**arguments, width: 1})

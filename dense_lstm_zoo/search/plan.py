@@ -14,7 +14,7 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind
 from dense_lstm_zoo.search import TUNERS
-from dense_lstm_zoo.search.budget import check_budget, parse_count
+from dense_lstm_zoo.search.budget import check_budget, parse_count, width_argument
 from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space, describe_space, space_from
 from dense_lstm_zoo.task import Task
 
@@ -98,6 +98,11 @@ class Sweep:
         return tasks.find(registry.entry(self.model).task)
 
     @property
+    def corpus(self) -> str:
+        """The corpus as a title names it: by its name, or by the name of one's own file."""
+        return Path(self.data["train_file"]).name if self.data.get("train_file") else self.dataset
+
+    @property
     def score(self) -> str:
         """The score by which trials are compared."""
         return f"dev_{self.task.measure}"
@@ -153,10 +158,12 @@ def plan(
     """Return a sweep after checking every value; see ``tune``."""
     from dense_lstm_zoo.data import dataset_forms
     from dense_lstm_zoo.data.corpus_names import list_corpora
-    from dense_lstm_zoo.recipes import get_recipe, recipe_arguments
+    from dense_lstm_zoo.recipes import get_recipe
 
     entry = registry.entry(name)
     checks.one_of("tuner", tuner, TUNERS)
+    parameters = None if budget is None else parse_count(budget)
+    fixed, space = _with_budget(name, arguments, recipe, space, parameters)  # by formula, so before anything is read
     accepted = list_corpora(entry.task)
     if not isinstance(dataset, (str, Path)):
         raise ValueError(
@@ -171,25 +178,7 @@ def plan(
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
     check_folds(folds, entry.task)
-    check_arguments(name, arguments)
     _check_options(entry.task, arguments, epochs, recipe)
-    fixed = dict(arguments)
-    if recipe is not None:
-        searched = set(space or ())
-        fixed = {k: v for k, v in recipe_arguments(recipe, name).items() if k not in searched} | fixed
-    if space is None:
-        space = default_space(name, fixed)
-    parameters = None if budget is None else parse_count(budget)
-    if parameters is not None:
-        from dense_lstm_zoo.search.budget import width_argument
-
-        _count_vectors(name, fixed)
-        width = width_argument(name, fixed)
-        if space == default_space(name, fixed):
-            space = {key: values for key, values in space.items() if key != width}
-        if recipe is not None and width not in arguments:
-            fixed.pop(width, None)  # the budget replaces the recipe's width
-        check_budget(name, fixed, arguments, space, parameters)
     check_space(name, space, fixed)
     if epochs is None:
         epochs = get_recipe(recipe).epochs if recipe else 30
@@ -232,6 +221,36 @@ def check_rereadable(data: Mapping[str, Any], arguments: Mapping[str, Any]) -> N
         paths.append(word_source.checked(vectors))
     for path in paths:
         pipes.regular(files.existing_file(path), "every trial of a sweep reads it")
+
+
+def _with_budget(
+    model: str, arguments: Mapping[str, Any], recipe: str | None, space: Space | None, budget: int | None
+) -> tuple[dict[str, Any], Space]:
+    """Return the fixed arguments and the space of a sweep, without the width that a budget sets.
+
+    Raises:
+        ValueError: Arguments that cannot be given, or a budget that a point of the space exceeds.
+    """
+    from dense_lstm_zoo.recipes import recipe_arguments
+
+    check_arguments(model, arguments)
+    fixed = dict(arguments)
+    if recipe is not None:
+        searched = set(space or ())
+        fixed = {k: v for k, v in recipe_arguments(recipe, model).items() if k not in searched} | fixed
+    if space is None:
+        space = default_space(model, fixed)
+    if budget is None:
+        return fixed, space
+    _count_vectors(model, fixed)
+    width = width_argument(model, fixed)
+    if space == default_space(model, fixed):
+        space = {key: values for key, values in space.items() if key != width}
+    if recipe is not None and width not in arguments:
+        fixed.pop(width, None)  # the budget replaces the recipe's width
+    check_space(model, space, fixed)
+    check_budget(model, fixed, arguments, space, budget)
+    return fixed, space
 
 
 def check_folds(folds: int | None, task: str) -> None:

@@ -120,7 +120,7 @@ def pareto(trials: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
 def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     """Return the report: a single HTML file with embedded pictures, which loads nothing else."""
     done = trials[trials["status"] == "completed"]
-    title = f"{f'{len(sweep.rows)} rows' if sweep.rows else sweep.model} on {sweep.dataset}: {sweep.tuner} search"
+    title = f"{f'{len(sweep.rows)} rows' if sweep.rows else sweep.model} on {sweep.corpus}: {sweep.tuner} search"
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(done)} failed.</p>"]
     measure = sweep.score.replace("dev", "test")
     if measure in test:

@@ -44,7 +44,7 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
             )
         if not is_same_data:
             raise ValueError(
-                f"{run_dir} holds a sweep on other texts: those of {sweep.dataset} have changed since it began. Choose "
+                f"{run_dir} holds a sweep on other texts: those of {sweep.corpus} have changed since it began. Choose "
                 "another run_dir (--run-dir), or put the old files back."
             )
         for path in _settings(run_dir):

@@ -12,7 +12,7 @@ from dense_lstm_zoo import checks
 RARE = "RARE"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaggedSplit:
     """Sentences as lists of tokens, with a tag for each token.
 
@@ -52,13 +52,16 @@ class TaggedSplit:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def __repr__(self) -> str:
+        return f"<TaggedSplit: {len(self):,} sentences, {self.num_tokens:,} tokens>"
+
     @property
     def num_tokens(self) -> int:
         """How many tokens the sentences have."""
         return sum(map(len, self.tokens))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TaggingCorpus:
     """Sentences to train a tagger on; ``dev`` and ``test`` are None if the corpus has none.
 
@@ -80,6 +83,9 @@ class TaggingCorpus:
     def tag_names(self) -> tuple[str, ...]:
         """The tags that occur in ``train``, sorted."""
         return tuple(sorted(set().union(*self.train.tags)))
+
+    def __repr__(self) -> str:
+        return f"<TaggingCorpus {self}>"
 
     def __str__(self) -> str:
         splits = {"train": self.train, "dev": self.dev, "test": self.test}
