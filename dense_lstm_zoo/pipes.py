@@ -8,13 +8,13 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 PATIENCE = 10.0  # seconds to wait for the program that writes to a named pipe
 _Path: Any = type(Path())  # before Python 3.12, Path itself cannot be derived from
 
 
-class PipedPath(_Path):  # type: ignore[misc]
+class PipedPath(_Path):
     """The path of a pipe, which is read to its end when it is first opened; its content is held in memory.
 
     Whoever opens it again reads the same content from the start, and so does a copy.
@@ -27,7 +27,7 @@ class PipedPath(_Path):  # type: ignore[misc]
         if self._content is None:
             with stream(self) as file:
                 self._content = file.read()
-        file = io.BufferedReader(io.BytesIO(self._content))  # type: ignore[arg-type]
+        file = io.BufferedReader(io.BytesIO(self._content))
         return file if "b" in mode else io.TextIOWrapper(file, encoding, options.get("errors"), options.get("newline"))
 
     def read_bytes(self) -> bytes:
@@ -93,7 +93,7 @@ def kind(mode: int) -> str:
     return next((name for is_kind, name in names.items() if is_kind(mode)), "a device")
 
 
-def stream(path: Path) -> BinaryIO:
+def stream(path: Path) -> io.BufferedReader:
     """Open a file or a pipe to be read once, from start to end.
 
     Raises:
@@ -102,7 +102,7 @@ def stream(path: Path) -> BinaryIO:
     with ThreadPoolExecutor(1) as pool:
         opening = pool.submit(open, os.fspath(path), "rb")
         try:
-            return opening.result(PATIENCE if stat.S_ISFIFO(path.stat().st_mode) else None)  # type: ignore[return-value]
+            return opening.result(PATIENCE if stat.S_ISFIFO(path.stat().st_mode) else None)
         except BaseException as error:
             if not opening.done():
                 with contextlib.suppress(OSError):
