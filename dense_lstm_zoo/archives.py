@@ -24,6 +24,7 @@ MOST_FILES = 100
 _MOST_MEMBERS = 1000  # folders included
 _MOST_HEADER_BYTES = 1 << 20  # of the names and attributes that lie outside the files
 _MOST_HEADERS_OF_A_MEMBER = 10
+_LONGEST_NAME = 200  # bytes
 _CHUNK = 1 << 16
 _ZIP_END = 22 + 0xFFFF + 20  # bytes of a zip archive's last record with a comment, and of the one before it
 
@@ -67,7 +68,7 @@ def _fetch(url: str, checksum: str, folder: Path) -> None:
     try:
         with files.new_folder(folder) as work:
             unpack(archive, work, url)
-            manifest.check(work)
+            manifest.check_download(work, url)
     finally:
         archive.unlink(missing_ok=True)
 
@@ -145,7 +146,7 @@ class _Member(tarfile.TarInfo):
 
 
 def _is_plain(name: str) -> bool:
-    return name not in ("", ".", "..") and not re.search(r"[/\\\0:]", name)
+    return name not in ("", ".", "..") and len(os.fsencode(name)) <= _LONGEST_NAME and not re.search(r"[/\\\0:]", name)
 
 
 def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:

@@ -16,6 +16,7 @@ from dense_lstm_zoo.docstrings import first_sentence
 from dense_lstm_zoo.recipe import Recipe
 from dense_lstm_zoo.recipes import list_recipes, recipes
 from dense_lstm_zoo.registry import REQUIRED
+from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
     import keras
@@ -217,7 +218,7 @@ def describe(name: str | os.PathLike[str] | keras.Model) -> Description:
     if text in recipes():
         return RecipeDescription(recipes()[text])
     known = presets.names()
-    if text in known or "://" in text or Path(text).exists() or os.sep in text:
+    if text in known or "://" in text or user_path(text).exists() or os.sep in text:
         return _bundle(presets.find(text))
     near = difflib.get_close_matches(text, [*registry.list_models(), *recipes(), *known])
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -7,7 +7,8 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ SCHEME = "hf://"
 LARGEST = 1 << 31  # bytes of a bundle
 # The files of a bundle; a repository may hold others, which are not fetched. run.toml names files of its owner's.
 NAMES = bundle_names.ALL - {"run.toml"}
+_LONGEST_NAME = 96  # characters that the hub accepts
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")
 
@@ -33,7 +35,7 @@ def fetch(source: str) -> Path:
         DownloadError: No such repository or revision, no network, or a connection that broke off.
     """
     found = _REPOSITORY.fullmatch(source.removeprefix(SCHEME))
-    if found is None or ".." in source:
+    if found is None or ".." in source or len(found[1]) > _LONGEST_NAME or len(found[2] or "") > _LONGEST_NAME:
         raise ValueError(
             f"A preset on the hub is hf://owner/name or hf://owner/name@revision; received {source!r:.200}."
         )
@@ -47,7 +49,7 @@ def fetch(source: str) -> Path:
     folder = cache / _commit(source, info.sha)
     if folder.is_dir():
         return manifest.check(folder)
-    sizes = {file.rfilename: file.size or 0 for file in info.siblings or () if file.rfilename in NAMES}
+    sizes = _sizes(source, info.siblings or ())
     if "manifest.json" not in sizes:
         raise ValueError(f"{source} is not a bundle: it has no manifest.json.")
     if sum(sizes.values()) > LARGEST:
@@ -56,7 +58,7 @@ def fetch(source: str) -> Path:
         for file in sorted(sizes):
             api.hf_hub_download(name, file, revision=info.sha, local_dir=work)
         shutil.rmtree(work / ".cache", ignore_errors=True)  # the client's own notes
-        manifest.check(work)
+        manifest.check_download(work, source)
     return folder
 
 
@@ -93,7 +95,7 @@ def push(folder: Path, name: str, *, private: bool, token: str | None, revision:
 def check_name(name: str) -> None:
     """Raise ``ValueError`` for anything but ``owner/name``, and without ``huggingface_hub``."""
     found = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None
-    if found is None or found[2] or ".." in name:
+    if found is None or found[2] or ".." in name or len(name) > _LONGEST_NAME:
         raise ValueError(f"The repository must be owner/name; received {name!r:.200}.")
     _api()
 
@@ -104,6 +106,15 @@ def _api(token: str | None = None) -> Any:
     except ModuleNotFoundError as error:
         raise ValueError("The hub needs huggingface_hub: pip install dense-lstm-zoo[hub].") from error
     return huggingface_hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token, library_name="dense-lstm-zoo")
+
+
+def _sizes(source: str, files_there: Iterable[Any]) -> dict[str, int]:
+    """Return the bytes of a repository's files that belong to a bundle."""
+    sizes = {file.rfilename: file.size or 0 for file in files_there if file.rfilename in NAMES}
+    for name, size in sizes.items():
+        if type(size) is not int or size < 0:
+            raise DownloadError(f"{source}: the hub says that {name} has {size!r:.40} bytes, which is no size.")
+    return sizes
 
 
 def _commit(source: str, sha: object) -> str:
@@ -121,6 +132,8 @@ def _told(source: str, cache: Path | None = None) -> Iterator[None]:
         yield
     except (BundleError, DownloadError):
         raise
+    except errors.HFValidationError as error:
+        raise ValueError(f"{source}: {_line(error)}") from error
     except errors.RevisionNotFoundError as error:
         raise DownloadError(f"{source} does not exist on the hub: it has no such revision.") from error
     except errors.GatedRepoError as error:
@@ -133,6 +146,11 @@ def _told(source: str, cache: Path | None = None) -> Iterator[None]:
         status = getattr(error.response, "status_code", None)
         raise DownloadError(f"{source}: the hub answered {status}. {_line(error)}") from error
     except Exception as error:  # the errors of the client's HTTP library are not part of its interface
+        if _is_of_client(error):
+            raise DownloadError(
+                f"{source}: the answer is not one of a hub ({type(error).__name__}: {_line(error)}). A page to log in "
+                "to the network, or a wrong $HF_ENDPOINT, answers so."
+            ) from error
         if isinstance(error, (ValueError, MemoryError, TypeError, KeyError, AttributeError)):
             raise
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
@@ -141,6 +159,15 @@ def _told(source: str, cache: Path | None = None) -> Iterator[None]:
         kept = [name for name in names if _COMMIT.fullmatch(name)]
         here = f" On this machine is {source.partition('@')[0]}@{kept[0]}." if kept else ""
         raise DownloadError(f"{source} could not be reached, or broke off: {_line(error)}{here}") from error
+
+
+def _is_of_client(error: Exception) -> bool:
+    """Return whether an error says that the client could not read an answer, and not that an argument is wrong."""
+    trace = error.__traceback__
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(trace)]
+    return isinstance(error, ValueError | TypeError | KeyError | AttributeError) and any(
+        module.startswith("huggingface_hub") for module in modules
+    )
 
 
 def _line(error: Exception) -> str:

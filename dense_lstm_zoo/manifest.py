@@ -44,6 +44,14 @@ def unfinished(path: Path) -> str:
     return ""
 
 
+def check_download(folder: Path, source: str) -> None:
+    """Check a downloaded folder that is not yet in its place, as ``check`` does; errors name its source."""
+    try:
+        check(folder)
+    except BundleError as error:
+        raise BundleError(str(error).replace(str(folder), source)) from error
+
+
 def listed(path: Path) -> set[str]:
     """Check as ``check`` does, and return the names of the files in the manifest."""
     if not path.is_dir():

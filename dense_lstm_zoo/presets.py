@@ -213,7 +213,7 @@ def _known() -> dict[str, Preset]:
 
 def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what the index says of the preset in a folder, read from its files."""
-    folder = Path(folder)
+    folder = user_path(folder)
     config = bundle_checks.read_config(folder / "config.json")
     metrics = bundle_checks.read_metrics(folder / "metrics.json")
     training = config["training"]
@@ -253,5 +253,5 @@ def _protocol(metrics: Mapping[str, Any], split: str | None, training: Mapping[s
 
 def write_index(folder: str | os.PathLike[str], path: str | os.PathLike[str] = INDEX) -> None:
     """Write the index of the presets in ``folder``, one folder each."""
-    entries = [index_entry(one) for one in sorted(Path(folder).iterdir()) if (one / "manifest.json").is_file()]
-    files.write_json(Path(path), {"presets": entries})
+    entries = [index_entry(one) for one in sorted(user_path(folder).iterdir()) if (one / "manifest.json").is_file()]
+    files.write_json(user_path(path), {"presets": entries})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 from pathlib import Path
 
@@ -11,6 +13,9 @@ def user_path(path: str | os.PathLike[str]) -> Path:
 
     A shell replaces neither after ``=`` nor in quotation marks, and Python never does.
 
+    Raises:
+        ValueError: The name is longer than any file's.
+
     Example:
         >>> user_path("~") == Path.home()
         True
@@ -18,7 +23,13 @@ def user_path(path: str | os.PathLike[str]) -> Path:
         'a~/b'
     """
     path = Path(path)
+    with contextlib.suppress(RuntimeError):  # no such user
+        path = path.expanduser()
     try:
-        return path.expanduser()
-    except RuntimeError:  # no such user
-        return path
+        path.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise ValueError(f"No file or folder can have the name {str(path)[:60]!r}...: {error.strerror}.") from None
+    except ValueError:  # a null character, which other functions refuse
+        pass
+    return path

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dense_lstm_zoo_runtime import checks, export_folder
 from dense_lstm_zoo_runtime.errors import ExportError
+from dense_lstm_zoo_runtime.paths import user_path
 from dense_lstm_zoo_runtime.word_table import presets_folder
 
 GET = "pip install dense-lstm-zoo-presets"
@@ -27,7 +28,7 @@ def find(source: str | os.PathLike[str]) -> Path:
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"Predictor takes a folder or a preset's name; received {source!r:.80}.")
     text = os.fspath(source)
-    path = Path(text).expanduser()
+    path = user_path(text)
     if path.is_dir():
         return export_folder.find(path)
     if path.exists():

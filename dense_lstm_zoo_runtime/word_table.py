@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from dense_lstm_zoo_runtime.paths import user_path
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -54,7 +56,7 @@ class MappedTable:
         """
         import numpy as np
 
-        folder = Path(folder)
+        folder = user_path(folder)
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder} is not a folder; a word table is a folder.")
         _check_files(folder, "config.json")
@@ -155,7 +157,7 @@ def presets_folder() -> Path | None:
     ``$DENSE_LSTM_ZOO_PRESETS`` names another folder; an empty one counts as not installed.
     """
     if given := os.environ.get("DENSE_LSTM_ZOO_PRESETS"):
-        return Path(given) if Path(given).is_dir() else None
+        return user_path(given) if user_path(given).is_dir() else None
     spec = importlib.util.find_spec("dense_lstm_zoo_presets")
     return Path(spec.origin).parent if spec and spec.origin else None
 

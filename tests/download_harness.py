@@ -22,6 +22,8 @@ class Server(ThreadingHTTPServer):
         self.ranges, self.cuts, self.statuses = [], [], []
         self.honours_ranges = True
         self.shift = 0
+        self.length = None  # what Content-Length says, in place of the truth
+        self.location = None  # where every answer redirects to
         self.pause = 0.0  # seconds in the middle of an answer
 
 
@@ -33,6 +35,11 @@ class Handler(BaseHTTPRequestHandler):
         if server.statuses and (status := server.statuses.pop(0)) != 200:
             self.send_error(status)
             return
+        if server.location:
+            self.send_response(302)
+            self.send_header("Location", server.location)
+            self.end_headers()
+            return
         start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.honours_ranges else 0
         if start >= len(CONTENT):
             self.send_error(416)
@@ -41,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         if start:
             self.send_header("Content-Range", f"bytes {start + server.shift}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", server.length or str(len(body)))
         self.end_headers()
         body = body[: server.cuts.pop(0) if server.cuts else None]
         self.wfile.write(body[: len(body) // 2])

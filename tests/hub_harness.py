@@ -21,7 +21,8 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.repositories, self.branches, self.private, self.asked = {}, [], [], []
-        self.cut, self.status = "", None
+        self.cut, self.status, self.page, self.redirects = "", None, None, False
+        self.sizes = {}  # by file, in place of the right ones
 
     def put(self, name, folder):
         self.repositories[name] = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
@@ -46,6 +47,10 @@ class Handler(BaseHTTPRequestHandler):
         hub.asked.append((self.command, path, self.headers.get("Authorization")))
         if hub.status is not None:
             return self.answer(hub.status, {"error": "not today"})
+        if hub.page is not None:
+            return self.send(200, hub.page.encode(), "text/html")
+        if hub.redirects:
+            return self.send(302, b"", "text/html", Location=self.path)
         if path == "/api/repos/create":
             wanted = json.loads(body)
             name = "/".join(filter(None, [wanted.get("organization"), wanted["name"]]))
@@ -80,7 +85,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, {"success": True, **oid})
         if revision not in (None, "main", "small", COMMIT):
             return self.missing("RevisionNotFound")
-        files = [{"rfilename": file, "size": len(data)} for file, data in hub.repositories[name].items()]
+        sizes = {file: len(data) for file, data in hub.repositories[name].items()} | hub.sizes
+        files = [{"rfilename": file, "size": size} for file, size in sizes.items()]
         return self.answer(200, {"id": name, "sha": COMMIT, "siblings": files, "tags": [], "private": False})
 
     def send_file(self, name, revision, file):
@@ -108,10 +114,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def answer(self, status, value):
-        body = json.dumps(value).encode()
+        self.send(status, json.dumps(value).encode(), "application/json")
+
+    def send(self, status, body, kind, **headers):
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        for name, content in {"Content-Type": kind, "Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, content)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)

@@ -205,3 +205,23 @@ def test_no_more_is_received_than_the_file_can_have(server, tmp_path):
         download(server.url, tmp_path / "corpus.txt", SHA256, size=1000, progress=False)
     assert list(tmp_path.iterdir()) == []
     assert download(server.url, tmp_path / "corpus.txt", SHA256, size=len(CONTENT), progress=False).exists()
+
+
+@pytest.mark.parametrize("length", ["12x", "-5", "1e3", "9" * 30])
+def test_a_length_that_is_none_is_told_in_a_line(server, tmp_path, length):
+    server.length = length
+    with pytest.raises(DownloadError, match="cannot be understood: its Content-Length is '") as told:
+        download(server.url, tmp_path / "corpus.txt", SHA256, progress=False)
+    assert "\n" not in str(told.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "location", ["/corpus.txt", "http://[bad", "ftp://", "http://127.0.0.1:9x/", "file:///etc/passwd"]
+)
+def test_a_redirection_that_leads_nowhere_is_told_in_a_line(server, tmp_path, location):
+    server.location = location
+    with pytest.raises(DownloadError, match="Could not download") as told:
+        download(server.url, tmp_path / "corpus.txt", SHA256, progress=False)
+    assert "\n" not in str(told.value)
+    assert list(tmp_path.iterdir()) == []

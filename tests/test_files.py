@@ -11,8 +11,18 @@ import sys
 
 import pytest
 
+import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files, lock, output_files
+from dense_lstm_zoo.batch import inputs
+from dense_lstm_zoo.data import sources, word_source
+from dense_lstm_zoo.data.corpora import load_corpus
+from dense_lstm_zoo.language.corpora import read_text_files
 from dense_lstm_zoo.lock import Lock
+from dense_lstm_zoo.measuring import folders
+from dense_lstm_zoo.tagging.column_files import read_columns
+from dense_lstm_zoo_runtime import Predictor, word_table
+from tests.bundle_harness import bundle
+from tests.cli_harness import output_of
 from tests.files_harness import names, write
 
 
@@ -144,6 +154,30 @@ def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
         files.check_new_folder(name, "any")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        zoo.load,
+        zoo.from_preset,
+        zoo.describe,
+        Predictor,
+        load_corpus,
+        word_source.checked,
+        lambda name: inputs.match([name]),
+        lambda name: folders.find([name]),
+        lambda name: read_text_files(train_file=name),
+        lambda name: load_corpus("csv", train_file=name),
+        lambda name: output_files.check_output(name, overwrite=False),
+    ],
+)
+@pytest.mark.parametrize("name", ["a" * 300, "b/" * 3000], ids=["a name", "a path"])
+def test_a_name_that_no_file_can_have_is_refused_in_a_line(use, name):
+    with pytest.raises(
+        ValueError, match=r"^No file or folder can have the name '[ab/]{60}'\.\.\.: File name too long\.$"
+    ):
+        use(name)
 
 
 def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):
@@ -327,6 +361,61 @@ def test_the_home_folder_is_meant_by_a_tilde_wherever_a_path_is_written(tmp_path
         file.write("b")
     assert files.beside("~/run", ".unfinished") == tmp_path / "run.unfinished"
     assert names(tmp_path) == ["a.txt", "b.txt", "run"]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home folder that is not the current one."""
+    for name in ("home", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    yield tmp_path / "home"
+    assert names(tmp_path / "elsewhere") == []
+
+
+def test_the_home_folder_is_meant_by_a_tilde_where_texts_are_named(home):
+    (home / "x.txt").write_text("one line here\nanother\n")
+    (home / "x.conll").write_text("Dogs NNS\nbark VBP\n\n")
+    (home / "x.csv").write_text("text,label\ngood,yes\nbad,no\n" * 9)
+    (home / "x.vec").write_text("good 1 2\n")
+    assert read_text_files(train_file="~/x.txt").train.num_tokens == 4
+    assert read_columns("~/x.conll").tags == [["NNS", "VBP"]]
+    assert sorted(load_corpus("~/x.csv").label_names) == ["no", "yes"]
+    assert word_source.checked("~/x.vec") == str(home / "x.vec")
+    assert word_source.dim("~/x.vec") == 2
+    assert inputs.match(["~/x.t*"]) == inputs.match(["~/x.txt"]) == [str(home / "x.txt")]
+
+
+def test_the_home_folder_is_meant_by_a_tilde_in_settings(home, monkeypatch):
+    (home / "presets").mkdir()
+    monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", "~/presets")
+    monkeypatch.setenv("XDG_CACHE_HOME", "~/cache")
+    monkeypatch.setenv("DENSE_LSTM_ZOO_DATA", "~/")
+    assert word_table.presets_folder() == home / "presets"
+    assert sources.data_folders() == [home, home / "cache" / "dense_lstm_zoo"]
+
+
+def test_the_home_folder_is_meant_by_a_tilde_where_bundles_are_named(home, capsys):
+    bundle("gated_skip_tagger").save("~/tagger")
+    assert names(home) == ["tagger"]
+    assert folders.find(["~/tagger"])[0].path == home / "tagger"
+    assert "gated_skip_tagger" in str(zoo.describe("~/tagger"))
+    assert zoo.load("~/tagger").fingerprint() == zoo.from_preset("~/tagger").fingerprint()
+    assert output_of(capsys, "predict", "~/tagger", "a b", "--output=~/x.jsonl")[0] == 0
+    assert output_of(capsys, "export", "~/tagger", "~/export", "--format", "onnx")[0] == 0
+    assert output_of(capsys, "predict", "~/export", "a b")[0] == 0
+    assert names(home) == ["export", "tagger", "x.jsonl"]
+
+
+def test_the_home_folder_is_meant_by_a_tilde_where_runs_are_named(home, capsys):
+    (home / "x.csv").write_text("text,label\ngood,yes\nbad,no\n" * 9)
+    sizes = {"units": 2, "embedding_dim": 3, "epochs": 1, "progress": False}
+    zoo.train("lstm", "~/x.csv", "~/run", **sizes)
+    assert names(home) == ["run", "x.csv"]
+    status, _, err = output_of(capsys, "tune", "lstm", "--dataset", "~/x.csv", "--run-dir=~/run", "--trials", "1")
+    assert status == 2
+    assert str(home / "run") in err
 
 
 def test_a_lock_that_is_a_link_is_refused(tmp_path):

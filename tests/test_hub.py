@@ -123,7 +123,17 @@ def test_a_hub_that_refuses_is_told_in_a_line(hub, cache, saved, status, monkeyp
 
 
 @pytest.mark.parametrize(
-    "source", ["hf://", "hf://tiny", "hf://a/b/c", "hf://../b", "hf://a/b@", "hf://a/b@../c", "hf://a/b?x"]
+    "source",
+    [
+        "hf://",
+        "hf://tiny",
+        "hf://a/b/c",
+        "hf://../b",
+        "hf://a/b@",
+        "hf://a/b@../c",
+        "hf://a/b?x",
+        f"hf://a/{'b' * 300}",
+    ],
 )
 def test_an_address_that_is_none_is_refused(hub, source):
     with pytest.raises(ValueError, match=r"hf://owner/name or hf://owner/name@revision; received"):
@@ -131,7 +141,7 @@ def test_an_address_that_is_none_is_refused(hub, source):
     assert hub.asked == []
 
 
-@pytest.mark.parametrize("name", ["tiny", "a/b/c", "a/b@main", "", None, "../b"])
+@pytest.mark.parametrize("name", ["tiny", "a/b/c", "a/b@main", "", None, "../b", "a/" + "b" * 300])
 def test_a_repository_that_is_none_is_refused_before_any_work(hub, saved, name):
     with pytest.raises(ValueError, match="must be owner/name"):
         saved[0].push_to_hub(name)
@@ -172,3 +182,42 @@ def test_a_tagger_goes_to_the_hub_and_back(hub):
     assert zoo.from_preset("hf://owner/tagger", task="tagging").fingerprint() == tagger.fingerprint()
     with pytest.raises(ValueError, match="is for tagging, not for classification"):
         zoo.from_preset("hf://owner/tagger", task="classification")
+
+
+def test_a_page_in_place_of_the_hub_is_told_in_a_line(hub, cache, saved):
+    hub.page = "<html>Log in to this network</html>"
+    for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: saved[0].push_to_hub("owner/tiny", token="x")):
+        with pytest.raises(DownloadError, match="hf://owner/tiny: the answer is not one of a hub") as told:
+            ask()
+        assert "\n" not in str(told.value)
+    assert kept(cache) == []
+
+
+@pytest.mark.parametrize("answer", ["[]", "{}", '{"id": 1, "sha": 5}', "null", '{"id": "x", "siblings": 7}'])
+def test_an_answer_that_is_not_of_a_hub_is_told_in_a_line(hub, cache, answer):
+    hub.page = answer
+    with pytest.raises(DownloadError, match=r"the (answer is not one of a hub|hub answered with)") as told:
+        zoo.from_preset("hf://owner/tiny")
+    assert "\n" not in str(told.value)
+    assert kept(cache) == []
+
+
+@pytest.mark.parametrize("size", ["12", -1, [1], True])
+def test_a_size_that_is_none_is_told_in_a_line(hub, cache, size):
+    hub.sizes["manifest.json"] = size
+    with pytest.raises(DownloadError, match=r"the hub says that manifest\.json has .* bytes, which is no size"):
+        zoo.from_preset("hf://owner/tiny")
+    assert kept(cache) == []
+
+
+def test_a_downloaded_bundle_that_is_damaged_is_named_by_its_address(hub, cache):
+    hub.repositories["owner/tiny"]["labels.json"] += b" "
+    with pytest.raises(zoo.BundleError, match=r"^hf://owner/tiny/labels\.json has been changed"):
+        zoo.from_preset("hf://owner/tiny")
+
+
+def test_redirections_without_end_are_told_in_a_line(hub, cache):
+    hub.redirects = True
+    with pytest.raises(DownloadError, match=r"hf://owner/tiny could not be reached, or broke off: .*redirect") as told:
+        zoo.from_preset("hf://owner/tiny")
+    assert "\n" not in str(told.value)

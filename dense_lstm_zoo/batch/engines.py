@@ -16,6 +16,7 @@ from dense_lstm_zoo import files
 from dense_lstm_zoo_runtime.answers import Prediction, TaggedSentence
 from dense_lstm_zoo_runtime.batches import plan
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
+from dense_lstm_zoo_runtime.paths import user_path
 
 # Texts per call of a SavedModel; docs/batch.md has the measurements, also those against the light runtime.
 TENSORFLOW_BATCH = 32
@@ -66,7 +67,7 @@ def find(source: str | os.PathLike[str]) -> Model:
     from dense_lstm_zoo_runtime import Predictor
 
     text = os.fspath(source)
-    folder = Path(text).expanduser()
+    folder = user_path(text)
     if folder.is_dir():
         text = str(folder.resolve())
         if (folder / "saved_model.pb").is_file():

@@ -24,6 +24,7 @@ from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_
 from dense_lstm_zoo.data.encodings import UTF_16
 from dense_lstm_zoo.data.notes import say
 from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo_runtime.paths import user_path
 
 _LOOKED_AT = 100  # JSON lines of the first file
 
@@ -87,6 +88,7 @@ def match(patterns: Sequence[str]) -> list[str]:
     Raises:
         FileNotFoundError: A pattern that matches no file.
     """
+    patterns = [one if "://" in one else str(user_path(one)) for one in patterns]
     named = {one for one in patterns if Path(one).exists() and not Path(one).is_dir()}
     found, patterns = {one.removeprefix("./") for one in named}, [one for one in patterns if one not in named]
     asked = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder

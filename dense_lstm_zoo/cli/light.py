@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import files
@@ -12,6 +11,7 @@ from dense_lstm_zoo.cli import commands
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo_runtime import export_folder
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
+from dense_lstm_zoo_runtime.paths import user_path
 
 
 def read_config(path: str) -> dict[str, Any]:
@@ -19,8 +19,8 @@ def read_config(path: str) -> dict[str, Any]:
 
     Of the training, an export knows the columns that were read. ``load`` checks an export's files.
     """
-    if export_folder.is_export(Path(path)):
-        config = export_folder.read_config(Path(path))
+    if export_folder.is_export(user_path(path)):
+        config = export_folder.read_config(user_path(path))
         return {**config, "training": {"columns": config["columns"]}}
     return commands.read_config(path)
 
@@ -31,11 +31,11 @@ def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
     A line on standard error says that a bundle's export is used, or why it is not. For ``once``, see ``commands.load``.
     """
     commands.check_task(bundle, read_config(bundle), task)
-    if export_folder.is_export(Path(bundle)):
+    if export_folder.is_export(user_path(bundle)):
         from dense_lstm_zoo_runtime import Predictor
 
         return Predictor(bundle)
-    folder = Path(bundle) / SUBFOLDER
+    folder = user_path(bundle) / SUBFOLDER
     if not folder.is_dir():
         return commands.load(bundle, task, once=once)
     from dense_lstm_zoo_runtime import ExportError, Predictor
@@ -47,7 +47,7 @@ def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
         made_from, weights = told["bundle"], told["weights"]
     except (OSError, ValueError, KeyError, TypeError):
         made_from = weights = None
-    if made_from != files.sha256(Path(bundle) / "manifest.json"):
+    if made_from != files.sha256(user_path(bundle) / "manifest.json"):
         _say(f"{folder} was not made from this bundle and is not used; export it again.")
         return commands.load(bundle, task, once=once)
     try:

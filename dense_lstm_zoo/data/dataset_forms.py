@@ -11,6 +11,7 @@ from dense_lstm_zoo import files
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data.corpus_names import list_corpora
 from dense_lstm_zoo.data.own_files import formats, input_format
+from dense_lstm_zoo_runtime.paths import user_path
 
 # The names of a folder's files, without their endings.
 _PARTS = {"train_file": ("train",), "dev_file": ("dev", "valid", "validation"), "test_file": ("test",)}
@@ -66,7 +67,7 @@ def resolve(
         return input_format(files.existing_file(options[file]), endings, spelt("dataset")), options
     if dataset in list_corpora():
         return dataset, options
-    path = Path(dataset).expanduser()
+    path = user_path(dataset)
     if path.is_dir():
         found = _in_folder(path, task, spelt)
         return input_format(found["train_file"], endings, spelt("dataset")), {**found, **options}

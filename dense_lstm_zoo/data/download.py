@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from dense_lstm_zoo import lock
 from dense_lstm_zoo.data.progress import Progress
+from dense_lstm_zoo_runtime.paths import user_path
 
 ATTEMPTS = 3
 WAIT_SECONDS = 0.5
@@ -59,7 +60,7 @@ def download_member(
             archive is deleted.
         DownloadError: As for ``download``.
     """
-    path = Path(path)
+    path = user_path(path)
     archive = path.with_name(urllib.parse.urlsplit(url).path.rpartition("/")[2])
     _check_url(url)
     with lock.turn(archive, progress):
@@ -135,7 +136,7 @@ def download(url: str, path: str | Path, sha256: str | None, *, size: int | None
         PosixPath('TREC_10.label')
     """
     _check_url(url)
-    path, sha256 = Path(path), sha256 and sha256.lower()
+    path, sha256 = user_path(path), sha256 and sha256.lower()
     if path.is_dir():
         raise IsADirectoryError(f"path must name the file to write; {path} is a folder.")
     if path.exists() and _sha256(path) == sha256:
@@ -202,16 +203,20 @@ def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None
         error.close()
         if error.code == 416 and start:  # no bytes are left to fetch; the checksum decides whether the file is right
             return
-        message = f"the server answered {error.code} {error.reason}"
+        message = (
+            f"the server answered {error.code} {str(error.reason).splitlines()[0] if error.reason else ''}".rstrip()
+        )
         if error.code == 429 or error.code >= 500:
             raise _TransientError(message) from error
         raise urllib.error.URLError(message) from error
     except urllib.error.URLError:
         raise
+    except ValueError as error:  # of a redirection to what is no address
+        raise urllib.error.URLError(f"the server's answer cannot be understood: {error}") from error
     except (OSError, http.client.HTTPException) as error:  # urllib wraps errors before the response, but not after
         raise _TransientError(repr(error)) from error
     with response:
-        length = int(response.headers.get("Content-Length") or -1)
+        length = _length(response)
         resumed = response.status == 206 and _first_byte(response) == start
         if response.status == 206 and not resumed:
             part.unlink(missing_ok=True)
@@ -222,8 +227,16 @@ def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None
             _copy(response, file, start, start + length if length >= 0 else None, size, progress)
 
 
+def _length(response: http.client.HTTPResponse) -> int:
+    """Return the announced number of bytes, or -1 if none is announced."""
+    text = response.headers.get("Content-Length")
+    if text and not re.fullmatch("[0-9]{1,18}", text):
+        raise urllib.error.URLError(f"the server's answer cannot be understood: its Content-Length is {text[:40]!r}")
+    return int(text or -1)
+
+
 def _first_byte(response: http.client.HTTPResponse) -> int | None:
-    match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    match = re.match(r"bytes ([0-9]{1,18})-", response.headers.get("Content-Range", ""))
     return int(match[1]) if match else None
 
 

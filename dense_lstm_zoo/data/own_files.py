@@ -13,6 +13,7 @@ from dense_lstm_zoo.data.encodings import UTF_16
 from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.data.text_file import unpacked
 from dense_lstm_zoo.task import Task
+from dense_lstm_zoo_runtime.paths import user_path
 
 # Formats that a file has only if its name says so: text that is not in them could not be told from text that is broken.
 _BY_NAME = ("auto", "pos", "mrg")
@@ -66,7 +67,7 @@ def input_format(
     Excel's "Unicode Text" is UTF-16 with tabs, and its name ends in ``.txt``.
     """
     may_be_table = asked is None and "tsv" in accepted and ENDINGS.get(ending(path), "text") == "text"
-    if may_be_table and ending(path) not in _FOREIGN and _is_excel_text(Path(path)):
+    if may_be_table and ending(path) not in _FOREIGN and _is_excel_text(user_path(path)):
         return "tsv"
     return format_of(path, accepted, option, asked, otherwise=otherwise)
 

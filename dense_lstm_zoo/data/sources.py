@@ -11,6 +11,7 @@ from typing import Any
 
 from dense_lstm_zoo import files, lock
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
+from dense_lstm_zoo_runtime.paths import user_path
 
 # The copies that NLTK distributes, with the authors' consent: in UTF-8, whereas the originals are in Latin-1.
 NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/"
@@ -117,7 +118,7 @@ def data_folders() -> list[Path]:
     """
     places = [cache_folder()]
     if own := os.environ.get("DENSE_LSTM_ZOO_DATA"):
-        places.insert(0, Path(own).expanduser())
+        places.insert(0, user_path(own))
         if not places[0].is_dir():
             raise FileNotFoundError(f"DENSE_LSTM_ZOO_DATA must be an existing folder; it is set to {own!r}.")
     return places
@@ -125,4 +126,4 @@ def data_folders() -> list[Path]:
 
 def cache_folder() -> Path:
     """Return the folder for downloads: ``dense_lstm_zoo`` in ``$XDG_CACHE_HOME``, or in ``~/.cache`` without it."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dense_lstm_zoo"
+    return user_path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dense_lstm_zoo"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dense_lstm_zoo import files
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.word_table import DEFAULT, WordTable
+from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.data.vectors import WordVectors
@@ -26,7 +27,7 @@ def table(source: str | Path | None) -> WordTable | None:
     Raises:
         ValueError: The zoo's own table, which is not installed.
     """
-    if source is None or Path(source).exists():
+    if source is None or user_path(source).exists():
         return None
     if str(source) in word_table.installed_tables() or str(source) == DEFAULT:
         return word_table.load_vectors(str(source))

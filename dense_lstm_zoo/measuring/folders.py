@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dense_lstm_zoo import bundle
+from dense_lstm_zoo_runtime.paths import user_path
 
 _ONNX = "model.onnx"
 _GRAPH, _OPS = "saved_model.pb", "assets.extra/non_core_ops.txt"  # present in every export
@@ -40,7 +41,7 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
     """
     if not paths:
         raise ValueError("There is nothing to measure; give at least one bundle or export.")
-    folders = [Path(path) for path in paths]
+    folders = [user_path(path) for path in paths]
     seen: dict[Path, Path] = {}
     for path in folders:
         real = path.resolve()

@@ -12,6 +12,7 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import RUNNING, WORD_VECTORS
+from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.training.request import Request
@@ -74,12 +75,12 @@ def _training(request: Request) -> dict[str, Any]:
 
 def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in values.items():
-        path = Path(value).expanduser() if name in _PATHS else None
+        path = user_path(value) if name in _PATHS else None
         if path is not None and path.exists() and not (path.is_file() or path.is_dir()):
             yield f"# {name} was {ascii(str(path))[:80]}, which could be read only once: name a file here."
             continue
         if path is not None and path.exists():
-            value = str(Path(value).expanduser().absolute())
+            value = str(path.absolute())
         try:
             yield toml_text.pair(name, NULL if value is None else str(value) if isinstance(value, Path) else value)
         except ValueError:
