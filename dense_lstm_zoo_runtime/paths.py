@@ -14,7 +14,7 @@ def user_path(path: str | os.PathLike[str]) -> Path:
     A shell replaces neither after ``=`` nor in quotation marks, and Python never does.
 
     Raises:
-        ValueError: The name is longer than any file's.
+        ValueError: The name is empty, or longer than any file's.
 
     Example:
         >>> user_path("~") == Path.home()
@@ -22,6 +22,8 @@ def user_path(path: str | os.PathLike[str]) -> Path:
         >>> user_path("a~/b").as_posix()
         'a~/b'
     """
+    if not os.fspath(path):
+        raise ValueError("The name of a file or folder is empty; the current folder is '.'.")
     path = Path(path)
     with contextlib.suppress(RuntimeError):  # no such user
         path = path.expanduser()

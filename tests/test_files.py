@@ -180,6 +180,13 @@ def test_a_name_that_no_file_can_have_is_refused_in_a_line(use, name):
         use(name)
 
 
+@pytest.mark.parametrize("use", [zoo.load, Predictor, load_corpus, lambda name: folders.find([name])])
+def test_an_empty_name_is_not_the_current_folder(use, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"name of .* is empty"):
+        use("")
+
+
 def test_modes_follow_the_umask_which_is_never_changed(tmp_path, monkeypatch):
     before = os.umask(0o027)
     try:
