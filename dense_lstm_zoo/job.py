@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.words import Coverage
 from dense_lstm_zoo.options import Options
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ class Job(abc.ABC):
     corpus: Any
     options: Options
     new_words: int = 0  # words of the training texts that the source does not know
+    is_unspaced: bool = False  # whether whole phrases are its words, for want of spaces
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """How much of the training texts the word vectors cover; None without vectors."""
+        return None
 
     @abc.abstractmethod
     def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None: ...
@@ -150,6 +157,17 @@ class WordVectorJob(Job):
         from dense_lstm_zoo.context_source import read_context
 
         return read_context(self.options.context, self.words.vocabulary.words, self.source, self)
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """How much of the training texts the word vectors cover; None without vectors."""
+        coverage: Coverage | None = self.words.coverage
+        return coverage
+
+    @property
+    def is_unspaced(self) -> bool:  # type: ignore[override]
+        """Whether whole phrases are its words, for want of spaces."""
+        return bool(self.words.is_unspaced)
 
     @property
     def dim(self) -> int | None:

@@ -10,6 +10,8 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.recipe import Recipe
 
+NONE = "none"  # the name for no recipe, where one would be chosen
+
 
 @functools.cache
 def recipes() -> Mapping[str, Recipe]:
@@ -25,6 +27,11 @@ def list_recipes(*, model: str | None = None) -> list[str]:
         ['ding2018', 'fixed_vectors']
     """
     return [name for name, recipe in recipes().items() if model is None or model in recipe.models]
+
+
+def named(name: str | None) -> str | None:
+    """Return a recipe's name, or None where no recipe is named or none is to be used."""
+    return None if name == NONE else name
 
 
 def get_recipe(name: str, *, model: str | None = None) -> Recipe:

@@ -8,6 +8,9 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.word_table import quantised
+from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
+from dense_lstm_zoo.training import request
+from dense_lstm_zoo.training.prepare import prepare
 from tests.cli_harness import output_of
 
 TINY = {"num_dense_layers": 1, "dense_units": 3, "top_units": 4, "epochs": 1, "progress": False}
@@ -65,16 +68,79 @@ def test_other_papers_models_start_from_recipes_of_their_own(model, arguments, r
 @pytest.mark.parametrize(
     ("options", "recipe", "vectors"),
     [
-        ({"vectors": "none"}, None, None),
+        ({"vectors": "none"}, "ding2018", None),
         ({"embedding_dim": 5}, None, None),
+        ({"embedding_dim": 8}, "fixed_vectors", "zoo_600d"),
+        ({"vector_words": 0}, "fixed_vectors", "zoo_600d"),
         ({"recipe": "ding2018"}, "ding2018", "zoo_600d"),
-        ({"vectors": "zoo_600d"}, None, "zoo_600d"),
+        ({"vectors": "zoo_600d"}, "fixed_vectors", "zoo_600d"),
+        ({"vectors": "zoo_600d", "recipe": "none"}, None, "zoo_600d"),
+        ({"recipe": "none"}, None, "zoo_600d"),
     ],
 )
-def test_what_is_given_takes_precedence(corpus, table, tmp_path, options, recipe, vectors):
+def test_an_option_that_is_named_changes_that_option_alone(corpus, table, tmp_path, options, recipe, vectors):
     training = zoo.train("dc_bilstm", corpus, tmp_path / "run", **TINY, **options).config["training"]
     assert (training["recipe"], training["vectors"]) == (recipe, vectors)
     assert ("vectors_sha256" in training) == (vectors is not None)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "recipe", "batch_size"),
+    [
+        (None, "batched_fixed_vectors", 64),
+        ("zoo_600d", "batched_fixed_vectors", 64),
+        ("none", "batched", 64),
+    ],
+)
+def test_naming_a_tagger_s_vectors_keeps_its_recipe(table, tmp_path, vectors, recipe, batch_size):
+    given = {} if vectors is None else {"vectors": vectors}
+    checked = request.check("bilstm_tagger", tmp_path / "run", given)
+    assert (checked.recipe, checked.options.batch_size) == (recipe, batch_size)
+
+
+def test_a_width_that_no_table_has_is_said_to_drop_the_vectors(table, tmp_path):
+    told = request.check("bilstm", tmp_path / "run", {"embedding_dim": 5}).told
+    assert "no installed table has embedding_dim=5 numbers per word (zoo_600d has 8)" in told
+
+
+def _corpus(words):
+    texts = [f"{word} {words[2]}, OK!" for word in words[:2] * 10]
+    split = zoo.Split(texts, [1, 0] * 10)
+    return zoo.Corpus("mine", ("neg", "pos"), split, split, None)
+
+
+RUSSIAN = ("отличный", "ужасный", "фильм")
+
+
+@pytest.mark.parametrize("model", ["bilstm", "bilstm_tagger"])
+def test_vectors_that_nobody_named_give_way_to_words_they_hardly_cover(table, tmp_path, capsys, model):
+    corpus = _corpus(RUSSIAN)
+    if model == "bilstm_tagger":
+        tagged = TaggedSplit([list(RUSSIAN)] * 8, [["A", "B", "C"]] * 8)
+        corpus = TaggingCorpus("mine", tagged, tagged, None)
+    run = prepare(request.check(model, tmp_path / "run", {"units": 2}), corpus, progress=True)
+    assert run.config["training"]["vectors"] is None
+    assert run.config["training"]["recipe"] in ("ding2018", "batched")
+    assert run.config["arguments"]["trainable_embeddings"] is True
+    assert set(RUSSIAN) <= set(run.job.words.vocabulary.words)
+    assert "The words themselves are trained" in capsys.readouterr().out
+
+
+def test_vectors_that_are_named_stay_with_a_warning_and_none_at_all_names_the_way_out(table, tmp_path):
+    checked = request.check("bilstm", tmp_path / "run", {"units": 2, "vectors": "zoo_600d"})
+    with pytest.raises(ValueError, match="--vectors none"):
+        prepare(checked, _corpus(RUSSIAN), progress=False)
+    with pytest.warns(UserWarning, match="--vectors none"):
+        run = prepare(checked, _corpus(("good", "ужасный", "фильм")), progress=False)
+    assert run.config["training"]["vectors"] == "zoo_600d"
+
+
+def test_texts_without_spaces_are_warned_of(tmp_path):
+    chinese = _corpus(("这部电影非常好看", "这部电影真的很差", "我以后还会再来看的"))
+    with pytest.warns(UserWarning, match="--char-filters 50"):
+        prepare(request.check("bilstm", tmp_path / "run", {"units": 2}), chinese, progress=False)
+    prepare(request.check("bilstm", tmp_path / "run", {"units": 2, "char_filters": 3}), chinese, progress=False)
+    prepare(request.check("bilstm", tmp_path / "run", {"units": 2}), _corpus(("好看", "很 差", "电影")), progress=False)
 
 
 def test_a_file_of_the_table_s_name_wins(corpus, table, tmp_path, monkeypatch):

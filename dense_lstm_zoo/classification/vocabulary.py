@@ -18,7 +18,7 @@ from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.text import folded
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport
-from dense_lstm_zoo.data.words import Coverage, alphabet
+from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class BuiltVocabulary:
     """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report.
 
     ``vocabulary`` is for models that read only words; ``with_chars`` is for those that also read characters. ``new``
-    counts the words that a source, if there is one, does not know.
+    counts the words that a source, if there is one, does not know. ``is_unspaced`` says that phrases are its words.
     """
 
     vocabulary: Vocabulary
@@ -77,6 +77,7 @@ class BuiltVocabulary:
     coverage: Coverage | None = None
     report: VectorReport | None = None
     new: int = 0
+    is_unspaced: bool = False
 
     @property
     def with_chars(self) -> Vocabulary:
@@ -120,13 +121,15 @@ def build_vocabulary(
     counts = count_words(texts)
     chars = alphabet(counts)
     if vectors is None:
-        return BuiltVocabulary(Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov), chars)
+        return BuiltVocabulary(
+            Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov), chars, is_unspaced=is_unspaced(counts)
+        )
     most_frequent = checks.integer("vector_words", vector_words, 0)
     read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
     row = read.index()
     trained = [word for word, _ in counts.most_common() if word in row]
     if not trained:
-        raise ValueError(f"{vectors} has a vector for none of the {len(counts):,} words of the training texts.")
+        raise UncoveredError(vectors, len(counts), "texts")
     frozen = [word for word in read.words if word not in counts and not any(map(str.isspace, word))]
     matrix = np.empty((len(trained) + len(frozen) + 2, read.matrix.shape[1]), np.float32)
     matrix[PADDING] = 0
@@ -134,7 +137,7 @@ def build_vocabulary(
     matrix[2:] = read.matrix[[row[word] for word in (*trained, *frozen)]]
     coverage = Coverage(len(counts), len(trained), counts.total(), sum(counts[word] for word in trained))
     vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov)
-    return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report)
+    return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
 
 
 def carry_vocabulary(
@@ -171,4 +174,6 @@ def carry_vocabulary(
     words = carry_words(source.words, matrix, counts, learns=learns, **options)
     chars = more_characters(source.chars, alphabet(counts), learns=learns_chars)
     vocabulary = Vocabulary(words.words, words.num_frozen, oov)
-    return BuiltVocabulary(vocabulary, chars, words.matrix, words.coverage, words.report, words.new)
+    return BuiltVocabulary(
+        vocabulary, chars, words.matrix, words.coverage, words.report, words.new, is_unspaced(counts)
+    )

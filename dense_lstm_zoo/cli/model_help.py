@@ -101,7 +101,7 @@ def _corpora(task: Task) -> str:
 
 def _training(task: Task, model: str, common: Mapping[str, Line]) -> Iterable[Line]:
     names = ", ".join(zoo.list_recipes(model=model)) or "none for this model"
-    yield common["recipe"][0], f"a published result's settings: {names}", ""
+    yield common["recipe"][0], f"a published result's settings: {names}; none takes the model's own", ""
     for name in _SCHEDULE:
         typed, help, _ = common[name]
         yield typed, help, _shown(getattr(task.defaults, name))

@@ -148,7 +148,7 @@ def _add_settings(
     group = sub.add_argument_group("training")
     training = [
         group.add_argument(
-            "--recipe", metavar="NAME", help="a published result's settings, such as ding2018 (see describe)"
+            "--recipe", metavar="NAME", help="a published result's settings, such as ding2018 (see describe), or none"
         ),
         *(_add_option(group, option) for option in COMMON),
         group.add_argument("--seed", type=int, metavar="N", help=seed),

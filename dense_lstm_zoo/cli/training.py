@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import files, recipes, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.data import dataset_forms as datasets
@@ -98,7 +98,7 @@ def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
 def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the corpus's name and the options of its files for a sweep, after checking the request."""
     _check_folds(options.get("folds"), options)
-    task, recipe = tasks.find(registry.entry(model).task), options.get("recipe")
+    task, recipe = tasks.find(registry.entry(model).task), recipes.named(options.get("recipe"))
     every = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
     arguments = {name: value for name, value in options.items() if name in every}
     check_arguments(model, registry.resolve(model, arguments, recipe, complete=False))

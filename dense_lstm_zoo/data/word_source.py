@@ -87,12 +87,25 @@ def _with_tables(error: FileNotFoundError) -> FileNotFoundError:
 
 
 def default(embedding_dim: int | None) -> str | None:
-    """Return the name of the table for a run that names no vectors: the zoo's, if installed and of that width.
+    """Return the name of the table for a run that names no vectors: the zoo's, or one of the width that is named.
 
     Args:
         embedding_dim: The width that the user asked for, or None.
     """
     tables = word_table.installed_tables()
-    if DEFAULT not in tables or (embedding_dim is not None and embedding_dim != word_table.load_vectors(DEFAULT).dim):
+    if DEFAULT not in tables:
         return None
-    return DEFAULT
+    widths = {name: word_table.load_vectors(name).dim for name in dict.fromkeys((DEFAULT, *tables))}
+    return next((name for name, width in widths.items() if embedding_dim in (None, width)), None)
+
+
+def without(embedding_dim: int | None) -> str:
+    """Return a line that says why a run that names no vectors has none."""
+    tables = word_table.installed_tables()
+    if DEFAULT not in tables:
+        return COST
+    widths = ", ".join(f"{name} has {word_table.load_vectors(name).dim}" for name in tables)
+    return (
+        f"no word vectors: no installed table has embedding_dim={embedding_dim} numbers per word ({widths}). Leave out "
+        "embedding_dim (--embedding-dim) to start from them"
+    )

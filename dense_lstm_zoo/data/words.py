@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +17,51 @@ class Coverage:
     tokens: int
     tokens_with_vector: int
 
+    @property
+    def share(self) -> float:
+        """The share of the tokens that have a vector."""
+        return self.tokens_with_vector / max(self.tokens, 1)
+
     def __str__(self) -> str:
         return (
             f"vectors cover {self.types_with_vector:,} of {self.types:,} word types "
             f"({self.types_with_vector / max(self.types, 1):.1%}) and {self.tokens_with_vector:,} of {self.tokens:,} "
-            f"tokens ({self.tokens_with_vector / max(self.tokens, 1):.1%}) of the training texts"
+            f"tokens ({self.share:.1%}) of the training texts"
         )
+
+
+LITTLE = 0.5  # of the tokens; vectors that cover less are of no use
+# Scripts that put no spaces between words, with the length beyond which a token is more than a word.
+_UNSPACED = (
+    (re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 4),
+    (re.compile(r"[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff]"), 8),
+)
+
+
+class UncoveredError(ValueError):
+    """Word vectors that have none of the words of the training texts."""
+
+    def __init__(self, vectors: object, words: int, texts: str) -> None:
+        super().__init__(
+            f"{vectors} has a vector for none of the {words:,} words of the training {texts}. Train the words "
+            'themselves with vectors="none" (--vectors none), or name vectors of their language.'
+        )
+
+
+def is_unspaced(counts: Mapping[str, int]) -> bool:
+    """Return whether most of a text is in a script without spaces, with whole phrases as its words.
+
+    Example:
+        >>> is_unspaced({"这部电影非常好看": 1}), is_unspaced({"这": 2, "电影": 1}), is_unspaced({"film": 3})
+        (True, False, False)
+    """
+    total = sum(count * len(word) for word, count in counts.items())
+    for script, longest in _UNSPACED:
+        words = {word: count for word, count in counts.items() if script.search(word)}
+        characters = sum(count * len(word) for word, count in words.items())
+        if 2 * characters > total and characters > longest * sum(words.values()):
+            return True
+    return False
 
 
 def alphabet(counts: Mapping[str, int]) -> str:

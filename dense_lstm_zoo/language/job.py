@@ -13,6 +13,7 @@ import numpy as np
 from dense_lstm_zoo import files
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens, token_lines
+from dense_lstm_zoo.data.words import is_unspaced
 from dense_lstm_zoo.job import FitData, Job
 from dense_lstm_zoo.language.batches import TrainingWindows, check_length, evaluation_windows
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
@@ -47,6 +48,7 @@ class LanguageModelJob(Job):
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
         words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
         self.vocabulary = dataclasses.replace(words, direction=options.direction)
+        self.is_unspaced = is_unspaced(dict.fromkeys(self.vocabulary.words, 1))
         self.vectors = None
         self.new_vectors: dict[str, np.ndarray] = {}  # of words that the source does not know
         given = None if options.vectors == word_source.NONE else options.vectors

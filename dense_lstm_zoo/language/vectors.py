@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.language.corpus import UNKNOWN
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
 
@@ -51,7 +52,7 @@ def read_vectors(source: str | Path, vocabulary: LanguageVocabulary, seed: int) 
     rows = read.index()
     known = [i for i, word in enumerate(vocabulary.words) if word in rows]
     if not known:
-        raise ValueError(f"{source} has a vector for none of the {len(vocabulary):,} words of the training text.")
+        raise UncoveredError(source, len(vocabulary), "text")
     found = read.matrix[[rows[vocabulary.words[i]] for i in known]]
     matrix = np.random.default_rng(seed).normal(0, found.std(), (len(vocabulary), found.shape[1])).astype(np.float32)
     matrix[vocabulary.words.index(UNKNOWN)] = found.mean(axis=0)

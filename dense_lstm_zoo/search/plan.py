@@ -158,9 +158,9 @@ def plan(
     """Return a sweep after checking every value; see ``tune``."""
     from dense_lstm_zoo.data import dataset_forms
     from dense_lstm_zoo.data.corpus_names import list_corpora
-    from dense_lstm_zoo.recipes import get_recipe
+    from dense_lstm_zoo.recipes import get_recipe, named
 
-    entry = registry.entry(name)
+    entry, recipe = registry.entry(name), named(recipe)
     checks.one_of("tuner", tuner, TUNERS)
     parameters = None if budget is None else parse_count(budget)
     fixed, space = _with_budget(name, arguments, recipe, space, parameters)  # by formula, so before anything is read

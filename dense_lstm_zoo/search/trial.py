@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import files, registry
+from dense_lstm_zoo import files, recipes, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
@@ -146,7 +146,7 @@ def run(folder: Path) -> dict[str, Any]:
     from dense_lstm_zoo.training.overlap import check_test_texts
 
     spec = read_spec(folder)
-    arguments = {**_without_vectors(spec), **spec["arguments"]}
+    arguments = {"recipe": recipes.NONE, **_without_vectors(spec), **spec["arguments"]}
     job_class = tasks.find(registry.entry(spec["model"]).task).job_class
     rows = []
     for name, _, corpus, seed in parts(spec):

@@ -16,7 +16,7 @@ from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.carried_words import carry_words, more_characters
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport
-from dense_lstm_zoo.data.words import Coverage, alphabet
+from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced
 from dense_lstm_zoo_runtime import unicode
 
 
@@ -67,7 +67,7 @@ class TaggingVocabulary:
 class BuiltTaggingVocabulary:
     """A vocabulary with its initial word vectors (size, dim), their coverage and the reader's report.
 
-    ``new`` counts the words that a source, if there is one, does not know.
+    ``new`` counts the words that a source, if there is one, does not know; ``is_unspaced`` says that phrases are words.
     """
 
     vocabulary: TaggingVocabulary
@@ -75,6 +75,7 @@ class BuiltTaggingVocabulary:
     coverage: Coverage | None = None
     report: VectorReport | None = None
     new: int = 0
+    is_unspaced: bool = False
 
 
 def build_tagging_vocabulary(
@@ -111,13 +112,13 @@ def build_tagging_vocabulary(
     ranked = [word for word, _ in counts.most_common()]
     if vectors is None:
         known = tuple(word for word in ranked if counts[word] > 1)
-        return BuiltTaggingVocabulary(TaggingVocabulary(known, characters, case=case))
+        return BuiltTaggingVocabulary(TaggingVocabulary(known, characters, case=case), is_unspaced=is_unspaced(counts))
     most_frequent = checks.integer("vector_words", vector_words, 0)
     read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
     row = read.index()
     covered = [word for word in ranked if word in row]
     if not covered:
-        raise ValueError(f"{vectors} has a vector for none of the {len(counts):,} words of the training sentences.")
+        raise UncoveredError(vectors, len(counts), "sentences")
     trained = [word for word in ranked if word in row or counts[word] > 1]
     frozen = [
         word for word in read.words if word not in counts and not any(map(str.isspace, word)) and fold(word) == word
@@ -132,7 +133,7 @@ def build_tagging_vocabulary(
             matrix[i] = read.matrix[row[word]]
     coverage = Coverage(len(counts), len(covered), counts.total(), sum(counts[word] for word in covered))
     vocabulary = TaggingVocabulary(words, characters, len(frozen), case)
-    return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report)
+    return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
 
 
 def carry_tagging_vocabulary(
@@ -161,7 +162,9 @@ def carry_tagging_vocabulary(
     words = carry_words(source.words, matrix, Counter(dict(counts.most_common())), learns=learns, **options)
     chars = more_characters(source.chars, characters, learns=learns_chars)
     vocabulary = TaggingVocabulary(words.words, chars, words.num_frozen, source.case)
-    return BuiltTaggingVocabulary(vocabulary, words.matrix, words.coverage, words.report, words.new)
+    return BuiltTaggingVocabulary(
+        vocabulary, words.matrix, words.coverage, words.report, words.new, is_unspaced(counts)
+    )
 
 
 def _count(sentences: Iterable[Sequence[str]]) -> tuple[Counter[str], str]:

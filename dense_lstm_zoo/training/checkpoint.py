@@ -22,6 +22,7 @@ from dense_lstm_zoo.resumable import Resumable
 from dense_lstm_zoo.training import state_files, variables
 from dense_lstm_zoo.training.averaging import averaged
 from dense_lstm_zoo.training.state_files import Inside, Progress
+from dense_lstm_zoo.training.stop_signals import StopSignals
 
 _OLD_PART = re.compile(r"\..+\.\d+\.part")  # left by versions before state format 2
 
@@ -72,6 +73,7 @@ class Checkpoint(keras.callbacks.Callback):
         self._resumable: list[Resumable] = []
         self._carried: Sequence[tf.Variable] = ()
         self._minutes, self._saved = minutes, time.monotonic()
+        self.signals = StopSignals()
         self._best_weights: list[np.ndarray] = []
         self._sums: dict[str, str] = {}
         self._resumed: Inside | None = None
@@ -171,8 +173,10 @@ class Checkpoint(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """Save the epoch so far, if it is time to; the last batch is saved with the epoch."""
-        if batch + 1 < self.params["steps"] and time.monotonic() - self._saved >= 60 * self._minutes:
+        is_due = self.signals.received is not None or time.monotonic() - self._saved >= 60 * self._minutes
+        if batch + 1 < self.params["steps"] and is_due:
             self._write(replace(self.progress, inside=Inside(batch + 1, {x.KEY: x.save() for x in self._resumable})))
+            self._end_if_signalled()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Save the epoch, and stop training if patience has run out."""
@@ -184,8 +188,14 @@ class Checkpoint(keras.callbacks.Callback):
             with averaged(self.model):
                 self._best_weights = variables.values(variables.weights(self.model))
         self._write(progress)
+        self._end_if_signalled()
         if self.is_done:
             self.model.stop_training = True
+
+    def _end_if_signalled(self) -> None:
+        if self.signals.received is not None:
+            print(f"\nstopped by a signal; the same command resumes after {self.place}", flush=True)
+            self.signals.end()
 
     def _row(self, logs: dict[str, float]) -> dict[str, float]:
         """Return an epoch's row as JSON can hold it, and sorted as it is written.

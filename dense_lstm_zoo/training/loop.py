@@ -58,10 +58,10 @@ def train(
     The best epoch has the highest dev accuracy, or for a language model the lowest dev perplexity. If a corpus has no
     dev set, part of its training text becomes one: of labelled texts 10 %, stratified, drawn with ``seed``.
 
-    The run's state is written to ``RUN_DIR.unfinished/`` after every epoch, and inside an epoch every
-    ``checkpoint_minutes``. After a kill or Ctrl-C, the same call resumes from there and ends with the same weights as
-    an uninterrupted run. If ``run_dir`` is a link, its target is
-    written; a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
+    The run's state is written to ``RUN_DIR.unfinished/`` after every epoch, inside an epoch every
+    ``checkpoint_minutes``, and before SIGTERM or SIGHUP ends the process. After a kill or Ctrl-C, the same call resumes
+    from there and ends with the same weights as an uninterrupted run. If ``run_dir`` is a link, its target is written;
+    a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
 
     Training continues when its output cannot be written any more (``| head``, a closed terminal, a full log).
 
@@ -187,7 +187,7 @@ def _fit(run: Run, checkpoint: Checkpoint, pause_after: int | None) -> None:
         class_weight=data.class_weight,
         shuffle=False,  # the data already comes in the right order
     )
-    with keep_large_blocks(data.batch_tokens):
+    with keep_large_blocks(data.batch_tokens), checkpoint.signals:
         if checkpoint.batches:
             run.model.evaluate(data.dev.take(1), verbose=0)  # metrics create their variables with the first batch
             fit(data.start_at(checkpoint.batches), initial_epoch=checkpoint.epochs, epochs=checkpoint.epochs + 1)

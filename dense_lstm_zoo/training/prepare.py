@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 import warnings
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.data.words import LITTLE, UncoveredError
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
 from dense_lstm_zoo.task import Task
@@ -62,8 +64,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     Raises:
         ValueError, FileNotFoundError: As ``train`` does.
     """
-    name, task, options, arguments = request.model, request.task, request.options, request.arguments
-    recipe, seed = request.recipe, request.seed
+    name, task, arguments, seed = request.model, request.task, request.arguments, request.seed
     check_tensorflow("Trainings by zoo.train")
 
     from dense_lstm_zoo.data.corpora import load_corpus
@@ -72,10 +73,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     from dense_lstm_zoo.training.allocator import keep_freed_memory
     from dense_lstm_zoo.training.freezing import train_by_layers
 
-    source = transfer.read_source(name, task.name, options, arguments, recipe)
-    resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
-    if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
-        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
+    source = transfer.read_source(name, task.name, request.options, arguments, request.recipe)
     corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
 
     import keras
@@ -83,7 +81,11 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     task.job_class.check_corpus(corpus)
     keras.utils.set_random_seed(seed)
     keep_freed_memory()
-    job = task.job_class(corpus, options, *([source.trained] if source else []))
+    request, job = _covered(request, corpus, source)
+    options, recipe = request.options, request.recipe
+    resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
+    if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
+        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
     if source:
         source.check_overlap(job)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
@@ -91,6 +93,8 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
         say(request.told)
     say(job.found())
     resolved |= job.model_arguments(arguments)
+    if job.is_unspaced and not resolved.get("char_filters"):
+        _warn_unspaced("char_filters" in registry.entry(name).arguments)
     known = registry.entry(name).arguments
     weights = {argument: value for argument, value in job.weights().items() if argument in known}
     resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
@@ -121,3 +125,41 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     seen = source.trained.train_texts if source else None
     repeat = run_file.text_of(request, corpus)
     return Run(task, job, model, config, request.target, request.overwrite, log_dir, verbose, seen, freeze, repeat)
+
+
+def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
+    """Return the request and its job; words that vectors which nobody named hardly cover are trained themselves."""
+    job_class, trained = request.task.job_class, [source.trained] if source else []
+    try:
+        job: Job = job_class(corpus, request.options, *trained)
+    except UncoveredError as error:
+        if not request.chooses_vectors:
+            raise
+        reason = str(error).partition(". ")[0]
+    else:
+        if job.coverage is None or job.coverage.share >= LITTLE:
+            return request, job
+        reason = str(job.coverage)
+        if not request.chooses_vectors or request.arguments.get("trainable_embeddings") is False:
+            way = (
+                "train without init_from"
+                if source
+                else 'train the words themselves with vectors="none" (--vectors none)'
+            )
+            warnings.warn(f"The {reason}. Other words are hardly read: {way}.", stacklevel=4)
+            return request, job
+    request = request.with_trained_words()
+    recipe = f" with the recipe {request.recipe}" if request.recipe else ""
+    said = f"no word vectors: {reason}. The words themselves are trained{recipe}; --vectors NAME names others"
+    request = dataclasses.replace(request, told=said)
+    return request, job_class(corpus, request.options, *trained)
+
+
+def _warn_unspaced(has_characters: bool) -> None:
+    """Warn that the words of a script without spaces are whole phrases."""
+    way = "let the model read characters with char_filters=50 (--char-filters 50), or " if has_characters else ""
+    warnings.warn(
+        "The texts have no spaces between words, so that whole phrases are words, which other texts hardly repeat: "
+        f"{way}put spaces between words, with a segmenter, in these texts and in those to predict.",
+        stacklevel=4,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,14 @@ class Request:
     told: str
     tensorboard: bool = False
     overwrite: bool = False
+    chooses_vectors: bool = False  # nobody named them
+
+    def with_trained_words(self) -> Request:
+        """Return the request without word vectors, and with the recipe that trains the words."""
+        recipe = defaults.trained_words(self.recipe)
+        chosen = {**self.chosen, "vectors": None}
+        options = self.task.resolve(chosen, seed=self.seed, recipe=get_recipe(recipe) if recipe else None)
+        return replace(self, chosen=chosen, options=options, recipe=recipe, told="")
 
 
 def check(
@@ -92,7 +100,8 @@ def check(
     check_transfer(options)
     _check_sources(options)
     return Request(
-        model, task, target, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)
+        *(model, task, target, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)),
+        chooses_vectors=own.get("vectors") is None and chosen.get("vectors") is not None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, registry, toml_text
+from dense_lstm_zoo import checks, files, recipes, registry, toml_text
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.machine import versions
@@ -45,7 +45,9 @@ def text_of(request: Request, corpus: Any) -> str:
     """
     origin = origins.of(corpus) or {}
     data = {name: origin.pop(name) for name in DATA if origin.get(name) is not None}
-    run = {"model": request.model, "recipe": request.recipe, "seed": request.seed, **origin}
+    chooses = set(WORD_VECTORS) <= set(request.task.options) and request.chosen.get("init_from") is None
+    recipe = request.recipe or (recipes.NONE if chooses else None)  # naming none would choose one again
+    run = {"model": request.model, "recipe": recipe, "seed": request.seed, **origin}
     lines = [
         "# How this run was trained; to repeat it:",
         f"#   dense-lstm-zoo train --config {NAME} --run-dir runs/again",
