@@ -69,7 +69,7 @@ def test_other_papers_models_start_from_recipes_of_their_own(model, arguments, r
     ("options", "recipe", "vectors"),
     [
         ({"vectors": "none"}, "ding2018", None),
-        ({"embedding_dim": 5}, None, None),
+        ({"embedding_dim": 5}, "ding2018", None),
         ({"embedding_dim": 8}, "fixed_vectors", "zoo_600d"),
         ({"vector_words": 0}, "fixed_vectors", "zoo_600d"),
         ({"recipe": "ding2018"}, "ding2018", "zoo_600d"),

@@ -49,6 +49,7 @@ def test_every_option_of_own_files_has_its_section():
 def test_the_file_says_what_was_given_and_chosen_in_sections(first):
     assert tomllib.loads((first / "run.toml").read_text()) == {
         "model": "bilstm",
+        "recipe": "none",
         "seed": 7,
         "data": {"dataset": "demo"},
         "training": {"epochs": 1, "batch_size": 1000, "class_weights": {"positive": 2}, "vectors": "none"},

@@ -43,6 +43,8 @@ def choose(
     if source is None:
         options["vectors"] = word_source.default(dim)
         if options["vectors"] is None:
+            if not names_recipe and word_source.default(None) is not None:
+                recipe = _recipe(model, trains_words=True)  # the width drops the vectors, not the recipe
             return options, recipe, word_source.without(dim)
     elif source == word_source.NONE:
         options["vectors"] = None

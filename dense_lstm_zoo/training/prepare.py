@@ -74,6 +74,10 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     from dense_lstm_zoo.training.freezing import train_by_layers
 
     source = transfer.read_source(name, task.name, request.options, arguments, request.recipe)
+    settings = source.arguments if source else registry.resolve(name, arguments, request.recipe, complete=False)
+    random = not source and getattr(request.options, "vectors", None) is None
+    if random and settings.get("trainable_embeddings") is False:
+        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
     corpus = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
 
     import keras
@@ -84,8 +88,6 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     request, job = _covered(request, corpus, source)
     options, recipe = request.options, request.recipe
     resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
-    if not source and getattr(options, "vectors", None) is None and resolved.get("trainable_embeddings") is False:
-        warnings.warn("Without vectors=... the frozen word vectors are random.", stacklevel=3)
     if source:
         source.check_overlap(job)
     say = functools.partial(print, flush=True) if progress else lambda *_: None
@@ -133,7 +135,7 @@ def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
     try:
         job: Job = job_class(corpus, request.options, *trained)
     except UncoveredError as error:
-        if not request.chooses_vectors:
+        if not request.chooses_vectors or request.arguments.get("trainable_embeddings") is False:
             raise
         reason = str(error).partition(". ")[0]
     else:
