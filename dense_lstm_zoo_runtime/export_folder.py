@@ -202,8 +202,10 @@ def _check_config(config: dict[str, Any]) -> None:
 
 def _check_columns(columns: Any) -> None:
     """Raise ``ValueError`` if the columns of the training file are not names, or not numbers."""
-    kinds = {"text_column": str, "label_column": str, "token_column": int, "tag_column": int, "separator": str}
+    number_or_name = (int, str)
+    kinds: dict[str, tuple[type, ...]] = {"text_column": (str,), "label_column": (str,), "separator": (str,)}
+    kinds |= {"token_column": number_or_name, "tag_column": number_or_name}
     if not isinstance(columns, dict) or any(
-        type(columns[name]) is not kind or columns[name] == "" for name, kind in kinds.items() if name in columns
+        type(columns[name]) not in kind or columns[name] == "" for name, kind in kinds.items() if name in columns
     ):
         raise ValueError(f"'columns' must say where texts are in a file; it is {columns!r:.80}")

@@ -112,7 +112,7 @@ def test_a_column_file_is_read_again_and_again_with_the_numbers_of_its_lines(wri
         (
             COLUMNS.replace(" VBP", ""),
             {},
-            r"line 2: found 2 columns \(bark, B-VP\), expected 3 as in line 1\. If cells",
+            r"line 2: found 2 columns \(bark, B-VP\), expected 3 as in line 1\.$",
         ),
         (
             "\n\n" + COLUMNS.replace("VB ", "VB x "),
@@ -161,7 +161,9 @@ def test_what_is_wrong_with_conllu_is_said_with_file_and_line(write, old, new, o
 
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n\ufeff"), min_size=1, max_size=6)
-splits = st.lists(st.lists(st.tuples(cells, cells), min_size=1, max_size=5), min_size=1, max_size=5)
+# "# x" before a sentence is a comment where x is no tag elsewhere.
+tokens = cells.filter(lambda cell: not cell.startswith("#"))
+splits = st.lists(st.lists(st.tuples(tokens, cells), min_size=1, max_size=5), min_size=1, max_size=5)
 
 
 @given(splits, st.sampled_from([" ", "\t", "  "]), st.booleans())
@@ -190,7 +192,76 @@ def test_lines_to_tag_may_have_their_tokens_in_any_column():
 
 
 def test_lines_to_tag_of_uneven_rows_are_refused_by_line():
-    with pytest.raises(ValueError, match=r"^Line 4: found 2 columns \(c, NN\), expected 3 as in line 1\.$"):
-        list(sentence_lines(["a NN X", "b NN X", "", "c NN"]))
+    with pytest.raises(ValueError, match=r"^Line 5: found 2 columns \(c, NN\), expected 3 as in line 4\.$"):
+        list(sentence_lines(["a NN X", "b NN X", "", "d NN X", "c NN"]))
     with pytest.raises(ValueError, match=r"^Line 8: found 9 columns .* expected 10 \(CoNLL-U\)\.$"):
         list(sentence_lines(CONLLU.replace("\tVERB\tVB\t", "\tVERB\t").splitlines()))
+
+
+MULTICONER = "# id 5239d808\tdomain=en\nhis _ _ O\nsonny _ _ B-PER\n\n" * 2
+GERMEVAL = "#\thttp://x.example/A [2009-10-17]\n1\tIn\tO\tO\n2\tBonn\tB-LOC\tO\n\n" * 2
+CONLL2012 = "#begin document (bc/x); part 000\nbc/x 0 0 In IN *\n\nbc/x 0 0 It PRP * (0)\n\n#end document\n"
+JNLPBA = "###MEDLINE:95369245\n\nIL-2\tB-DNA\ngene\tI-DNA\n\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "tokens"),
+    [
+        (MULTICONER, {}, [["his", "sonny"]] * 2),
+        ("# id 5239d808 domain=en\nhis _ _ O\nsonny _ _ B-PER\n", {}, [["his", "sonny"]]),
+        ("# newdoc\n# newpar\na X\nb Y\n", {}, [["a", "b"]]),
+        ("# sentence\na X\nb Y\n", {}, [["a", "b"]]),
+        ("# text = .\na X Y .\nb Y Y .\n", {}, [["a", "b"]]),
+        ("a\tX\n# a comment\nb\tY\n", {}, [["a", "b"]]),
+        (GERMEVAL, {"token_column": 1, "tag_column": 2}, [["In", "Bonn"]] * 2),
+        (CONLL2012, {"token_column": 3, "tag_column": 4}, [["In"], ["It"]]),
+        ("#end document\na X\n", {}, [["a"]]),
+        (JNLPBA, {}, [["IL-2", "gene"]]),
+    ],
+)
+def test_comments_are_no_tokens_in_training_and_in_prediction(write, content, options, tokens):
+    assert read_columns(write(content), **options).tokens == tokens
+    sentences = sentence_lines(content.splitlines(), options.get("token_column", 0))
+    words = [[token for _, token in sentence if token is not None] for sentence in sentences]
+    assert [row for row in words if row] == tokens
+
+
+@pytest.mark.parametrize(
+    ("content", "tokens"),
+    [
+        ("#\tSYM\tO\n1\tNUM\tO\n", [["#", "1"]]),
+        ("pay NN\n# SYM\n1 CD\n\n# SYM\n2 CD\n", [["pay", "#", "1"], ["#", "2"]]),
+        ("# #\n1 CD\n", [["#", "1"]]),
+        ("#cool\tHT\nday\tNN\n", [["#cool", "day"]]),
+        ("#cool HT\nday NN\n\n#nlp HT\nday NN\n", [["#cool", "day"], ["#nlp", "day"]]),
+        ("day O\n#nlp O\n\n# O\n", [["day", "#nlp"], ["#"]]),
+    ],
+)
+def test_tokens_that_begin_with_a_hash_stay_tokens(write, content, tokens):
+    assert read_columns(write(content)).tokens == tokens
+    assert [[token for _, token in sentence] for sentence in sentence_lines(content.splitlines())] == tokens
+
+
+def test_a_line_that_differs_from_most_is_the_one_to_blame(write):
+    fails(r"line 1: found 3 columns \(a, title, line\), expected 2 as in line 3", write("a title line\n\nb X\nc Y\n"))
+    fails(r"line 2: found 1 column \(#nlp\), expected 2 as in line 1.*begins with \"# \"", write("a X\n#nlp\nb Y\n"))
+
+
+def test_columns_of_conllu_may_be_named(write):
+    path = write(CONLLU, "train.conllu")
+    assert read_columns(path, token_column="form", tag_column="XPOS").tags == PENN
+    assert list(sentence_lines(CONLLU.splitlines(), "FORM")) == list(sentence_lines(CONLLU.splitlines()))
+    fails(r"Unknown column .*'XPSO'.*XPOS", path, tag_column="XPSO")
+    fails(r"tag_column must be an integer.*received 'UPOS'.* is not CoNLL-U", write(COLUMNS), tag_column="UPOS")
+    plus = write("# global.columns = ID FORM UPOS NER\n1\tBonn\tPROPN\tB-LOC\n1.1\tx\tX\tO\n\n", "train.conllup")
+    assert read_columns(plus) == TaggedSplit([["Bonn"]], [["PROPN"]])
+    assert read_columns(plus, tag_column="ner").tags == [["B-LOC"]]
+
+
+def test_a_treebank_whose_words_are_withheld_is_refused(write):
+    row = "{}\t{}\t_\tNOUN\t_\t_\t0\troot\t_\t_\n"
+    fails('2 of 2 tokens are "_".*withheld', write(row.format(1, "_") + row.format(2, "____"), "train.conllu"))
+    three = "".join(row.format(i, "_") for i in (1, 2, 3))
+    path = write(three + "\n" + "".join(row.format(i, "w") for i in (1, 2, 3, 4)), "train.conllu")
+    with pytest.warns(UserWarning, match='all tokens of 1 of 2 sentences are "_"'):
+        read_columns(path)

@@ -88,7 +88,8 @@ def test_scores_are_those_of_the_predictions_and_unknown_tags_are_wrong(trained)
     assert bundle.evaluate(test)["accuracy"] == pytest.approx(right / test.num_tokens)
     assert bundle.metrics["test_accuracy"] == pytest.approx(right / test.num_tokens)
     foreign = TaggedSplit([["the", "man"]], [["DET", "XYZ"]])
-    assert bundle.evaluate(foreign)["accuracy"] in (0.0, 0.5)
+    with pytest.warns(UserWarning, match=r"1 of 2 tokens have tags that the model does not know .*wrong: XYZ\."):
+        assert bundle.evaluate(foreign)["accuracy"] in (0.0, 0.5)
     with pytest.raises(ValueError, match="at least one sentence"):
         bundle.evaluate(TaggedSplit([], []))
 
@@ -310,3 +311,10 @@ def test_a_span_whose_tag_the_model_does_not_know_is_missed(tmp_path):
     assert bundle.metrics["test_f1"] == pytest.approx(again["f1"])
     assert bundle.metrics["test_recall"] == pytest.approx(again["recall"])
     assert bundle.metrics["test_recall"] in (0, 0.5)
+
+
+def test_a_corpus_with_one_tag_is_refused_with_the_option_to_change(tmp_path):
+    split = TaggedSplit([["a", "b"]] * 4, [["_", "_"]] * 4)
+    with pytest.raises(ValueError, match=r"mine has one tag, '_', for all 8 tokens of train.*--tag-column"):
+        train(tmp_path / "run", dataset=TaggingCorpus("mine", split, split, None))
+    assert not (tmp_path / "run").exists()

@@ -177,3 +177,15 @@ def test_own_files_in_a_treebanks_format_make_a_corpus(write, form):
     assert read_file(form, test) == (whole, ())
     with pytest.raises(ValueError, match=rf"tag_column is for columns; .*train\.{form} is read as {form}.*Received 2"):
         read_files(form, train_file=train, tag_column=2)
+
+
+def test_a_blank_line_between_noun_phrases_or_before_closing_quotes_ends_no_sentence(write):
+    quoted = "``/`` \n[ Dogs/NNS ]\n\n[ that/WDT ]\nbark/VBP sleep/VBP ./. \n\n''/'' \n\n"
+    rest = "[ Birds/NNS ]\nsing/VBP ./.\n\n[ Cats/NNS ]\n\n\n[ Headline/NN ]\n====\n\n[ End/NN ]\n"
+    assert [" ".join(tokens) for tokens in READERS["pos"](write(quoted + rest)).tokens] == [
+        "`` Dogs that bark sleep . ''",
+        "Birds sing .",
+        "Cats",
+        "Headline",
+        "End",
+    ]

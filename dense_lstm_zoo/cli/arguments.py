@@ -125,10 +125,16 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> list[argparse.A
             "--label-column", metavar="NAME", help=f"csv, tsv, jsonl: the labels' column{columns} label)"
         ),
         group.add_argument(
-            "--token-column", type=int, metavar="N", help=f"columns: the tokens' column, from 0{columns} 0)"
+            "--token-column",
+            type=column,
+            metavar="N",
+            help=f"columns: the tokens' column, from 0, or its name in CoNLL-U{columns} 0)",
         ),
         group.add_argument(
-            "--tag-column", type=int, metavar="N", help=f"columns: the tags' column{columns} -1, the last)"
+            "--tag-column",
+            type=column,
+            metavar="N",
+            help=f"columns: the tags' column, or its name in CoNLL-U, such as XPOS{columns} -1, the last)",
         ),
         group.add_argument(
             "--separator",
@@ -138,6 +144,11 @@ def add_corpus(sub: argparse.ArgumentParser, *, trains: bool) -> list[argparse.A
         ),
         group.add_argument("--encoding", metavar="NAME", help="your own files: their encoding (default: utf-8)"),
     ]
+
+
+def column(text: str) -> int | str:
+    """Return the number or the name of a column."""
+    return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def unescaped(text: str) -> str:

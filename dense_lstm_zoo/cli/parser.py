@@ -20,7 +20,16 @@ from dense_lstm_zoo.cli import (
     vectors,
     writing,
 )
-from dense_lstm_zoo.cli.arguments import BUNDLE, add_corpus, add_format, add_measuring, add_output, add_texts, unescaped
+from dense_lstm_zoo.cli.arguments import (
+    BUNDLE,
+    add_corpus,
+    add_format,
+    add_measuring,
+    add_output,
+    add_texts,
+    column,
+    unescaped,
+)
 from dense_lstm_zoo.cli.command import Command, Program
 from dense_lstm_zoo.cli.train_arguments import add_sweep, add_training
 from dense_lstm_zoo.data import records, word_table
@@ -115,8 +124,8 @@ def parser() -> argparse.ArgumentParser:
     add_texts(sub, [*records.TAGGER_FORMATS], [*writing.FORMATS, "columns"])
     sub.add_argument(
         "--token-column",
-        type=int,
-        help="columns: the tokens' column, from 0 (default: as in training, else 0; CoNLL-U: 1)",
+        type=column,
+        help="columns: the tokens' column, from 0, or its CoNLL-U name (default: as in training, else 0; CoNLL-U: 1)",
     )
     sub.add_argument(
         "--separator",

@@ -43,7 +43,7 @@ class Asked:
     prefix: str | None
     raw: bool
     overwrite: bool
-    token_column: int | None = None
+    token_column: int | str | None = None
     separator: str | None = None
 
     @property

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from dense_lstm_zoo.data.column_layout import BLANK, CONLLU_NAMES, Layout, is_conllu_id, is_document
+from dense_lstm_zoo.data.column_layout import is_conllu_row as is_conllu_row
 from dense_lstm_zoo.data.text_file import TextFile, numbered_lines
 
 # Of CoNLL-U: the number of columns, and those of the tokens and of the two kinds of tags.
-CONLLU_COLUMNS, FORM, UPOS, XPOS = 10, 1, 3, 4
-_CONLLU_ID = re.compile(r"[0-9]+(?:[-.][0-9]+)?")
-_BLANK = " \t\r\n"  # no other white space: some corpora have no-break spaces within tokens
-_DOCUMENT = "-DOCSTART-"
+CONLLU_COLUMNS, FORM, UPOS, XPOS = len(CONLLU_NAMES), 1, 3, 4
+_BEGINNING = 10_000  # lines from which the layout of a file is judged: training and prediction judge alike
 
 Row: TypeAlias = tuple[int, list[str]]
 """The number of a line, from 1, and its cells."""
@@ -28,12 +28,14 @@ class ColumnFile:
 
     One or more blank lines end a sentence. A ``-DOCSTART-`` line is not a token. A file is CoNLL-U if its name ends in
     ``.conllu`` or ``.conllu.gz``, or if its first line that is not a comment has ten tab-separated columns, the first a
-    number; then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are skipped.
+    number; then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are skipped. ``# global.columns`` names
+    the columns of CoNLL-U Plus. In other files, ``Layout`` tells a comment from a token that begins with ``#``.
 
     Args:
         path: The file, plain or gzip (detected from its content).
         separator: The separator of columns; None means spaces and tabs. With ``"\\t"``, cells may hold spaces.
         encoding: How the file is encoded.
+        is_even: Whether all sentences must have the same number of columns, not only the rows of each.
 
     Raises:
         FileNotFoundError: No such file; the message names similar ones beside it.
@@ -52,6 +54,7 @@ class ColumnFile:
     path: Path
     separator: str | None = None
     encoding: str = "utf-8"
+    is_even: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", TextFile(self.path, self.encoding).path)
@@ -59,26 +62,29 @@ class ColumnFile:
             raise ValueError(f"separator must be None for spaces and tabs, or a string; received {self.separator!r}.")
 
     @functools.cached_property
+    def layout(self) -> Layout:
+        """The names and number of its columns; the first call reads the beginning of the file."""
+        is_conllu = self.path.name.lower().removesuffix(".gz").endswith(".conllu")
+        return Layout.of(list(itertools.islice(self._lines(), _BEGINNING)), self.separator, is_conllu)
+
+    @property
     def is_conllu(self) -> bool:
-        """Whether the file is CoNLL-U; the first call may read its beginning."""
-        if self.path.name.lower().removesuffix(".gz").endswith(".conllu"):
-            return True
-        return _is_conllu(_beginning(self._lines()))
+        """Whether the file is CoNLL-U or CoNLL-U Plus."""
+        return bool(self.layout.names)
 
     def __iter__(self) -> Iterator[list[Row]]:
-        hint = "" if self.separator else ' If cells contain spaces, use separator="\\t" (--separator "\\t").'
-        for sentence in _sentences(self._lines(), self.is_conllu, self.separator, f"{self.path}, line", hint):
+        for sentence in _sentences(self._lines(), self.layout, f"{self.path}, line", self.is_even):
             if rows := [(number, cells) for number, _, cells in sentence if cells]:
                 yield rows
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line's number and text, which is "" for a blank one."""
         for number, line in numbered_lines(self.path, self.encoding):
-            yield number, line if line.strip(_BLANK) else ""
+            yield number, line if line.strip(BLANK) else ""
 
 
 def sentence_lines(
-    lines: Iterable[str], token_column: int = 0, separator: str | None = None, where: str = "Line"
+    lines: Iterable[str], token_column: int | str = 0, separator: str | None = None, where: str = "Line"
 ) -> Iterator[list[tuple[str, str | None]]]:
     """Yield the lines of each sentence unchanged, each with its token, or with None if it has none.
 
@@ -87,7 +93,8 @@ def sentence_lines(
 
     Args:
         lines: Lines of a file in columns, of which one sentence at a time is held.
-        token_column: The tokens' column, from 0; negative numbers count from the end. CoNLL-U: by default FORM (1).
+        token_column: The tokens' column, from 0; negative numbers count from the end. CoNLL-U: by default FORM (1), or
+            a column's name.
         separator: As in ``ColumnFile``.
         where: Start of error messages, before the line number.
 
@@ -99,76 +106,86 @@ def sentence_lines(
         [[('Dogs X', 'Dogs'), ('bark Y', 'bark')], [('Go Y', 'Go')]]
     """
     numbered = enumerate(lines, start=1)
-    beginning = _beginning(numbered)
-    is_conllu = _is_conllu(beginning)
-    column = token_column or (FORM if is_conllu else 0)
-    for sentence in _sentences(itertools.chain(beginning, numbered), is_conllu, separator, where):
+    beginning = list(itertools.islice(numbered, _BEGINNING))
+    layout = Layout.of(beginning, separator)
+    column = layout.column("token_column", token_column, where.removesuffix(", line"))
+    if layout.names and column == 0:
+        column = form_column(layout)
+    for sentence in _sentences(itertools.chain(beginning, numbered), layout, where, is_even=column < 0):
         for number, _, cells in sentence:
             if cells and not -len(cells) <= column < len(cells):
                 raise ValueError(f"{where} {number}: found {describe(cells)}; there is no column {column}.")
         yield [(line, cells[column] if cells else None) for _, line, cells in sentence]
 
 
-def _sentences(
-    lines: Iterable[tuple[int, str]], is_conllu: bool, separator: str | None, where: str, hint: str = ""
-) -> Iterator[list[tuple[int, str, list[str] | None]]]:
+def form_column(layout: Layout) -> int:
+    """Return the column of the tokens in CoNLL-U, which CoNLL-U Plus may have elsewhere."""
+    return layout.names.index("FORM") if "FORM" in layout.names else 0
+
+
+_Line: TypeAlias = tuple[int, str, list[str] | None]
+
+
+def _sentences(lines: Iterable[tuple[int, str]], layout: Layout, where: str, is_even: bool) -> Iterator[list[_Line]]:
     """Yield the lines of each sentence with their numbers, and the cells of those that are tokens."""
-    sentence: list[tuple[int, str, list[str] | None]] = []
-    first: Row | None = None
+    sentence: list[tuple[int, str]] = []
     for number, line in lines:
-        is_blank, is_document = not line.strip(_BLANK), line.startswith(_DOCUMENT)
-        if sentence and (is_blank or is_document):
-            yield sentence
+        is_blank, is_mark = not line.strip(BLANK), is_document(line)
+        if sentence and (is_blank or is_mark):
+            yield _judged(sentence, layout, where, is_even)
             sentence = []
-        if is_blank:
-            continue
-        cells: list[str] | None = None
-        if is_conllu and not is_document:
-            cells = _conllu_cells(line, f"{where} {number}")
-        elif not is_document:
-            cells = _cells(line) if separator is None else [cell.strip(_BLANK) for cell in line.split(separator)]
-            first = first or (number, cells)
-            if len(cells) != len(first[1]):
-                expected = f"expected {len(first[1])} as in line {first[0]}"
-                raise ValueError(f"{where} {number}: found {describe(cells)}, {expected}.{hint}")
-        sentence.append((number, line, cells))
+        if not is_blank:
+            sentence.append((number, line))
     if sentence:
-        yield sentence
+        yield _judged(sentence, layout, where, is_even)
 
 
-def _beginning(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Take lines up to the first that is neither blank nor starts like a comment."""
-    taken = []
-    for number, line in lines:
-        taken.append((number, line))
-        if line.strip(_BLANK) and not line.startswith("#"):
-            break
-    return taken
+def _judged(lines: list[tuple[int, str]], layout: Layout, where: str, is_even: bool) -> list[_Line]:
+    """Return the lines of a sentence with the cells of those that are tokens."""
+    if layout.names and layout.names[0] == "ID":
+        return [
+            (n, line, None if is_document(line) else _conllu_cells(line, layout, f"{where} {n}")) for n, line in lines
+        ]
+    rows = {n: layout.cells(line) for n, line in lines if not line.startswith("#") and not is_document(line)}
+    width, first = layout.width, layout.first_row
+    if not is_even and rows:
+        width = Counter(map(len, rows.values())).most_common(1)[0][0]
+        first = next(n for n, cells in rows.items() if len(cells) == width)
+    judged: list[_Line] = []
+    in_sentence = False
+    for n, line in lines:
+        is_hash = line.startswith("#") and not is_document(line)
+        if is_document(line) or (is_hash and layout.is_comment(line, in_sentence, {width})):
+            judged.append((n, line, None))
+            continue
+        cells = layout.cells(line)
+        if len(cells) != width:
+            raise ValueError(f"{where} {n}: found {describe(cells)}, {_advice(line, layout, width, first)}")
+        layout.learn(line, in_sentence)
+        in_sentence = True
+        judged.append((n, line, cells))
+    return judged
 
 
-def _is_conllu(beginning: list[tuple[int, str]]) -> bool:
-    return bool(beginning) and is_conllu_row(beginning[-1][1])
+def _advice(line: str, layout: Layout, width: int, first: int) -> str:
+    """Return what a row was expected to have, and what to do."""
+    expected = f"expected {width} as in line {first}." if first else f"expected {width}."
+    if line.startswith("#"):
+        return f'{expected} A comment within a sentence begins with "# ".'
+    if layout.separator is None and "\t" in line:
+        return f'{expected} If cells contain spaces, use separator="\\t" (--separator "\\t").'
+    return expected
 
 
-def is_conllu_row(line: str) -> bool:
-    """Return whether a line has the ten columns of CoNLL-U between tabs, the first of them a number."""
-    cells = line.split("\t")
-    return len(cells) == CONLLU_COLUMNS and _CONLLU_ID.fullmatch(cells[0]) is not None
-
-
-def _conllu_cells(line: str, where: str) -> list[str] | None:
+def _conllu_cells(line: str, layout: Layout, where: str) -> list[str] | None:
     if line.startswith("#"):
         return None
     cells = line.split("\t")
-    if len(cells) != CONLLU_COLUMNS:
-        raise ValueError(f"{where}: found {describe(cells)} between tabs, expected {CONLLU_COLUMNS} (CoNLL-U).")
-    if not _CONLLU_ID.fullmatch(cells[0]):
+    if len(cells) != layout.width:
+        raise ValueError(f"{where}: found {describe(cells)} between tabs, expected {layout.width} (CoNLL-U).")
+    if not is_conllu_id(cells[0]):
         raise ValueError(f"{where}: found {cells[0]!r}, expected a token's number (CoNLL-U), such as 1.")
     return cells if cells[0].isdigit() else None
-
-
-def _cells(line: str) -> list[str]:
-    return re.split(r"[ \t]+", line.strip(_BLANK))
 
 
 def describe(cells: list[str]) -> str:

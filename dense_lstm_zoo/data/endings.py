@@ -9,7 +9,7 @@ from pathlib import Path
 ENDINGS = {
     **{form: form for form in ("csv", "tsv", "jsonl")},
     **{"tab": "tsv", "ndjson": "jsonl", "txt": "text", "text": "text", "npy": "npy"},
-    **dict.fromkeys(("conll", "conllu", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
+    **dict.fromkeys(("conll", "conllu", "conllup", "conllx", "conll03", "iob", "iob2", "bio"), "columns"),
     **{form: form for form in ("auto", "pos", "mrg")},
 }
 

@@ -64,7 +64,7 @@ class Options:
 
     form: str
     text_column: str | None = None
-    token_column: int = 0
+    token_column: int | str = 0
     separator: str | None = None
     encoding: str | None = None
     tokens: bool = False

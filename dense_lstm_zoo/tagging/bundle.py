@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +15,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundle import Bundle
 from dense_lstm_zoo.graphs import graph, graph_if_used
 from dense_lstm_zoo.notebook import Answers
+from dense_lstm_zoo.tagging.corpus import RARE
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from dense_lstm_zoo.task import Task
@@ -224,5 +227,20 @@ class TaggingBundle(Bundle):
 
         if not len(split):
             raise ValueError("evaluate needs at least one sentence; received none.")
+        self._warn_of_unknown(split)
         predicted = [[self.labels[i] for i in tags] for tags, _ in self._tags(split.tokens)]
         return analyse(split, predicted, self.labels)
+
+    def _warn_of_unknown(self, split: TaggedSplit) -> None:
+        """Warn of tags that the model never predicts, which count as wrong."""
+        counts = Counter(tag for tags in split.tags for tag in tags)
+        unknown = {tag: count for tag, count in counts.most_common() if tag not in self.labels}
+        # A model with RARE has merged tags on purpose: only if most are unknown, they are tags of another kind.
+        if 2 * sum(unknown.values()) > (counts.total() if RARE in self.labels else 0):
+            names = ", ".join(list(unknown)[:5]) + (", ..." if len(unknown) > 5 else "")
+            warnings.warn(
+                f"{sum(unknown.values()):,} of {counts.total():,} tokens have tags that the model does not know and "
+                f"that count as wrong: {names:.200}. Its tags are {', '.join(self.labels[:5])}"
+                f"{', ...' if len(self.labels) > 5 else ''}; tag_column (--tag-column) names another column.",
+                stacklevel=3,
+            )

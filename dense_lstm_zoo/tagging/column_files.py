@@ -6,10 +6,12 @@ Columns are counted from 0, or from the end, where -1 is the last. Tokens and ta
 from __future__ import annotations
 
 import sys
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.columns import CONLLU_COLUMNS, FORM, UPOS, XPOS, ColumnFile, Row, describe
+from dense_lstm_zoo.data.columns import ColumnFile, Row, describe, form_column
 from dense_lstm_zoo.data.dataset_forms import as_option
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
@@ -17,8 +19,8 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit
 def read_columns(
     path: str | Path,
     *,
-    token_column: int = 0,
-    tag_column: int = -1,
+    token_column: int | str = 0,
+    tag_column: int | str = -1,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> TaggedSplit:
@@ -28,7 +30,8 @@ def read_columns(
         path: The file, plain or .gz.
         token_column: The tokens' column, from 0; negative numbers count from the end.
         tag_column: The tags' column. In CoNLL-U, where the first and last columns are neither tokens nor tags, the
-            defaults mean FORM (1) and UPOS (3); XPOS is 4.
+            defaults mean FORM (1) and UPOS (3); XPOS is 4. Columns of CoNLL-U, and those that ``# global.columns``
+            names in CoNLL-U Plus, may also be given by name, such as "XPOS".
         separator: The separator of columns; None means spaces and tabs. CoNLL-U always has tabs.
         encoding: How the file is encoded.
 
@@ -46,20 +49,23 @@ def read_columns(
         TaggedSplit(tokens=[['Dogs', 'bark'], ['Go']], tags=[['NNS', 'VBP'], ['VB']])
     """
     file = ColumnFile(Path(path), separator, encoding)
-    wanted = {"token_column": token_column, "tag_column": tag_column}
-    for name, column in wanted.items():
-        if not isinstance(column, int) or isinstance(column, bool):
-            raise ValueError(f"{name} must be an integer: from 0, or negative from the end; received {column!r}.")
+    options = {"token_column": token_column, "tag_column": tag_column}
+    columns = {name: file.layout.column(name, column, file.path) for name, column in options.items()}
     if file.is_conllu:
-        wanted = {"token_column": token_column or FORM, "tag_column": UPOS if tag_column == -1 else tag_column}
+        if columns["token_column"] == 0:
+            columns["token_column"] = form_column(file.layout)
+        if columns["tag_column"] == -1 and "UPOS" in file.layout.names:
+            columns["tag_column"] = file.layout.names.index("UPOS")
+    file = replace(file, is_even=min(columns.values()) < 0)
+    tags_of_conllu = {i for i, name in enumerate(file.layout.names) if name in ("UPOS", "XPOS")}
     tokens: list[list[str]] = []
     tags: list[list[str]] = []
     for rows in file:
         if not tokens:
-            _check_columns(file, rows[0], wanted)
-        for (name, column), sentences in zip(wanted.items(), (tokens, tags), strict=True):
+            _check_columns(file, rows[0], columns)
+        for (name, column), sentences in zip(columns.items(), (tokens, tags), strict=True):
             # In CoNLL-U "_" means that there is no value, but it may be a token.
-            gap = "_" if file.is_conllu and column % CONLLU_COLUMNS in (UPOS, XPOS) else ""
+            gap = "_" if column % len(rows[0][1]) in tags_of_conllu else ""
             for number, row in rows:
                 if row[column] in ("", gap):
                     raise ValueError(
@@ -71,24 +77,39 @@ def read_columns(
             sentences.append([sys.intern(row[column]) for _, row in rows])  # tokens and tags recur
     if not tokens:
         raise ValueError(f"{file.path} is empty: it has no sentences; a sentence has one line of columns per token.")
+    _check_words(file.path, tokens)
     return TaggedSplit(tokens, tags)
 
 
-def _check_columns(file: ColumnFile, row: Row, wanted: dict[str, int]) -> None:
+def _check_words(path: Path, sentences: list[list[str]]) -> None:
+    """Refuse a treebank whose words are withheld, ``_`` in place of each, and warn if those of many sentences are."""
+    withheld = sum(not token.strip("_") for tokens in sentences for token in tokens)
+    total = sum(map(len, sentences))
+    advice = "The treebank's words are withheld for legal reasons: its README says how to add them."
+    if withheld > 1 and 2 * withheld > total:
+        raise ValueError(f'{path}: {withheld:,} of {total:,} tokens are "_". {advice}')
+    without = sum(len(tokens) > 2 and not any(token.strip("_") for token in tokens) for tokens in sentences)
+    if without:
+        warnings.warn(
+            f'{path}: all tokens of {without:,} of {len(sentences):,} sentences are "_". {advice}', stacklevel=3
+        )
+
+
+def _check_columns(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
     number, cells = row
     if len(cells) < 2:
         raise ValueError(
             f"{file.path}, line {number}: found {describe(cells)}, expected at least 2: a token and its tag."
         )
-    for name, column in wanted.items():
+    for name, column in columns.items():
         if not -len(cells) <= column < len(cells):
             needed = column + 1 if column >= 0 else -column
             raise ValueError(
                 f"{file.path}, line {number}: found {describe(cells)}, expected at least {needed} for {name}={column} "
                 f"({as_option(name)})."
             )
-    if len({column % len(cells) for column in wanted.values()}) == 1:
+    if len({column % len(cells) for column in columns.values()}) == 1:
         raise ValueError(
-            f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in wanted.items())} are "
-            "the same; tokens and tags must be in different columns (--token-column, --tag-column)."
+            f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in columns.items())} "
+            "are the same; tokens and tags must be in different columns (--token-column, --tag-column)."
         )

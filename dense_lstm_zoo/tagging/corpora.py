@@ -26,8 +26,8 @@ def read_column_files(
     train_file: str | Path,
     dev_file: str | Path | None = None,
     test_file: str | Path | None = None,
-    token_column: int = 0,
-    tag_column: int = -1,
+    token_column: int | str = 0,
+    tag_column: int | str = -1,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> TaggingCorpus:
@@ -57,7 +57,7 @@ def read_column_files(
         mine: 18 train (36 tokens), 2 dev (4 tokens) sentences; 2 tags: NOUN, VERB
     """
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    options = {"token_column": token_column, "tag_column": tag_column}
+    options: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column}
     parts = {
         part: read_columns(path, separator=separator, encoding=encoding, **options)
         for part, path in paths.items()
@@ -67,9 +67,7 @@ def read_column_files(
     return _corpus(name, parts, train_file, columns)
 
 
-def _corpus(
-    name: str, parts: dict[str, TaggedSplit], train_file: str | Path, columns: dict[str, object]
-) -> TaggingCorpus:
+def _corpus(name: str, parts: dict[str, TaggedSplit], train_file: str | Path, columns: dict[str, Any]) -> TaggingCorpus:
     """Return a corpus of the parts that were given, with the end of train as dev if there is none."""
     train, dev = parts["train"], parts.get("dev")
     if dev is None:
@@ -125,7 +123,7 @@ def read_ud_ewt(name: str, paths: list[Path], *, column: str) -> TaggingCorpus:
     return TaggingCorpus(name, *_published(paths, _UD_EWT_SIZES, tag_column))
 
 
-def _published(paths: list[Path], sizes: Iterable[tuple[int, int]], tag_column: int = -1) -> list[TaggedSplit]:
+def _published(paths: list[Path], sizes: Iterable[tuple[int, int]], tag_column: int | str = -1) -> list[TaggedSplit]:
     splits = []
     for path, (sentences, tokens) in zip(paths, sizes, strict=True):
         split = read_columns(path, tag_column=tag_column)
@@ -198,8 +196,8 @@ def read_files(
     train_file: str | Path,
     dev_file: str | Path | None = None,
     test_file: str | Path | None = None,
-    token_column: int = 0,
-    tag_column: int = -1,
+    token_column: int | str = 0,
+    tag_column: int | str = -1,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> TaggingCorpus:
@@ -237,8 +235,8 @@ def read_file(
     form: str,
     path: str | Path,
     *,
-    token_column: int = 0,
-    tag_column: int = -1,
+    token_column: int | str = 0,
+    tag_column: int | str = -1,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> tuple[TaggedSplit, tuple[str, ...]]:

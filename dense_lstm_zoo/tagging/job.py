@@ -40,6 +40,12 @@ class TaggingJob(WordVectorJob):
                 f"{corpus.name} has no dev sentences to choose the best epoch on; give some (dev_file, --dev-file)."
             )
         self.corpus, self.options = merge_rare_tags(corpus, options.min_tag_count), options
+        if len(self.corpus.tag_names) < 2:
+            raise ValueError(
+                f"{corpus.name} has one tag, {self.corpus.tag_names[0]!r}, for all {corpus.train.num_tokens:,} tokens "
+                "of train; a tagger needs at least two. Give the tags' column (tag_column, --tag-column) or a smaller "
+                "min_tag_count (--min-tag-count)."
+            )
         self.source = source
         vectors: dict[str, Any] = {
             "vectors": options.vectors,

@@ -16,13 +16,16 @@ from dense_lstm_zoo.tagging.corpus import TaggedSplit
 _RULE = "===="  # begins the lines between paragraphs
 _BRACKET = re.compile(r"[()]|[^()\s]+")
 _TRACE = "-NONE-"
+_CLOSING = ("''", "-RRB-", ")")  # tags of what closes a sentence behind its full stop
 
 
 def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
     r"""Read the words and tags of a tagged file: ``[ The/DT dog/NN ] barks/VBZ ./.``.
 
-    A blank line or a line of ``====`` ends a sentence. The brackets around noun phrases are not read. Of alternative
-    tags (``JJ|VBN``) the first counts; ``\/`` in a word is read as ``/``.
+    A blank line or a line of ``====`` ends a sentence. As in the treebank's own files, one blank line does not end it
+    between two noun phrases in brackets, unless a full stop comes first, nor do blank lines before closing quotes. The
+    brackets around noun phrases are not read. Of alternative tags (``JJ|VBN``) the first counts; ``\/`` in a word is
+    read as ``/``.
 
     Args:
         path: The file, such as ``wsj_0001.pos``, plain or .gz.
@@ -43,10 +46,17 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
     path = files.existing_file(path)
     found = brackets.Sentences(path)
     sentence: list[tuple[str, str]] = []
+    blank_lines, last_line = 0, ""
     for where, line in brackets.lines(path, encoding):
-        if not line or line.startswith(_RULE):
+        if not line:
+            blank_lines += 1
+            continue
+        is_rule = line.startswith(_RULE)
+        if is_rule or (blank_lines and not _goes_on(sentence, last_line, line, blank_lines)):
             found.add(sentence)
             sentence = []
+        blank_lines, last_line = 0, line
+        if is_rule:
             continue
         for token in line.split():
             if token in ("[", "]"):
@@ -59,6 +69,19 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
                 raise brackets.too_long(where, "the sentence")
     found.add(sentence)
     return found.split("words with tags, such as [ Dogs/NNS ] bark/VBP")
+
+
+def _goes_on(sentence: list[tuple[str, str]], before: str, line: str, blank_lines: int) -> bool:
+    """Return whether a line goes on with the sentence before blank lines.
+
+    The treebank has a blank line between two noun phrases that follow each other, and before closing quotes.
+    """
+    if not sentence:
+        return False
+    if all(token.rpartition("/")[2] in _CLOSING for token in line.split()):
+        return True
+    last_tag = next((tag for _, tag in reversed(sentence) if tag not in _CLOSING), "")
+    return blank_lines == 1 and before.endswith("]") and line.startswith("[") and last_tag != "."
 
 
 @dataclass
