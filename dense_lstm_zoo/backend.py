@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.forks import check_not_forked
+from dense_lstm_zoo.settings import check_settings
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -15,6 +16,7 @@ __all__ = ["check_tensorflow", "tf"]
 def check_tensorflow(what: str = "Language models, taggers and text") -> None:
     """Raise ``ValueError`` on a backend of Keras other than TensorFlow; ``what``, in the plural, is what needs it."""
     check_not_forked()
+    check_settings()
     import keras
 
     if keras.config.backend() != "tensorflow":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, context
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.docstrings import argument_texts, plain
+from dense_lstm_zoo.settings import check_settings
 
 if TYPE_CHECKING:
     import keras
@@ -181,6 +182,7 @@ def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras
         >>> model.count_params()
         6807766
     """
+    check_settings()
     return entry(name).factory(**resolve(name, arguments, recipe))
 
 

@@ -1,12 +1,17 @@
 """Variables of the environment that libraries read: left over, or set for something else."""
 
 import os
+import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
 
+from dense_lstm_zoo import settings
+from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.search import fleet
 from dense_lstm_zoo.search.surroundings import without_tuner_variables
 from tests.fleet_harness import Serving, make_oracle, without_token
@@ -113,3 +118,84 @@ def test_a_sweep_needs_nothing_of_keras_tuners_variables(monkeypatch, tmp_path):
 
     assert sweep.run(make_sweep(), tmp_path / "sweep", False, say=lambda text: None) == "done"
     assert seen == [False]
+
+
+@pytest.fixture
+def keras_home(monkeypatch, tmp_path):
+    """An empty folder for Keras' settings, without any in the environment; the path of the file in it."""
+    for name in ("KERAS_BACKEND", "KERAS_MAX_EPOCHS", "KERAS_MAX_STEPS_PER_EPOCH", "TF_USE_LEGACY_KERAS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    return tmp_path / "keras.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("TF_USE_LEGACY_KERAS", "1", "TF_USE_LEGACY_KERAS asks TensorFlow for Keras 2"),
+        ("TF_USE_LEGACY_KERAS", "True", "unset it"),
+        ("KERAS_BACKEND", "numpy", "KERAS_BACKEND is 'numpy'. Accepted: tensorflow, jax, torch."),
+        ("KERAS_BACKEND", "tensorfow", "KERAS_BACKEND is 'tensorfow'"),
+        ("KERAS_MAX_EPOCHS", "1", "KERAS_MAX_EPOCHS=1 makes Keras end every training early"),
+        ("KERAS_MAX_STEPS_PER_EPOCH", "x", "KERAS_MAX_STEPS_PER_EPOCH=x makes Keras"),
+    ],
+)
+def test_a_variable_with_which_keras_cannot_run_is_named(keras_home, monkeypatch, name, value, message):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        check_tensorflow()
+    assert name in str(caught.value)
+
+
+def test_a_backend_that_is_not_installed_is_named_with_its_place(keras_home, monkeypatch):
+    monkeypatch.setattr(settings.importlib.util, "find_spec", lambda name: None)
+    keras_home.write_text('{"backend": "torch"}')
+    with pytest.raises(ValueError, match=re.escape(f"backend in {keras_home} is 'torch', which is not installed")):
+        check_tensorflow()
+    monkeypatch.setenv("KERAS_BACKEND", "jax")  # which wins over the file
+    with pytest.raises(ValueError, match="KERAS_BACKEND is 'jax', which is not installed"):
+        check_tensorflow()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "does not hold a JSON object"),
+        ('{"floatx": "bfloat16"}', "Accepted: float16, float32, float64."),
+        ('{"epsilon": 1}', "Accepted: a number such as 1e-07."),
+        ('{"image_data_format": "last"}', "Accepted: channels_last, channels_first."),
+    ],
+)
+def test_a_damaged_file_of_kerass_settings_is_named(keras_home, text, message):
+    keras_home.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        check_tensorflow()
+    assert str(keras_home) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"floatx": "float32", "backend": "tensorflow", "epsilon": 1e-07}'])
+def test_settings_that_keras_takes_are_taken(keras_home, text):
+    keras_home.write_text(text)
+    check_tensorflow()
+
+
+@pytest.mark.slow  # fresh processes
+@pytest.mark.parametrize("setting", ["TF_USE_LEGACY_KERAS=1", "KERAS_BACKEND=numpy", "KERAS_MAX_EPOCHS=1"])
+def test_a_command_ends_in_one_line_that_names_the_setting(tmp_path, setting):
+    name, value = setting.split("=")
+    command = [
+        sys.executable,
+        "-m",
+        "dense_lstm_zoo",
+        "train",
+        "bilstm",
+        "--dataset",
+        "demo",
+        "--run-dir",
+        tmp_path / "r",
+    ]
+    run = subprocess.run(command, env={**os.environ, name: value}, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith("error: ")
+    assert run.stderr.count("\n") == 1
+    assert name in run.stderr
