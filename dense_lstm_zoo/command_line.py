@@ -10,7 +10,7 @@ from typing import Any
 from dense_lstm_zoo import registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.recipes import get_recipe
+from dense_lstm_zoo.recipes import NONE, get_recipe
 
 _TRANSFER = ("freeze", "unfreeze_after", "unfreeze", "layer_decay")
 # Told apart, or not recorded.
@@ -40,20 +40,23 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
             "YOUR_FILE",
         )
     )
-    if recipe is not None:
-        yield from ("--recipe", recipe)
-    yield from ("--seed", str(training["seed"]))
     origin = training.get("init_from")
+    has_vectors = any(option.name == "vectors" for option in task.all_options) and not origin
+    if recipe is not None or has_vectors:  # with word vectors, a recipe would be chosen
+        yield from ("--recipe", recipe or NONE)
+    yield from ("--seed", str(training["seed"]))
     if origin:
         yield from ("--init-from", origin["name"])
         yield from _options({name: origin[name] for name in _TRANSFER if origin.get(name) is not None})
-    if any(option.name == "vectors" for option in task.all_options) and not origin:
+    if has_vectors:
         yield from ("--vectors", training.get("vectors") or word_source.NONE)
     if training.get("context") and not origin:
         yield from ("--context", training["context"]["name"])
     usual = task.resolve({}, seed=0, recipe=get_recipe(recipe) if recipe else None)
     own = [option.name for option in task.all_options if option.name not in _ELSEWHERE]
     yield from _options({x: training[x] for x in own if x in training and training[x] != getattr(usual, x)})
+    most = config.get("text", {}).get("max_tokens")
+    yield from _options({**training.get("columns", {}), **({} if most is None else {"max_tokens": most})})
     if not origin:  # else the source's
         yield from _options(_arguments(model, recipe, config["arguments"], bool(training.get("vectors"))))
     yield from ("--run-dir", "runs/mine")
@@ -71,7 +74,8 @@ def _options(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(values.items()):
         yield "--" + name.replace("_", "-")
         if value is not True or name not in tasks.every_option():  # an option that is a switch takes no value
-            yield value if isinstance(value, str) else json.dumps(value)
+            word = value if isinstance(value, str) else json.dumps(value)
+            yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab
 
 
 def _plain(value: Any) -> Any:

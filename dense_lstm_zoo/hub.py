@@ -1,4 +1,4 @@
-"""Bundles on the Hugging Face Hub, through ``huggingface_hub`` (``pip install dense-lstm-zoo[hub]``)."""
+"""Bundles on the Hugging Face Hub, through ``huggingface_hub``, the extra ``hub``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dense_lstm_zoo import bundle_names, files, manifest
 from dense_lstm_zoo.bundle_checks import BundleError
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import cache_folder
+from dense_lstm_zoo_runtime import install
 
 SCHEME = "hf://"
 LARGEST = 1 << 31  # bytes of a bundle
@@ -104,7 +105,7 @@ def _api(token: str | None = None) -> Any:
     try:
         import huggingface_hub
     except ModuleNotFoundError as error:
-        raise ValueError("The hub needs huggingface_hub: pip install dense-lstm-zoo[hub].") from error
+        raise ValueError(f"The hub needs huggingface_hub: {install.extra('hub')}.") from error
     return huggingface_hub.HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token, library_name="dense-lstm-zoo")
 
 

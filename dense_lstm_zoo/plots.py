@@ -1,4 +1,4 @@
-"""Figures of runs; matplotlib is an extra (``pip install dense-lstm-zoo[plots]``)."""
+"""Figures of runs; matplotlib is the extra ``plots``."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ from dense_lstm_zoo.bundle import Bundle, load
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.word_table import presets_folder
 from dense_lstm_zoo.terms import corpora_before, terms_of
+from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.paths import user_path
 
 INDEX = Path(__file__).with_name("presets_index.json")
-_GET = "pip install dense-lstm-zoo-presets (or make install)"
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _local(text: str) -> Path:
             _check_sum(installed[text], official[text].sha256, "the zoo's index")
         return installed[text]
     if text in official:
-        raise FileNotFoundError(f"The preset {text!r} is not installed: {_GET}.")
+        raise FileNotFoundError(f"The preset {text!r} is not installed: {install.PRESETS}.")
     unknown = str(checks.unknown_name("preset", text, {*installed, *official}))
     raise ValueError(f"{unknown} {text} is not a folder either; a bundle is the folder that train(run_dir=...) makes.")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from dense_lstm_zoo import bundle_checks, checks, files, hub, weights_file
 from dense_lstm_zoo.bundle_reader import read
+from dense_lstm_zoo_runtime import install
 
 EXPORT_FORMATS = ("saved_model", "onnx")
 _ROUNDED = "rounded to float16 after training"
@@ -58,7 +59,7 @@ class Published:
         options: dict[str, Any] = {"weights": weights, "shared_words": shared_words}
         if format == "onnx":
             if importlib.util.find_spec("onnx") is None:
-                raise ImportError("format='onnx' needs the package onnx: pip install dense-lstm-zoo[onnx].")
+                raise ImportError(f"format='onnx' needs the package onnx: {install.extra('onnx')}.")
         elif options != {"weights": "float32", "shared_words": False}:
             raise ValueError("weights and shared_words are for format='onnx'; a SavedModel is complete, in float32.")
         target = files.check_new_folder(path, "export" if overwrite else None)
@@ -126,7 +127,7 @@ class Published:
     ) -> str:
         """Upload the bundle to the Hugging Face Hub and return the address of the commit.
 
-        It needs ``pip install dense-lstm-zoo[hub]``; ``from_preset("hf://owner/name")`` loads it again.
+        It needs the extra ``hub``. ``from_preset("hf://owner/name")`` loads it again.
 
         Args:
             name: The repository, ``"owner/name"``; it is created if it does not exist.

@@ -24,11 +24,9 @@ def check_settings() -> None:
             raise ValueError(f"{name}={os.environ[name]} makes Keras end every training early; unset it.")
     path = _keras_json()
     config = _read(path)
-    name, place = config.get("backend"), f"backend in {path}"
-    if os.environ.get("KERAS_BACKEND"):
-        name, place = os.environ["KERAS_BACKEND"], "KERAS_BACKEND"
-    if name is None:
-        return
+    variable = os.environ.get("KERAS_BACKEND")
+    place = "KERAS_BACKEND" if variable else f"backend in {path}"
+    name = str(variable or config.get("backend", "tensorflow"))
     if name not in _BACKENDS:
         raise ValueError(f"{place} is {name!r}. Accepted: {', '.join(_BACKENDS)}.")
     if importlib.util.find_spec(name) is None:

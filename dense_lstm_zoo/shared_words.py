@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import bundle_names
 from dense_lstm_zoo.bundle_checks import BundleError, Shape
 from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
+from dense_lstm_zoo_runtime import install
 
 if TYPE_CHECKING:
     import keras
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 KEY = "shared_words"  # in config.json
 ROWS = bundle_names.SHARED_ROWS
-_GET = "pip install dense-lstm-zoo-presets (or make install)"
 FIRST_WORD = 2  # the id of the first word, after padding and unknown
 HERE = -1  # of a row that the bundle holds
 _CHUNK = 1024  # rows
@@ -186,7 +186,7 @@ def find_in(
     """
     names = sorted(installed_tables(), key=lambda name: name != used)
     if not names and required:
-        raise ValueError(f"shared_words=True needs an installed word table; there is none: {_GET}.")
+        raise ValueError(f"shared_words=True needs an installed word table; there is none: {install.PRESETS}.")
     by_name: dict[str, Part] = {}
     for dim in dict.fromkeys(values.shape[1] for *_, values in arrays):
         same_length = [array for array in arrays if array[3].shape[1] == dim]
@@ -272,7 +272,7 @@ def installed(owner: object, name: str, sha256: str) -> WordTable:
     """
     needs = f"{owner} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
     if name not in installed_tables():
-        raise BundleError(f"{needs}, which is not installed: {_GET}.")
+        raise BundleError(f"{needs}, which is not installed: {install.PRESETS}.")
     try:
         table = load_vectors(name)
     except (ValueError, OSError) as error:

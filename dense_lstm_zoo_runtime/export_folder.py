@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo_runtime import claims
+from dense_lstm_zoo_runtime import claims, install
 from dense_lstm_zoo_runtime.errors import ExportError, named
 
 KIND = "dense-lstm-zoo ONNX export"
@@ -21,7 +21,6 @@ TASKS = ("classification", "tagging", "language_model")
 _MANIFEST = "manifest.json"
 _MOST_JSON = 1 << 24  # bytes
 _HOW = 'bundle.export(path, format="onnx"), or dense-lstm-zoo export RUN PATH --format onnx, writes one'
-_UPDATE = "pip install -U dense-lstm-zoo-runtime"
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,8 @@ def _is_format(content: dict[str, Any]) -> bool:
 
 def _version(path: Path, received: object) -> ExportError:
     return ExportError(
-        f"{path} has format {received!r:.40}; this runtime reads format {FORMAT}. Export the model again, or {_UPDATE}."
+        f"{path} has format {received!r:.40}; this runtime reads format {FORMAT}. Export the model again, "
+        f"or install a newer runtime: {install.RUNTIME}."
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.errors import ExportError, named
 from dense_lstm_zoo_runtime.export_folder import Export
-from dense_lstm_zoo_runtime.sources import GET
 from dense_lstm_zoo_runtime.word_table import MappedTable, installed_tables
 
 _ROWS = "shared_words.rows"
@@ -136,7 +136,7 @@ def _table(folder: Path, name: str, sha256: str) -> MappedTable:
     needs = f"{folder} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
     tables = installed_tables()
     if name not in tables:
-        raise ExportError(f"{needs}, which is not installed: {GET}.")
+        raise ExportError(f"{needs}, which is not installed: {install.PRESETS}.")
     try:
         table = _read(tables[name], (tables[name] / "config.json").stat().st_mtime_ns)
     except (ValueError, OSError) as error:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dense_lstm_zoo_runtime import checks, export_folder
+from dense_lstm_zoo_runtime import checks, export_folder, install
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.paths import user_path
 from dense_lstm_zoo_runtime.word_table import presets_folder
-
-GET = "pip install dense-lstm-zoo-presets"
 
 
 def find(source: str | os.PathLike[str]) -> Path:
@@ -37,7 +35,7 @@ def find(source: str | os.PathLike[str]) -> Path:
         raise FileNotFoundError(f"{text} does not exist; Predictor takes an export's folder or a preset's name.")
     presets = installed()
     if not presets:
-        raise FileNotFoundError(f"{text} is not a folder, and no presets are installed: {GET}.")
+        raise FileNotFoundError(f"{text} is not a folder, and no presets are installed: {install.PRESETS}.")
     if text not in presets:
         raise ValueError(f"{checks.unknown_name('preset', text, presets)} {text} is not a folder either.")
     return export_folder.find(presets[text])

@@ -7,6 +7,7 @@ import pytest
 
 from dense_lstm_zoo.batch import layout, sinks
 from dense_lstm_zoo.cli import batch
+from dense_lstm_zoo_runtime import install
 from tests.batch_harness import left_in, lines_of
 from tests.cli_harness import output_of
 
@@ -45,7 +46,10 @@ def test_an_error_is_one_line_and_nothing_is_left(asked, capsys, tmp_path, optio
 def test_without_beam_it_names_the_extra(asked, capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     status, _, err = output_of(capsys, *asked)
-    assert (status, err) == (2, "error: Batch predictions need Apache Beam: pip install dense-lstm-zoo[beam].\n")
+    assert (status, err) == (
+        2,
+        f"error: Batch predictions need Apache Beam: {install.extra('beam')}.\n",
+    )
 
 
 def test_standard_error_is_given_back_after_a_failure():

@@ -130,5 +130,5 @@ def test_the_export_of_an_earlier_training_is_refused(batch_exports, tmp_path):
 
 def test_without_beam_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install dense-lstm-zoo\[beam\]"):
+    with pytest.raises(ImportError, match=r"pip install \./dense_lstm_zoo_runtime '\.\[beam\]'"):
         _ = batch.Predict

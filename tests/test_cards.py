@@ -125,6 +125,13 @@ def test_a_corpus_of_ones_own_is_a_file_in_the_command():
     assert command_line.of(config) == f"{TOLD} --run-dir runs/mine".replace("--dataset trec", "--train-file YOUR_FILE")
 
 
+def test_the_command_names_the_columns_and_the_length_that_were_read():
+    training = {**CONFIG["training"], "dataset": "csv", "columns": {"text_column": "the review", "separator": "\t"}}
+    command = command_line.of({**CONFIG, "training": training, "text": {"max_tokens": 50}})
+    assert "--separator '\\t' --text-column 'the review'" in command
+    assert "--max-tokens 50" in command
+
+
 def test_a_run_that_went_on_from_another_names_it_and_leaves_its_arguments_out():
     origin = {"name": "base", "freeze": "encoder", "unfreeze_after": 2}
     config = {**CONFIG, "training": {**CONFIG["training"], "recipe": None, "init_from": origin}}

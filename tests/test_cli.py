@@ -8,6 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo_runtime import install
 from tests.cli_harness import output_of
 
 TINY = ["--embedding-dim", "6", "--num-dense-layers", "2", "--dense-units", "3", "--top-units", "4"]
@@ -132,7 +133,7 @@ def test_export_writes_a_saved_model(run_dir, tmp_path, capsys, monkeypatch):
         patch.setitem(sys.modules, "tensorflow_serving.apis", None)
         status, _, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1", "--overwrite")
     assert (status, err.count("\n")) == (0, 1)
-    assert "no warm-up requests for TF Serving; to have them, pip install 'dense-lstm-zoo[serving]'" in err
+    assert f"no warm-up requests for TF Serving; to have them, {install.extra('serving')}" in err
     status, _, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
     assert status == 2
     assert "already exists" in err

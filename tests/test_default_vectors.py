@@ -126,12 +126,12 @@ def test_vectors_that_nobody_named_give_way_to_words_they_hardly_cover(table, tm
     assert "The words themselves are trained" in capsys.readouterr().out
 
 
-def test_vectors_that_are_named_stay_with_a_warning_and_none_at_all_names_the_way_out(table, tmp_path):
+def test_vectors_that_are_named_stay_with_advice_and_none_at_all_names_the_way_out(table, tmp_path, capsys):
     checked = request.check("bilstm", tmp_path / "run", {"units": 2, "vectors": "zoo_600d"})
     with pytest.raises(ValueError, match="--vectors none"):
         prepare(checked, _corpus(RUSSIAN), progress=False)
-    with pytest.warns(UserWarning, match="--vectors none"):
-        run = prepare(checked, _corpus(("good", "ужасный", "фильм")), progress=False)
+    run = prepare(checked, _corpus(("good", "ужасный", "фильм")), progress=True)
+    assert "Other words are hardly read: train the words themselves" in capsys.readouterr().out
     assert run.config["training"]["vectors"] == "zoo_600d"
 
 
@@ -154,11 +154,11 @@ def test_a_file_of_the_table_s_name_wins(corpus, table, tmp_path, monkeypatch):
 def test_without_the_presets_a_line_says_what_that_costs(corpus, tmp_path, capsys):
     bundle = zoo.train("bilstm", corpus, tmp_path / "run", units=3, epochs=1)
     assert bundle.config["training"]["vectors"] is None
-    assert "no word vectors: pip install dense-lstm-zoo-presets" in capsys.readouterr().out
+    assert "no word vectors: pip install ./presets" in capsys.readouterr().out
 
 
 def test_a_table_that_is_not_installed_is_said(corpus, tmp_path):
-    with pytest.raises(ValueError, match="'zoo_600d' is not installed: pip install dense-lstm-zoo-presets"):
+    with pytest.raises(ValueError, match=r"'zoo_600d' is not installed: pip install \./presets \(from a clone\)"):
         zoo.train("bilstm", corpus, tmp_path / "run", vectors="zoo_600d")
     assert not (tmp_path / "run").exists()
 

@@ -151,7 +151,7 @@ def test_a_repository_that_is_none_is_refused_before_any_work(hub, saved, name):
 def test_without_the_client_the_error_says_what_to_install(hub, saved, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: saved[0].push_to_hub("owner/tiny")):
-        with pytest.raises(ValueError, match=r"pip install dense-lstm-zoo\[hub\]"):
+        with pytest.raises(ValueError, match=r"pip install \./dense_lstm_zoo_runtime '\.\[hub\]'"):
             ask()
 
 

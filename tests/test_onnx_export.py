@@ -142,7 +142,7 @@ def test_without_the_package_onnx_the_error_says_how_to_get_it(run, tmp_path, mo
     one = zoo.load(run)
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install dense-lstm-zoo\[onnx\]"):
+    with pytest.raises(ImportError, match=r"pip install \./dense_lstm_zoo_runtime '\.\[onnx\]'"):
         one.export(tmp_path / "out", format="onnx")
     assert not list(tmp_path.iterdir())
 

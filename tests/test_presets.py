@@ -145,7 +145,7 @@ def test_a_preset_for_another_task_is_refused_before_it_is_loaded(official, monk
 
 def test_a_preset_that_is_not_installed_says_how_to_get_it(official, tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "none"))
-    with pytest.raises(FileNotFoundError, match=r"'lstm_trec' is not installed: pip install dense-lstm-zoo-presets"):
+    with pytest.raises(FileNotFoundError, match=r"'lstm_trec' is not installed: pip install ./presets"):
         zoo.from_preset("lstm_trec")
     assert "not installed" in str(zoo.list_presets()[0])
 

@@ -119,7 +119,7 @@ def test_weights_outside_the_folder_are_not_read(name, copy):
 
 def test_another_version_is_named_with_what_to_do(copy):
     change(copy / "bilstm", format=2)
-    refused(copy / "bilstm", "has format 2; this runtime reads format 1", "pip install -U dense-lstm-zoo-runtime")
+    refused(copy / "bilstm", "has format 2; this runtime reads format 1", "pip install ./dense_lstm_zoo_runtime")
     path = copy / "bilstm_tagger" / "manifest.json"
     path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
     refused(copy / "bilstm_tagger", "has format 7")
@@ -276,13 +276,13 @@ def test_an_unknown_preset_has_near_matches(copy, monkeypatch):
     refused("my_film", "Did you mean 'my_films'?", "my_film is not a folder either", error=ValueError)
     refused("bare", "is a bundle without an ONNX export")
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", "/dev/null")
-    refused("my_films", "pip install dense-lstm-zoo-presets", error=FileNotFoundError)
+    refused("my_films", "pip install ./presets", error=FileNotFoundError)
 
 
 def test_a_table_that_is_not_there_or_another_one_is_named(copy, monkeypatch):
     assert Predictor(copy / "shared").predict([""])
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", "/dev/null")
-    refused(copy / "shared", f"needs the word table '{TABLE}'", "pip install dense-lstm-zoo-presets")
+    refused(copy / "shared", f"needs the word table '{TABLE}'", "pip install ./presets")
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(copy / "presets"))
     write_table(copy / "presets", seed=2)
     refused(copy / "shared", "another version")

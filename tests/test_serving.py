@@ -90,7 +90,7 @@ def test_without_the_package_there_are_no_requests_and_the_page_says_so_in_a_lin
     (line,) = [line for line in page.markdown([], 0).splitlines() if "warm-up" in line]
     assert line == (
         "The export has no warm-up requests for TF Serving; to have them, "
-        "`pip install 'dense-lstm-zoo[serving]'` and export again."
+        "`pip install ./dense_lstm_zoo_runtime '.[serving]' (from a clone)` and export again."
     )
 
 

@@ -85,7 +85,7 @@ def test_words_of_no_table_are_not_shared(table, tmp_path, name):
 
 
 def test_without_a_table_the_error_says_how_to_get_one(presets, tmp_path):
-    with pytest.raises(ValueError, match="installed word table; there is none: pip install dense-lstm-zoo-presets"):
+    with pytest.raises(ValueError, match=r"installed word table; there is none: pip install \./presets"):
         bundle("bilstm").save(tmp_path / "shared", shared_words=True)
 
 

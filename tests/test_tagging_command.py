@@ -64,6 +64,7 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     (tmp_path / "raw.txt").write_text("Dogs bark.\nGo.\n")  # by its name text, whatever is written
     output_of(capsys, "predict", run, "--file", tmp_path / "raw.txt", "--output", tmp_path / "raw.conllu")
     rows = (tmp_path / "raw.conllu").read_text().split("\n\n")
+    assert [row.split("\n")[0] for row in rows] == ["# text = Dogs bark.", "# text = Go.", ""]
     tokens_of = [[row.split("\t")[1] for row in text.split("\n") if row[:1].isdigit()] for text in rows]
     assert tokens_of == [["Dogs", "bark", "."], ["Go", "."], []]
     for form in ("columns", "jsonl"):  # neither the name nor --format tells what is read
@@ -91,7 +92,8 @@ def test_the_command_line_trains_on_columns_and_writes_what_it_reads_with_tags(t
     assert (second["tokens"], second["tags"]) == (raw.tokens, raw.tags)
     _, out, _ = output_of(capsys, "evaluate", run, *files)
     assert out.startswith(
-        f"test accuracy {bundle.metrics['test_accuracy']:.4f}, {corpus.test.num_tokens:,} tokens, 70 "
+        f"test accuracy {bundle.metrics['test_accuracy']:.4f}, {corpus.test.num_tokens:,} tokens, "
+        f"{len(corpus.test)} sentences"
     )
     (tmp_path / "foreign.txt").write_text("her NEW\n")
     _, out, _ = output_of(capsys, "evaluate", run, "--test-file", tmp_path / "foreign.txt")

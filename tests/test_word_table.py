@@ -198,7 +198,7 @@ def test_without_the_distribution_the_error_says_how_to_get_it(tmp_path, monkeyp
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(tmp_path / "none"))
     assert presets_folder() is None
     assert installed_tables() == {}
-    with pytest.raises(ValueError, match="'zoo_600d' is not installed: pip install dense-lstm-zoo-presets"):
+    with pytest.raises(ValueError, match=r"'zoo_600d' is not installed: pip install \./presets \(from a clone\)"):
         zoo.load_vectors("zoo_600d")
 
 

@@ -69,7 +69,7 @@ def test_conllu_keeps_its_lines_but_for_the_tags():
 
 
 def test_other_texts_become_conllu():
-    expected = "1\tNew York\t_\tT0" + "\t_" * 6 + "\n2\tis\t_\tT1" + "\t_" * 6 + "\n\n"
+    expected = "# text = New York is\n1\tNew York\t_\tT0" + "\t_" * 6 + "\n2\tis\t_\tT1" + "\t_" * 6 + "\n\n"
     content = "-DOCSTART-\tO\n\nNew York\tX\nis\tX\n"
     assert written(content, "columns", "\t", conllu=True) == expected
     lines = '{"tokens": ["New York", "is"]}\n{"tokens": []}\n'

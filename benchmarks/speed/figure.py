@@ -10,6 +10,7 @@ import pandas as pd
 from benchmarks.result_files import read
 from benchmarks.speed.table import PEERS, TITLES
 from benchmarks.speed.workloads import SCALING
+from dense_lstm_zoo_runtime import install
 
 
 def draw(path: Path, picture: Path) -> None:
@@ -18,7 +19,7 @@ def draw(path: Path, picture: Path) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        print(f"No {picture.name}: matplotlib is not installed (pip install dense-lstm-zoo[plots]).")
+        print(f"No {picture.name}: matplotlib is not installed ({install.extra('plots')}).")
         return
     rows = read(path)
     rows = rows[rows["kernel"] == ""]

@@ -10,6 +10,8 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo_runtime import install
+
 if TYPE_CHECKING:
     from dense_lstm_zoo.batch.handler import ZooModelHandler
     from dense_lstm_zoo.batch.transform import Predict
@@ -21,7 +23,7 @@ _MODULES = {"Predict": "transform", "ZooModelHandler": "handler"}
 def check_beam() -> None:
     """Raise ``ImportError`` if Apache Beam is not installed."""
     if importlib.util.find_spec("apache_beam") is None:
-        raise ImportError("Batch predictions need Apache Beam: pip install dense-lstm-zoo[beam].")
+        raise ImportError(f"Batch predictions need Apache Beam: {install.extra('beam')}.")
 
 
 # Beam takes seconds to import, and is not needed to see what the command line can do.

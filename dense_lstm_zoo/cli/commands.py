@@ -21,6 +21,7 @@ from dense_lstm_zoo.data.own_files import input_format, read_split
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.output_files import Output, check_output
 from dense_lstm_zoo.training.run_file import DATA
+from dense_lstm_zoo_runtime import install
 
 FILE_OPTIONS = tuple(name for name in DATA if name != "dataset")
 
@@ -163,7 +164,7 @@ def check_picture(output: str | None, overwrite: bool) -> Output | None:
     from dense_lstm_zoo.report import has_matplotlib
 
     if not has_matplotlib():
-        raise ValueError("--output needs matplotlib: pip install dense-lstm-zoo[plots].")
+        raise ValueError(f"--output needs matplotlib: {install.extra('plots')}.")
     if Path(output).suffix not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--output must end in .png, .svg or .pdf; received {output!r}.")
     return check_output(output, overwrite)

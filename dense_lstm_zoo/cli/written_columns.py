@@ -50,7 +50,9 @@ def as_conllu(record: Record, found: Any, column: int) -> list[str]:
     _check(record, found, "CoNLL-U", lambda token: token.strip() == token != "" and not re.search(r"[\t\r\n]", token))
     empty = "\t".join("_" * CONLLU_COLUMNS)
     rows = (_replaced(_replaced(empty, 0, str(number)), 1, token) for number, token in enumerate(found.tokens, start=1))
-    return [_replaced(row, column, tag) for row, tag in zip(rows, tags, strict=True)]
+    text = record.text if isinstance(record.text, str) else " ".join(record.text)
+    comment = "# text = " + " ".join(text.split())  # a line of its own, whatever white space the text has
+    return [comment, *(_replaced(row, column, tag) for row, tag in zip(rows, tags, strict=True))]
 
 
 def conllu_column(tags: Collection[str]) -> int:

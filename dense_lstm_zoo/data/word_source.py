@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dense_lstm_zoo import files
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.word_table import DEFAULT, WordTable
+from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 NONE = "none"
 COST = (
-    "no word vectors: pip install dense-lstm-zoo-presets (make install in a checkout) gives the zoo's own, "
+    f"no word vectors: {install.PRESETS} gives the zoo's own, "
     "which are worth several points of accuracy on a few thousand texts"
 )
 

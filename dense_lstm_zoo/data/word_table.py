@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.word_table import MappedTable, checksum, parts
 from dense_lstm_zoo_runtime.word_table import installed_tables as installed_tables
 from dense_lstm_zoo_runtime.word_table import presets_folder as presets_folder
@@ -173,7 +174,7 @@ def load_vectors(name: str) -> WordTable:
     tables = installed_tables()
     if name not in tables:
         if not tables:
-            raise ValueError(f"{name!r} is not installed: pip install dense-lstm-zoo-presets (or make install).")
+            raise ValueError(f"{name!r} is not installed: {install.PRESETS}.")
         raise checks.unknown_name("word table", name, tables)
     folder = tables[name]
     return _read(folder, (folder / "config.json").stat().st_mtime_ns)

@@ -16,6 +16,7 @@ from keras_tuner.engine.trial import Trial, TrialStatus
 from dense_lstm_zoo import checks, files
 from dense_lstm_zoo.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
 from dense_lstm_zoo.search import TUNERS
+from dense_lstm_zoo_runtime import install
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)
 _ADVICE = "Its backup is damaged or missing too; choose another run_dir (--run-dir) to start over."
@@ -294,6 +295,4 @@ def make_oracle(
     try:
         return BayesianOracle(max_trials=trials, **shared)
     except ImportError:
-        raise ValueError(
-            "tuner='bayesian' needs SciPy and scikit-learn: pip install dense-lstm-zoo[bayesian]."
-        ) from None
+        raise ValueError(f"tuner='bayesian' needs SciPy and scikit-learn: {install.extra('bayesian')}.") from None

@@ -7,9 +7,10 @@ from pathlib import Path
 import tensorflow as tf
 
 from dense_lstm_zoo.serving.endpoint import WARM_UP, Endpoints
+from dense_lstm_zoo_runtime import install
 
 FILE = "tf_serving_warmup_requests"  # TF Serving reads this name in assets.extra, and no other
-INSTALL = "pip install 'dense-lstm-zoo[serving]'"
+INSTALL = install.extra("serving")
 MISSING = f"The export has no warm-up requests for TF Serving; to have them, {INSTALL} and export again."
 
 

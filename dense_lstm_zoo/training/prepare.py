@@ -148,8 +148,8 @@ def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
                 if source
                 else 'train the words themselves with vectors="none" (--vectors none)'
             )
-            warnings.warn(f"The {reason}. Other words are hardly read: {way}.", stacklevel=4)
-            return request, job
+            advice = f"The {reason}. Other words are hardly read: {way}."
+            return dataclasses.replace(request, told="\n".join(filter(None, (request.told, advice)))), job
     request = request.with_trained_words()
     recipe = f" with the recipe {request.recipe}" if request.recipe else ""
     said = f"no word vectors: {reason}. The words themselves are trained{recipe}; --vectors NAME names others"

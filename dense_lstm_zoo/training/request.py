@@ -15,6 +15,7 @@ from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.recipes import get_recipe
 from dense_lstm_zoo.task import Task, every_option
 from dense_lstm_zoo.training import defaults, run_folder
+from dense_lstm_zoo_runtime import install
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def check(
     run_folder.tidy(files.resolved(run_dir))
     target = files.check_new_folder(run_dir, "bundle" if overwrite else None)
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
-        raise ValueError("tensorboard=True needs TensorBoard: pip install dense-lstm-zoo[tensorboard].")
+        raise ValueError(f"tensorboard=True needs TensorBoard: {install.extra('tensorboard')}.")
     options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
     check_transfer(options)
     _check_sources(options)
