@@ -147,7 +147,7 @@ def test_another_version_is_named_with_what_to_do(copy):
         ({"tokenizer": {"normalization": "NFKC", "rules": [["a"]]}}, "a pattern and a replacement"),
         ({"tokenizer": None}, "config.json is damaged"),
         ({"columns": ["text"]}, "'columns' must say where texts are in a file; it is ['text']"),
-        ({"columns": {"token_column": "1"}}, "'columns' must say where texts are in a file"),
+        ({"columns": {"token_column": 1.5}}, "'columns' must say where texts are in a file"),
         ({"shared_words": {}}, "config.json is damaged: arrays is missing"),
         ({"shared_words": {"arrays": None}}, "config.json is damaged"),
         ({"shared_words": 3}, "config.json is damaged"),

@@ -269,7 +269,7 @@ def test_a_strange_cut_or_temperature_is_refused(tmp_path):
     (folder / "config.json").write_text(json.dumps(config))
     for wrong in ("0", "-1.0", "null", '"2"', "true", "1e999"):
         (folder / "metrics.json").write_text(f'{{"temperature": {wrong}}}')
-        refused(folder, "'temperature' must be a number above 0")
+        refused(folder, "'temperature' must be a finite number above 0")
 
 
 def test_the_temperature_is_scipys_minimum():
