@@ -42,8 +42,9 @@ def read_auto(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         ...         "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
         ...         "(<T S[dcl] 0 2> (<L NP NNS NNS Dogs NP>) (<L S[dcl]\\NP VBP VBP bark S[dcl]\\NP_1>) )\n"
         ...     )
-        ...     read_auto(path)
-        TaggedSplit(tokens=[['Dogs', 'bark']], tags=[['NP', 'S[dcl]\\NP']])
+        ...     split = read_auto(path)
+        >>> split.tokens, split.tags
+        ([['Dogs', 'bark']], [['NP', 'S[dcl]\\NP']])
     """
     path = files.existing_file(path)
     found = brackets.Sentences(path)

@@ -45,8 +45,9 @@ def read_columns(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder, "train.txt")
         ...     _ = path.write_text("Dogs NNS NOUN\\nbark VBP VERB\\n\\nGo VB VERB\\n")
-        ...     read_columns(path, tag_column=1)
-        TaggedSplit(tokens=[['Dogs', 'bark'], ['Go']], tags=[['NNS', 'VBP'], ['VB']])
+        ...     split = read_columns(path, tag_column=1)
+        >>> split.tokens, split.tags
+        ([['Dogs', 'bark'], ['Go']], [['NNS', 'VBP'], ['VB']])
     """
     file = ColumnFile(Path(path), separator, encoding)
     options = {"token_column": token_column, "tag_column": tag_column}

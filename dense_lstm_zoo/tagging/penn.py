@@ -40,8 +40,9 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "wsj_0001.pos")
         ...     _ = path.write_text("[ Dogs/NNS ]\nbark/VBP ./.\n\n[ Either\\/or/CC ]\n")
-        ...     read_pos(path)
-        TaggedSplit(tokens=[['Dogs', 'bark', '.'], ['Either/or']], tags=[['NNS', 'VBP', '.'], ['CC']])
+        ...     split = read_pos(path)
+        >>> split.tokens, split.tags
+        ([['Dogs', 'bark', '.'], ['Either/or']], [['NNS', 'VBP', '.'], ['CC']])
     """
     path = files.existing_file(path)
     found = brackets.Sentences(path)
@@ -113,8 +114,9 @@ def read_mrg(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "wsj_0001.mrg")
         ...     _ = path.write_text("( (S (NP-SBJ (-NONE- *))\n     (VP (VB Go))\n     (. .)) )\n")
-        ...     read_mrg(path)
-        TaggedSplit(tokens=[['Go', '.']], tags=[['VB', '.']])
+        ...     split = read_mrg(path)
+        >>> split.tokens, split.tags
+        ([['Go', '.']], [['VB', '.']])
     """
     path = files.existing_file(path)
     found = brackets.Sentences(path)
