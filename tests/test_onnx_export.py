@@ -252,7 +252,7 @@ class TestOnTheCommandLine:
         status, out, _ = output_of(
             capsys, *told, "--separator", "\t", "--output", tmp_path / "out.conllu", "--token-column=0"
         )
-        rows = [line.split("\t") for line in (tmp_path / "out.conllu").read_text(encoding="utf-8").splitlines()[:2]]
+        rows = [line.split("\t") for line in (tmp_path / "out.conllu").read_text(encoding="utf-8").splitlines()[1:3]]
         assert [(row[1], row[4], len(row)) for row in rows] == [("the film", first, 10), ("was", second, 10)]
         _, _, err = output_of(capsys, "predict", tmp_path / "export", "the film", "--separator", "|")
         assert err == "error: --separator is for columns; the input is text.\n"
