@@ -27,6 +27,7 @@ def graph(function: Callable[..., Any], signature: Sequence[Any], autograph: boo
         check_not_forked()  # a fork's first op would wait for ever
         return traced(*arguments, **options)
 
+    run.experimental_get_tracing_count = traced.experimental_get_tracing_count  # type: ignore[attr-defined]
     return run
 
 
