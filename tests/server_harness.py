@@ -17,6 +17,7 @@ import uvicorn
 from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
 from deploy.runtime.server.app import create_app
 from deploy.runtime.server.models import serve
+from deploy.runtime.server.protocol import HalfClosing
 from deploy.runtime.server.settings import Settings
 
 PATIENCE = 30  # seconds that a test waits for what must happen
@@ -114,7 +115,9 @@ def running(*predictors: Any, **settings: Any) -> Iterator[Running]:
     """Serve predictors as ``m0``, ``m1``, ... from a thread of this process."""
     models = {f"m{i}": serve(f"m{i}", predictor) for i, predictor in enumerate(predictors)}
     app = create_app(models, Settings(**settings))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=5))
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, http=HalfClosing, log_level="critical", timeout_graceful_shutdown=5)
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

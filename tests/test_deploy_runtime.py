@@ -1,11 +1,15 @@
 """deploy/runtime: answers, refusals and metrics of the HTTP server."""
 
 import contextlib
+import http.client
+import json
+import re
 import socket
+import time
 
 import pytest
 
-from tests.server_harness import PATIENCE, Classifier, LanguageModel, Tagger, running
+from tests.server_harness import PATIENCE, Classifier, LanguageModel, Tagger, eventually, running
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +94,8 @@ def test_the_description_names_every_path_and_answer(server):
         (b'{"texts": "\\ud83d", "a": }', 400, ["not valid JSON"]),
         (b'{"texts": [NaN]}', 400, ["not valid JSON"]),
         (b"[" * 390, 400, ["not valid JSON", "recursion"]),
+        (b'{"texts": ["a"], "texts": ["b"]}', 400, ["not valid JSON", "'texts'", "twice"]),
+        (b'{"texts": ["a"], "\\u0074exts": ["b"]}', 400, ["not valid JSON", "'texts'", "twice"]),
         (b'["a"]', 422, ["must be an object", "['a'] (list)"]),
         (b'{"text": ["a"]}', 422, ["must be an object", "['text']"]),
         (b'{"texts": ["a"], "k": 1}', 422, ["one list", "['texts', 'k']"]),
@@ -121,6 +127,84 @@ def test_a_bad_list_of_tokens_is_refused(server, sentence, status, part):
     assert answer.status == status
     assert part in answer.error
     assert "texts[1]" in answer.error
+
+
+@pytest.mark.parametrize("first", ["Content-Length", "Transfer-Encoding"])
+def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(server, first):
+    lines = {"Content-Length": "Content-Length: 15", "Transfer-Encoding": "Transfer-Encoding: chunked"}
+    head = ["POST /v1/predict HTTP/1.1", "Host: x", lines.pop(first), *lines.values()]
+    body = "f\r\n" + '{"texts":["a"]}' + "\r\n0\r\n\r\n"
+    smuggled = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall("\r\n".join([*head, "", body + smuggled]).encode())
+        answer = received(connection).decode()
+    assert answer.startswith("HTTP/1.1 400")
+    assert "both Content-Length and Transfer-Encoding" in answer
+    assert "connection: close" in answer.lower()
+    assert answer.count("HTTP/1.1") == 1
+
+
+def received(connection):
+    """Everything that comes until the server closes the connection."""
+    return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def raw_request(text, version="1.1"):
+    body = json.dumps({"texts": [text]})
+    return f"POST /v1/predict HTTP/{version}\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_client_that_has_finished_sending_gets_its_answer(server, version):
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(raw_request("abc", version))
+        connection.shutdown(socket.SHUT_WR)
+        answer = received(connection)
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert json.loads(answer.rpartition(b"\r\n\r\n")[2])["predictions"][0]["label"] == "odd"
+    assert answer.count(b"HTTP/1.1 100") <= (version == "1.1")  # a client of HTTP/1.0 knows no interim answers
+
+
+def test_a_client_that_has_finished_sending_gets_a_slow_answer_and_one_that_left_does_not_wait():
+    model = Classifier()
+    with running(model, max_batch=1) as server:
+        model.gate.clear()
+        with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+            connection.sendall(raw_request("abc"))
+            connection.shutdown(socket.SHUT_WR)
+            eventually(lambda: len(model.batches) == 1)
+            with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as leaving:
+                leaving.sendall(raw_request("leaves"))
+                eventually(lambda: server.metric("zoo_queue_texts") == 1)
+            eventually(lambda: server.metric("zoo_queue_texts") == 0)
+            time.sleep(0.3)  # the first client is looked at several times, and not given up
+            model.gate.set()
+            reader = http.client.HTTPResponse(connection)  # which discards a 100, as every client must
+            reader.begin()
+            assert (reader.status, json.load(reader)["predictions"][0]["label"]) == (200, "odd")
+    assert model.batches == [["abc"]]
+
+
+def test_requests_sent_together_are_all_answered_after_the_client_has_finished(server):
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(raw_request("a") + raw_request("bb") + raw_request("c"))
+        connection.shutdown(socket.SHUT_WR)
+        answer = received(connection)
+    assert re.findall(rb'"label":"(\w+)"', answer) == [b"odd", b"even", b"odd"]
+
+
+def test_a_request_that_ends_early_is_not_answered_and_leaves_nothing_behind(server):
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(raw_request("a") + raw_request("bb")[:-4])
+        connection.shutdown(socket.SHUT_WR)
+        assert received(connection).count(b"HTTP/1.1 200") == 1
+    eventually(lambda: server.metric("zoo_requests_in_progress") == 1)
+
+
+def test_the_description_has_the_version_of_the_package(server):
+    import dense_lstm_zoo_runtime
+
+    assert server.ask("/openapi.json").json["info"]["version"] == dense_lstm_zoo_runtime.__version__
 
 
 def test_a_wrong_method_is_told_the_right_one(server):

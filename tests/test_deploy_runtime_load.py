@@ -77,3 +77,9 @@ def test_a_server_that_answers_nothing_or_is_not_there_is_told_on_one_line(monke
     error = capsys.readouterr().err
     assert error.startswith(f"error: {nobody}: ")
     assert error.count("\n") == 1
+
+
+def test_the_help_says_how_long_a_load_test_runs():
+    described = load.parser().format_help()
+    assert "seconds to run at most (default 30)" in " ".join(described.split())
+    assert load.parser().parse_args([]).seconds == 30
