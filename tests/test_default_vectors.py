@@ -1,6 +1,7 @@
 """The zoo's vectors are what a training run uses when it names none."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.word_table import quantised
+from dense_lstm_zoo.data.words import Coverage
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.training import request
 from dense_lstm_zoo.training.prepare import prepare
@@ -124,6 +126,15 @@ def test_vectors_that_nobody_named_give_way_to_words_they_hardly_cover(table, tm
     assert run.config["arguments"]["trainable_embeddings"] is True
     assert set(RUSSIAN) <= set(run.job.words.vocabulary.words)
     assert "The words themselves are trained" in capsys.readouterr().out
+
+
+def test_punctuation_does_not_count_as_covered_words():
+    punctuated = Counter({"отличный": 1, "фильм": 1, "OK": 1, ",": 2, "!": 1})
+    coverage = Coverage.of(punctuated, ["OK", ",", "!"])
+    assert (coverage.words_with_vector, coverage.words) == (1, 3)
+    assert coverage.is_little
+    assert not Coverage.of(punctuated, ["OK", "фильм"]).is_little
+    assert not Coverage.of(Counter({"42": 1, "?": 1}), ["?"]).is_little
 
 
 def test_vectors_that_are_named_stay_with_advice_and_none_at_all_names_the_way_out(table, tmp_path, capsys):

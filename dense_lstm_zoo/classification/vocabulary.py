@@ -135,7 +135,7 @@ def build_vocabulary(
     matrix[PADDING] = 0
     matrix[UNKNOWN] = read.matrix.mean(axis=0)
     matrix[2:] = read.matrix[[row[word] for word in (*trained, *frozen)]]
-    coverage = Coverage(len(counts), len(trained), counts.total(), sum(counts[word] for word in trained))
+    coverage = Coverage.of(counts, trained)
     vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov)
     return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
 

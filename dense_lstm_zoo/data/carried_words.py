@@ -106,8 +106,7 @@ def carry_words(
     joined[:2] = matrix[:2]
     for row, word in enumerate(every, start=2):
         joined[row] = found[word] if word in found else rows[place[word]]
-    total = sum(counts.values())
-    coverage = Coverage(len(counts), len(trained), total, sum(counts[word] for word in trained))
+    coverage = Coverage.of(counts, trained)
     new = sum(word not in known for word in trained)
     return CarriedWords(every, len(frozen), joined, new, coverage, report)
 

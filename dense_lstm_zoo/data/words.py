@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 
@@ -16,21 +16,41 @@ class Coverage:
     types_with_vector: int
     tokens: int
     tokens_with_vector: int
+    words: int  # tokens with a letter: every language shares punctuation and figures
+    words_with_vector: int
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int], covered: Collection[str]) -> Coverage:
+        """Return how much of counted words those that are covered make up.
+
+        Example:
+            >>> coverage = Coverage.of({"суп": 2, ",": 2, "OK": 1}, [",", "OK"])
+            >>> coverage.tokens_with_vector, coverage.words_with_vector, coverage.is_little
+            (3, 1, True)
+        """
+        letters = {word: count for word, count in counts.items() if any(map(str.isalpha, word))}
+        return cls(
+            len(counts),
+            len(covered),
+            sum(counts.values()),
+            sum(counts[word] for word in covered),
+            sum(letters.values()),
+            sum(letters.get(word, 0) for word in covered),
+        )
 
     @property
-    def share(self) -> float:
-        """The share of the tokens that have a vector."""
-        return self.tokens_with_vector / max(self.tokens, 1)
+    def is_little(self) -> bool:
+        """Whether less than half of the words in the texts have a vector."""
+        return 2 * self.words_with_vector < self.words
 
     def __str__(self) -> str:
         return (
             f"vectors cover {self.types_with_vector:,} of {self.types:,} word types "
             f"({self.types_with_vector / max(self.types, 1):.1%}) and {self.tokens_with_vector:,} of {self.tokens:,} "
-            f"tokens ({self.share:.1%}) of the training texts"
+            f"tokens ({self.tokens_with_vector / max(self.tokens, 1):.1%}) of the training texts"
         )
 
 
-LITTLE = 0.5  # of the tokens; vectors that cover less are of no use
 # Scripts that put no spaces between words, with the length beyond which a token is more than a word.
 _UNSPACED = (
     (re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"), 4),

@@ -131,7 +131,7 @@ def build_tagging_vocabulary(
     for i, word in enumerate(words, start=2):
         if word in row:
             matrix[i] = read.matrix[row[word]]
-    coverage = Coverage(len(counts), len(covered), counts.total(), sum(counts[word] for word in covered))
+    coverage = Coverage.of(counts, covered)
     vocabulary = TaggingVocabulary(words, characters, len(frozen), case)
     return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.data.words import LITTLE, UncoveredError
+from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
 from dense_lstm_zoo.task import Task
@@ -139,9 +139,10 @@ def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
             raise
         reason = str(error).partition(". ")[0]
     else:
-        if job.coverage is None or job.coverage.share >= LITTLE:
+        if job.coverage is None or not job.coverage.is_little:
             return request, job
-        reason = str(job.coverage)
+        words, covered = job.coverage.words, job.coverage.words_with_vector
+        reason = f"vectors cover {covered:,} of the {words:,} words with letters of the training texts"
         if not request.chooses_vectors or request.arguments.get("trainable_embeddings") is False:
             way = (
                 "train without init_from"
