@@ -146,7 +146,8 @@ class BundleDescription(_Page):
         for direction, made in self.encoder["models"].items():
             perplexity = made.get("dev_perplexity")
             told = f", dev perplexity {perplexity:.2f}" if isinstance(perplexity, int | float) else ""
-            lines.append(f"  Reads {direction}: {made['model']}, epochs {made.get('epochs', 'unknown')}{told}")
+            line = f"Reads {direction}: {made['model']}, epochs {made.get('epochs', 'unknown')}{told}"
+            lines.append(f"  {escape_controls(line)}")
         return lines
 
 
@@ -172,6 +173,7 @@ def _lines(values: Mapping[str, str], texts: Mapping[str, str]) -> Iterable[str]
     """Return a line for each argument: name, value, the first sentence of what the docstring says."""
     if not values:
         return ["    none"]
+    values = {escape_controls(name): escape_controls(value) for name, value in values.items()}
     width = max(map(len, values))
     wide = max((len(value) for value in values.values() if len(value) <= 16), default=0)
     return [

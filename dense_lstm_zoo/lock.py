@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dense_lstm_zoo import leftovers
+from dense_lstm_zoo_runtime.screen import escape_controls
 
 _POLL_SECONDS = 0.2
 
@@ -83,7 +84,8 @@ def turn(path: Path, progress: bool = True) -> Iterator[None]:
             lock = Lock(place, "")
         except BlockingIOError:
             if not is_told:
-                print(f"{path.name}: waiting for another process that makes it", file=sys.stderr, flush=True)
+                line = f"{path.name}: waiting for another process that makes it"
+                print(escape_controls(line), file=sys.stderr, flush=True)
             is_told = True
             time.sleep(_POLL_SECONDS)
         except OSError:  # a file system without locks; or the folder cannot be written, and the block says so

@@ -15,14 +15,13 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction, Score
-from dense_lstm_zoo_runtime.faults import foreign_library
+from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
 # Errors in a request: reported on one line, without a traceback. Others, such as KeyError, are bugs and show one.
 _PLAIN_ERRORS = (ValueError, TypeError, OSError, ArithmeticError)
-_FAILURES = (RuntimeError, MemoryError)
-_NO_MEMORY = "the process may not take more memory; raise its limit (ulimit -v), or send shorter texts"
+_FAILURES = (RuntimeError, MemoryError, ImportError)
 _DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 _ABOUT = """\
 Answer texts with a model that was exported to ONNX, without TensorFlow.
@@ -82,7 +81,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _tell(str(error), 2)
         return _tell(f"{type(error).__name__} in {library}, perhaps not the input's fault: {error}", 1)
     except _FAILURES as error:
-        first = str(error).strip().split("\n")[0] or _NO_MEMORY * isinstance(error, MemoryError)
+        first = str(error).strip().split("\n")[0]
+        if is_lack_of_memory(error):
+            return _tell(
+                f"out of memory; shorter texts or fewer --threads need less.{memory_limit()} {first}".rstrip(), 1
+            )
+        if isinstance(error, ImportError):
+            raise
         return _tell(f"{type(error).__name__}: {first}".rstrip(": "), 1)
     return 0
 

@@ -10,6 +10,7 @@ _SURROGATES = "\ud800-\udfff"
 # Control characters, line separators, marks that change the text direction, lone surrogates.
 _UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069" + _SURROGATES
 _CONTROL = re.compile(f"[{_UNSAFE}]")
+LAYOUT = "\n\t\r\b"  # what lays lines out, and progress bars, on a screen
 
 
 def escape_controls(text: str, keep: str = "") -> str:

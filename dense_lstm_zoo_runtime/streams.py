@@ -9,8 +9,10 @@ import json
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from dense_lstm_zoo_runtime.screen import LAYOUT, escape_controls
 
 _ESCAPES = "dense_lstm_zoo.escapes"
 
@@ -20,7 +22,9 @@ def open_streams() -> None:
 
     A stream that the shell has closed (``>&-``) is the null device: input is empty, and output is dropped. Its number
     is taken, so that no file which is opened later gets what is written to it. A character that the encoding of the
-    output lacks is escaped as in JSON (``\ud83d\ude00``), so that it ends nothing and JSON stays JSON.
+    output lacks is escaped as in JSON (``\ud83d\ude00``), so that it ends nothing and JSON stays JSON. Control
+    characters in messages on standard error are escaped, whoever writes them: names of files and a stranger's metadata
+    may hold some.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
@@ -29,6 +33,37 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ESCAPES)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        _escape_written(sys.stderr)
+
+
+def _escape_written(stream: io.TextIOWrapper) -> None:
+    """Escape control characters in what is written to a stream from now on."""
+    if not isinstance(stream.write, Screen):
+        vars(stream)["write"] = Screen(stream.write)
+
+
+class Screen:
+    """A stream for a person, without control characters but those that lay lines out.
+
+    Args:
+        write: Writes a text.
+    """
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+
+    def __call__(self, text: str) -> int:
+        """Write a text and return its length."""
+        self._write(escape_controls(text, keep=LAYOUT))
+        return len(text)
+
+    write = __call__
+
+
+def for_reading(stream: Any) -> Any:
+    """Return a stream to write data to: a terminal without its control characters; a file or pipe as it is."""
+    return Screen(stream.write) if stream.isatty() else stream
 
 
 def flush_output() -> None:
@@ -106,7 +141,7 @@ def _lasting(stream: Any) -> Any:
         raw = _LastingFile(stream.fileno(), "w", closefd=False)
     except OSError:  # without a number, as a test's; or broken already: what it holds would be tried again
         return None
-    return io.TextIOWrapper(
+    lasting = io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding,
         errors=stream.errors,
@@ -114,6 +149,9 @@ def _lasting(stream: Any) -> Any:
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+    if isinstance(stream.write, Screen):
+        _escape_written(lasting)
+    return lasting
 
 
 def _null(number: int, mode: str) -> Any:

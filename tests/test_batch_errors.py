@@ -62,6 +62,7 @@ def test_beams_own_options_are_checked_by_name(folder, model):
     )
     refused(folder, model, ValueError, "does not expect 'more.csv'", "more.csv")
     refused(folder, model, ValueError, "An option of Beam: .*direct_num_workers", "--direct_num_workers=two")
+    refused(folder, model, ValueError, "--direct_num_workers must be .*received -1", "--direct_num_workers=-1")
 
 
 def test_a_runner_that_does_not_listen_is_named(folder, model):

@@ -95,6 +95,15 @@ def test_options_take_precedence_and_a_corpus_is_taken_whole(tmp_path):
     }
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "byte order mark"])
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path, mark):
+    content = f'{mark}model = "bilstm"\nseed = 3\n[training]\nepochs = 4\n'
+    (tmp_path / "run.toml").write_bytes(content.encode())
+    given = {"dataset": "demo", "run_dir": str(tmp_path / "run")}
+    model, _, options = training.prepared(None, str(tmp_path / "run.toml"), given)
+    assert (model, options["seed"], options["epochs"]) == ("bilstm", 3, 4)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,9 +1,13 @@
 """A graph that fails on a text, as a stranger's may, is told in one line; the server answers other requests."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from dense_lstm_zoo.cli import main as zoo_main
-from dense_lstm_zoo_runtime import Predictor, features, graph
+from dense_lstm_zoo_runtime import Predictor, faults, features, graph
 from dense_lstm_zoo_runtime.command import main
 from deploy.runtime.server.__main__ import main as serve
 from tests.bundle_harness import bundle
@@ -73,3 +77,64 @@ def test_the_server_does_not_start_with_a_graph_that_fails(with_words, capsys):
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert "model.onnx failed" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), ""),
+        (MemoryError("Unable to allocate 2 TiB"), "Unable to allocate 2 TiB"),
+        (ImportError("lib.so: failed to map segment from shared object"), "lib.so: failed to map segment"),
+        (ImportError("lib.so: cannot allocate memory in static TLS block"), "lib.so: cannot allocate memory"),
+        (ImportError("Exception caught: std::bad_alloc"), "std::bad_alloc"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("limit", "advice"), [(-1, ""), (300_000_000, "300 MB of address space: raise the limit (ulimit -v)")]
+)
+def test_a_lack_of_memory_says_what_to_do(monkeypatch, capsys, error, reason, limit, advice):
+    from dense_lstm_zoo.cli import commands
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(faults.resource, "getrlimit", lambda kind: (limit, limit))
+    monkeypatch.setattr("dense_lstm_zoo_runtime.command._run", fail)
+    monkeypatch.setattr(commands.zoo, "describe", fail)
+    for run, arguments, least in (
+        (main, ["x"], "shorter texts"),
+        (zoo_main, ["describe", "x"], "smaller --batch-size"),
+    ):
+        assert run(arguments) == 1
+        err = capsys.readouterr().err
+        assert err.startswith("error: out of memory; ")
+        assert err.count("\n") == 1
+        assert least in err
+        assert reason in err
+        assert advice in err
+        assert bool(advice) == ("ulimit" in err)
+
+
+def test_a_library_that_is_missing_is_not_called_a_lack_of_memory(monkeypatch):
+    def fail(*_):
+        raise ImportError("No module named 'onnxruntime'")
+
+    monkeypatch.setattr("dense_lstm_zoo_runtime.command._run", fail)
+    with pytest.raises(ImportError, match="onnxruntime"):
+        main(["x"])
+
+
+@pytest.mark.slow  # fresh processes, under a limit of memory
+@pytest.mark.parametrize("module", ["dense_lstm_zoo_runtime", "dense_lstm_zoo predict"])
+def test_a_limit_of_memory_is_named(module, tmp_path):
+    bundle("bilstm").save(tmp_path / "b")
+    bundle("bilstm").export(tmp_path / "x", format="onnx")
+    kilobytes, source = (150_000, "x") if module == "dense_lstm_zoo_runtime" else (300_000, "b")
+    line = f"ulimit -v {kilobytes}; exec {sys.executable} -m {module} {tmp_path / source} 'good film'"
+    ended = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stderr.startswith("error: out of memory; ")
+    assert ended.stderr.count("\n") == 1
+    assert "raise the limit (ulimit -v)" in ended.stderr

@@ -1,5 +1,6 @@
 """The standard streams of the commands."""
 
+import argparse
 import io
 import json
 import os
@@ -112,3 +113,49 @@ def test_the_server_runs_with_closed_output(tmp_path):
     command = f"{sys.executable} -m server --model {tmp_path / 'none'} >&-"
     ran = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True)
     assert (ran.returncode, "formatter" in ran.stderr) == (2, False)
+
+
+HOSTILE = "\x1b]0;owned\x07\x9b31m\u202egnp\u2066"
+
+
+def shown(text):
+    """What must not reach a terminal."""
+    return [char for char in text if char in HOSTILE and not char.isalnum() and char not in "];"]
+
+
+def stderr_of(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(raw, encoding="utf-8", write_through=True))
+    streams.open_streams()
+    return raw
+
+
+def test_messages_of_any_library_reach_the_terminal_without_control_characters(monkeypatch):
+    raw = stderr_of(monkeypatch)
+    print(f"a {HOSTILE}", file=sys.stderr)
+    sys.stderr.write(f"\r{HOSTILE}\n")
+    with pytest.raises(SystemExit):
+        argparse.ArgumentParser("a command").error(HOSTILE)
+    with streams.unread_output():
+        print(f"in a block {HOSTILE}", file=sys.stderr)
+    streams.open_streams()  # again, as a second command in one process
+    print(f"\\ {HOSTILE}", file=sys.stderr)
+    text = raw.getvalue().decode()
+    assert not shown(text)
+    assert text.startswith("a \\x1b]0;owned\\x07\\x9b31m\\u202egnp\\u2066\n\r")
+    assert text.count("\\x1b]0;owned") == 5
+    assert "\\\\x1b" not in text  # nothing is escaped twice
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_data_on_a_terminal_loses_control_characters_and_in_a_file_it_does_not():
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        streams.for_reading(stream).write(f"a\t{HOSTILE}\n")
+    assert not shown(terminal.getvalue())
+    assert terminal.getvalue().endswith("\n")
+    assert file.getvalue() == f"a\t{HOSTILE}\n"

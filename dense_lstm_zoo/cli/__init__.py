@@ -13,7 +13,7 @@ from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.cli.presets import with_folders
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo_runtime.faults import foreign_library
+from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
 
 # Errors in a request or its result: reported on one line, without a traceback.
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, PLAIN_ERRORS):
             where = f"raised in {library}, perhaps not the input's fault; {DEBUG}=1 shows the traceback"
             return _tell(f"{_reason(error)} ({where})", 1)
-        if isinstance(error, (*FAILURES, *_tensorflow_errors())):
+        if isinstance(error, (*FAILURES, *_tensorflow_errors())) or is_lack_of_memory(error):
             return _tell(f"{_reason(error)} ({DEBUG}=1 shows the traceback)", 1)
         raise
     else:
@@ -73,8 +73,8 @@ def _tell(message: str, status: int) -> int:
 def _reason(error: Exception) -> str:
     """Return one line that says what failed; TensorFlow's messages fill a page."""
     first = next((line.strip() for line in str(error).split("\n") if line.strip()), "")
-    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
-        return f"out of memory; a smaller --batch-size or model needs less. {first}".rstrip()
+    if is_lack_of_memory(error):
+        return f"out of memory; a smaller --batch-size or model needs less.{memory_limit()} {first}".rstrip()
     return f"{type(error).__name__}: {first}".rstrip(": ")
 
 

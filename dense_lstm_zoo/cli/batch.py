@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo.batch import check_beam
+from dense_lstm_zoo.data import notes
+from dense_lstm_zoo.data.cells import escape_controls
 
 # Of ``batch.layout``, ``batch.sinks`` and ``batch.job``, which take seconds to import.
 READABLE = ("text", "csv", "tsv", "jsonl", "parquet")
@@ -40,7 +42,7 @@ def predict_batch(beam_arguments: list[str], **asked: Any) -> None:
         done = job.run(job.Job(**asked), beam_arguments, list(made._option_string_actions))
     count = len(done.shards)
     told = f"{done.predicted:,} of {done.rows:,} rows predicted in {asked['output']}, {count} file{'s' * (count != 1)}"
-    print(told + (f"; {done.bad:,} bad, listed in _bad-*.jsonl" if done.bad else ""))
+    notes.show(escape_controls(told) + (f"; {done.bad:,} bad, listed in _bad-*.jsonl" if done.bad else ""))
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
 from dense_lstm_zoo.bundle_checks import refuse_encoder
 from dense_lstm_zoo.cli import few_texts, training
 from dense_lstm_zoo.data import dataset_forms as datasets
-from dense_lstm_zoo.data.cells import escape_json
+from dense_lstm_zoo.data import notes
+from dense_lstm_zoo.data.cells import escape_controls, escape_json
 from dense_lstm_zoo.data.own_files import input_format, read_split
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.output_files import Output, check_output
@@ -28,13 +29,14 @@ FILE_OPTIONS = tuple(name for name in DATA if name != "dataset")
 
 def describe(name: str) -> None:
     """Print what is known of a model, a recipe, a preset or a run."""
-    print(zoo.describe(name))
+    notes.show(zoo.describe(name))
 
 
 def fetch(dataset: str) -> None:
     """Find or download a corpus and print its files."""
     paths = zoo.fetch(dataset)
-    print("\n".join(map(str, paths)) if paths else f"{dataset} is built in: there is nothing to fetch.")
+    lines = [escape_controls(str(path)) for path in paths]
+    notes.show(*lines or [f"{dataset} is built in: there is nothing to fetch."])
 
 
 def train(model: str | None, config: str | None, **options: Any) -> None:
@@ -118,7 +120,7 @@ def evaluate(
         told = {"bundle": bundle, "model": config["model"], "dataset": name, "split": split, **finite(scores)}
         print(escape_json(json.dumps(told, ensure_ascii=False)))
     else:
-        print(f"{split} {loaded.task.module('report').all_scores(scores)}")
+        notes.show(f"{split} {loaded.task.module('report').all_scores(scores)}")
     if target:
         from dense_lstm_zoo.report import write_evaluation
 
@@ -130,7 +132,7 @@ def export(bundle: str, path: str, **options: Any) -> None:
     """Write a SavedModel or an ONNX export and print its folder; say so if a SavedModel has no warm-up requests."""
     target = files.check_new_folder(path, "export" if options["overwrite"] else None)
     written = load(bundle).export(target, **options)
-    print(written)
+    notes.show(escape_controls(str(written)))
     if (written / "saved_model.pb").is_file():
         from dense_lstm_zoo.serving import warmup
 
@@ -150,7 +152,7 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
     print("bundle\tbatches\tbest dev accuracy\tat batch")
     for bundle, curve in found.items():
         best = curve.loc[curve["dev_accuracy"].idxmax()]
-        print(f"{bundle}\t{curve['batch'].max()}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}")
+        print(f"{escape_controls(bundle)}\t{curve['batch'].max()}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}")
     if picture:
         from dense_lstm_zoo import plots
 

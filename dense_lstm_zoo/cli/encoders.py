@@ -5,6 +5,8 @@ from __future__ import annotations
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import files
 from dense_lstm_zoo.cli.commands import import_tensorflow
+from dense_lstm_zoo.data import notes
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.manifest import check
 
 
@@ -18,7 +20,8 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
     import_tensorflow()
     encoder = zoo.join_language_models(*runs)
     encoder.save(target, dtype=dtype, overwrite=overwrite)
-    print(
-        f"{target}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
-        f"{len(encoder.words):,} words; train --context {target} reads with it"
+    name = escape_controls(str(target))
+    notes.show(
+        f"{name}: {' and '.join(encoder.directions)}, {encoder.num_layers} layers of {encoder.units}, "
+        f"{len(encoder.words):,} words; train --context {name} reads with it"
     )

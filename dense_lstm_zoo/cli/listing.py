@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, presets, registry
 from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data import corpora
+from dense_lstm_zoo.data import corpora, notes
 
 
 def list_kind(kind: str, pattern: str | None, task: str | None) -> None:
@@ -20,7 +20,7 @@ def list_kind(kind: str, pattern: str | None, task: str | None) -> None:
     if task is not None:
         checks.one_of("task", task, tasks.names())
     for line in KINDS[kind](pattern or "*", task):
-        print(line)
+        notes.show(line)
 
 
 def _models(pattern: str, task: str | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dense_lstm_zoo import hub, presets
 from dense_lstm_zoo.cli import commands
+from dense_lstm_zoo.data import notes
 
 _BUNDLES = ("bundle", "bundles", "runs")  # the arguments that name bundles
 
@@ -32,10 +33,10 @@ def _folder(source: str) -> str:
 def list_presets(pattern: str, task: str | None) -> None:
     """Print the presets, one per line."""
     for preset in presets.list_presets(pattern, task):
-        print(preset)
+        notes.show(preset)
 
 
 def push(bundle: str, name: str, private: bool, revision: str | None) -> None:
     """Upload a bundle and print its address."""
     hub.check_name(name)
-    print(commands.load(bundle).push_to_hub(name, private=private, revision=revision))
+    notes.show(commands.load(bundle).push_to_hub(name, private=private, revision=revision))

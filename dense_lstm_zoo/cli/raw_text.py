@@ -7,12 +7,14 @@ import sys
 
 from dense_lstm_zoo import files, pipes
 from dense_lstm_zoo.cli.commands import import_tensorflow, load
-from dense_lstm_zoo.data import records
+from dense_lstm_zoo.data import notes, records
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.own_files import input_format
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.tokens import token_stream
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo_runtime.streams import for_reading
 
 
 def tokenize(
@@ -36,7 +38,7 @@ def tokenize(
         options = records.Options(form, text_column, encoding=encoding)
         source = records.read(stream, file or "standard input", options)
         import_tensorflow()
-        target = stack.enter_context(new_output(target_file)) if target_file else sys.stdout
+        target = stack.enter_context(new_output(target_file)) if target_file else for_reading(sys.stdout)
         progress = Progress(file or "standard input", enabled=output is not None, unit="texts")
         progress.start(0, None)
         texts, lines, tokens = 0, 0, 0
@@ -48,7 +50,7 @@ def tokenize(
             progress.update(texts)
     if output:
         left_out = f"; {texts - lines:,} texts without tokens are left out" if lines < texts else ""
-        print(f"{output}: {lines:,} lines, {tokens:,} tokens{left_out}", file=sys.stderr)
+        print(escape_controls(f"{output}: {lines:,} lines, {tokens:,} tokens{left_out}"), file=sys.stderr)
 
 
 def word_vectors(bundle: str, output: str, overwrite: bool) -> None:
@@ -56,4 +58,5 @@ def word_vectors(bundle: str, output: str, overwrite: bool) -> None:
     target = check_output(output, overwrite)
     loaded = load(bundle)
     loaded.save_word_vectors(target, overwrite=overwrite)
-    print(f"{output}: vectors of {len(loaded.vocabulary.words):,} words; train --vectors {output} starts from them")
+    count = len(loaded.vocabulary.words)
+    notes.show(escape_controls(f"{output}: vectors of {count:,} words; train --vectors {output} starts from them"))

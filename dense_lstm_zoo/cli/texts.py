@@ -18,6 +18,7 @@ from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.data.own_files import format_of, input_format
 from dense_lstm_zoo.output_files import check_output
 from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo_runtime.streams import for_reading
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle, Prediction
@@ -126,7 +127,8 @@ def _run(
         stream_of, shapes = make(asked.bundle, once)
         if once:
             stack.enter_context(few_texts.eagerly())
-        target: IO[str] = stack.enter_context(new_output(output)) if output else sys.stdout
+        screen = sys.stdout if asked.raw else for_reading(sys.stdout)
+        target: IO[str] = stack.enter_context(new_output(output)) if output else screen
         how = writing.Options(
             form=form,
             prefix=asked.prefix,

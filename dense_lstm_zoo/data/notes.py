@@ -1,4 +1,4 @@
-"""Lines for the person who watches: what was found out about a file and did without being asked."""
+"""Lines for the person who watches, without control characters that a stranger's names and metadata may hold."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import functools
 import sys
 
 from dense_lstm_zoo.data.cells import escape_controls
+
+KEPT = "\n\t"
+
+
+def show(*texts: object) -> None:
+    """Print texts on standard output, a line each, at once; line ends in them stay."""
+    print(*(escape_controls(str(text), keep=KEPT) for text in texts), sep="\n", flush=True)
 
 
 @functools.cache

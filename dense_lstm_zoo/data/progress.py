@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
+from dense_lstm_zoo.data.cells import escape_controls
+
 
 class Progress:
     """One line on stderr: rewritten in place on a terminal, else printed now and then, and at the end.
@@ -44,5 +46,5 @@ class Progress:
         speed = f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{count} {self.unit}/s"
         total = f" of {self.total:,}" if self.total is not None else ""
         share = f", {100 * done // max(self.total, 1)} %" if self.total is not None else ""
-        line = f"{self.name}: {done:,}{total} {self.unit}{share}, {speed}"
+        line = f"{escape_controls(self.name)}: {done:,}{total} {self.unit}{share}, {speed}"
         print(f"\r{line:<79}" if self.terminal else line, end=end, file=sys.stderr, flush=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import os
 import socket
 import sys
@@ -27,6 +26,8 @@ from keras_tuner.src import protos
 from keras_tuner.src.distribute import oracle_client
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.data import notes
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.json_files import DamagedFileError
 from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
 from dense_lstm_zoo.search.chief import parse_address
@@ -193,7 +194,7 @@ def join(
     planned = {key: value for key, value in options.items() if key not in ("trials", "keep", "workers")}
     asked = plan(name, dataset, **planned)
     if progress:
-        print(f"worker {worker_id} asks {oracle} for trials", flush=True)
+        notes.show(escape_controls(f"worker {worker_id} asks {oracle} for trials"))
     wait_for_chief(oracle, patience)
     token = workers_token(run_dir, min(patience, SHOWS_WITHIN))
     _wait_for_file(run_dir / SETTINGS, min(patience, SHOWS_WITHIN))
@@ -202,7 +203,7 @@ def join(
     if found.to_json() != asked.to_json():
         differences = checks.difference(found.to_json(), asked.to_json())
         raise ValueError(f"{run_dir} holds another sweep: {differences}.")
-    with without_tuner_variables(functools.partial(print, flush=True) if progress else lambda text: None):
+    with without_tuner_variables(notes.show if progress else lambda text: None):
         work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, plots
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import one_line
 from dense_lstm_zoo.report import has_matplotlib
 from dense_lstm_zoo.search.published import SIZES, of_phrases, published
@@ -98,7 +99,7 @@ def summary(found: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, An
     measure = sweep.score.replace("dev", "test")
     if measure in test:
         lines.append(f"{measure} {_with_spread(test[measure]['mean'], test[measure]['std'])}, scored once")
-    lines.append(f"table and report in {run_dir}: results.csv, report.html")
+    lines.append(f"table and report in {escape_controls(str(run_dir))}: results.csv, report.html")
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, files
+from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def _print(text: str) -> None:
     """Print a line at once, also where it goes to a file."""
-    print(text, flush=True)
+    notes.show(text)
 
 
 def _silent(_: Any) -> None:

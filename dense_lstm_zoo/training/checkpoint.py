@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks, files, leftovers
+from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.lock import Lock
 from dense_lstm_zoo.resumable import Resumable
 from dense_lstm_zoo.training import state_files, variables
@@ -194,7 +195,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def _end_if_signalled(self) -> None:
         if self.signals.received is not None:
-            print(f"\nstopped by a signal; the same command resumes after {self.place}", flush=True)
+            notes.show(f"\nstopped by a signal; the same command resumes after {self.place}")
             self.signals.end()
 
     def _row(self, logs: dict[str, float]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, registry
 from dense_lstm_zoo.bundle import read_dev_curve
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.task import with_options
 from dense_lstm_zoo.training import run_file, run_folder
 from dense_lstm_zoo.training.allocator import keep_large_blocks
@@ -143,7 +144,7 @@ def train(
     if diverged:
         kept = f"The best epoch so far, {checkpoint.best_epoch}, is saved in {run.target}."
         raise DivergenceError(f"{diverged} {kept}")
-    run.say(f"{bundle.summary()}\nbundle            {run.target}")
+    run.say(f"{bundle.summary()}\nbundle            {escape_controls(str(run.target))}")
     return bundle
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import sys
 import warnings
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import files, registry
 from dense_lstm_zoo.backend import check_tensorflow
+from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
@@ -50,7 +50,7 @@ class Run:
     def say(self, text: str) -> None:
         """Print a line, if progress is wanted."""
         if self.verbose:
-            print(text, flush=True)
+            notes.show(text)
 
 
 def prepare(request: Request, dataset: Any, progress: bool) -> Run:
@@ -90,7 +90,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
     if source:
         source.check_overlap(job)
-    say = functools.partial(print, flush=True) if progress else lambda *_: None
+    say = notes.show if progress else lambda *_: None
     if request.told:
         say(request.told)
     say(job.found())

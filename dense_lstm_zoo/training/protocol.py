@@ -15,7 +15,8 @@ from dense_lstm_zoo import checks, files, pipes, presets, registry
 from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundle import BundleError, check
-from dense_lstm_zoo.data import origins, word_source
+from dense_lstm_zoo.data import notes, origins, word_source
+from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.json_files import read_object
 from dense_lstm_zoo.options import RUNNING
 from dense_lstm_zoo.task import Task
@@ -71,7 +72,8 @@ class ProtocolResult:
             for run in self.runs.itertuples()
         ]
         spread = "" if self.std is None else f" ± {self.std:.{digits}f} (standard deviation)"
-        total = f"{split} {score} {self.mean:.{digits}f}{spread}, {len(lines)} runs in {self.run_dir}"
+        place = escape_controls(str(self.run_dir))
+        total = f"{split} {score} {self.mean:.{digits}f}{spread}, {len(lines)} runs in {place}"
         return "\n".join([*lines, total])
 
 
@@ -185,7 +187,7 @@ def run_protocol(
         run = (f"fold{fold:02}_" if fold else "") + f"seed{run_seed}"
         if not (run_dir / run / "manifest.json").is_file():
             if progress:
-                print(f"\nrun {number} of {len(plan)}: {run}", flush=True)
+                notes.show(f"\nrun {number} of {len(plan)}: {run}")
             _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
         _write_settings(run_dir / "protocol.json", shared)
         run_folder.tidy(run_dir / run)
@@ -203,7 +205,7 @@ def run_protocol(
     with files.new_file(run_dir / "summary.txt", "w") as file:
         file.write(f"{every}\n")
     if progress:
-        print(f"\n{result}")
+        notes.show(f"\n{result}")
     return result
 
 
