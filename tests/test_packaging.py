@@ -8,16 +8,20 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from email.parser import Parser
 
 import pytest
 import setuptools
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import dense_lstm_zoo as zoo
 import dense_lstm_zoo_runtime as runtime
 from dense_lstm_zoo import terms
+from dense_lstm_zoo_runtime import install
 from tests import pages
 
 VERSION = runtime.__version__
@@ -47,6 +51,40 @@ def test_the_version_is_the_same_wherever_it_is_read(declared):
     assert places == []
     presets = (pages.ROOT / "presets" / "dense_lstm_zoo_presets" / "__init__.py").read_text(encoding="utf-8")
     assert f'__version__ = "{VERSION}"' in presets  # a distribution of files alone, which imports nothing
+
+
+def test_the_pins_admit_what_loads_and_leave_out_what_does_not(declared):
+    zoo_needs = {need.name: need.specifier for need in map(Requirement, declared["install_requires"])}
+    assert "2.21.0" not in zoo_needs["tensorflow-text"]  # it does not load beside TensorFlow 2.21.0
+    assert "2.21.1" in zoo_needs["tensorflow-text"]
+    project = tomllib.loads((pages.ROOT / "dense_lstm_zoo_runtime" / "pyproject.toml").read_text("utf-8"))["project"]
+    pythons = SpecifierSet(project["requires-python"])
+    assert all(version in pythons for version in ("3.11", "3.13", "3.14", "3.15"))
+    assert not [line for line in project["classifiers"] if "Linux" in line or "POSIX" in line]
+    names = {Requirement(need).name for need in project["dependencies"]}
+    assert names == {"numpy", "onnxruntime", "google-re2"}
+
+
+def test_commands_that_install_this_project_are_written_in_one_place():
+    shipped = [
+        path for name in ("dense_lstm_zoo", "dense_lstm_zoo_runtime") for path in (pages.ROOT / name).rglob("*.py")
+    ]
+    places = {path.name for path in shipped if re.search(r"\bpip3? install\b", path.read_text("utf-8"))}
+    assert places == {"install.py"}
+    commands = [install.RUNTIME, install.PRESETS, install.extra("plots"), install.extra("beam")]
+    for command in commands:
+        assert command.startswith("pip install ./")
+        assert "dense-lstm-zoo" not in command  # a name that is on no index
+        for folder in re.findall(r"\./(\w+)", command):
+            assert (pages.ROOT / folder / "pyproject.toml").is_file()
+
+
+def test_an_extra_that_a_message_names_is_declared(declared):
+    named = set()
+    for path in (pages.ROOT / "dense_lstm_zoo").rglob("*.py"):
+        named |= set(re.findall(r"install\.extra\(\"(\w+)\"\)", path.read_text("utf-8")))
+    assert named
+    assert named <= set(declared["extras_require"])
 
 
 def test_the_citation_has_what_its_format_requires_and_the_papers():
