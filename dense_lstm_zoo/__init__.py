@@ -10,7 +10,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import models as models
-from dense_lstm_zoo import moved
 from dense_lstm_zoo.bundle import Bundle, BundleError, load
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
@@ -31,8 +30,6 @@ from dense_lstm_zoo_runtime import __version__ as __version__
 
 if TYPE_CHECKING:
     from dense_lstm_zoo import layers as layers
-
-moved.install()
 
 __all__ = [
     "Bundle",

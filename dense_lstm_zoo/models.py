@@ -16,7 +16,6 @@ from dense_lstm_zoo import checks, registry
 if TYPE_CHECKING:
     import keras
 
-__path__: list[str] = []  # modules of version 0.1 were in a package of this name; ``moved`` finds them
 _RECIPE = inspect.Parameter("recipe", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
 
 

@@ -25,12 +25,6 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    from dense_lstm_zoo.moved import attribute
-
-    return attribute(__name__, name)
-
-
 def learning_curve(
     history: pd.DataFrame,
     path: Path,

@@ -1,4 +1,4 @@
-"""The comparisons' command and folder: what ships, what the old names say, who imports whom."""
+"""The comparisons' command and folder: what ships, who imports whom."""
 
 import ast
 import graphlib
@@ -6,25 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from benchmarks.speed import __main__ as speed
-from benchmarks.speed.bench import bench
 
 ROOT = Path(__file__).parents[1]
-
-
-def test_the_old_import_works_in_a_checkout_with_a_warning():
-    with pytest.warns(DeprecationWarning, match=r"dense_lstm_zoo\.benchmark\.bench is now benchmarks\.speed\.bench"):
-        from dense_lstm_zoo.benchmark import bench as old
-    assert old is bench
-
-
-def test_the_old_import_outside_a_checkout_says_where_it_went(monkeypatch):
-    for name in ("benchmarks", "benchmarks.speed", "benchmarks.speed.bench"):
-        monkeypatch.setitem(sys.modules, name, None)  # as if it could not be found
-    with pytest.raises(ImportError, match=r"is now benchmarks\.speed\.bench\.bench, only in a checkout of the project"):
-        from dense_lstm_zoo.benchmark import bench  # noqa: F401
 
 
 def test_what_is_installed_holds_the_package_and_no_comparisons(tmp_path):
