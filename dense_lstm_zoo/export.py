@@ -14,6 +14,7 @@ from dense_lstm_zoo import files, registry, report
 from dense_lstm_zoo.serving import page, warmup
 from dense_lstm_zoo.serving.endpoint import Endpoints
 from dense_lstm_zoo.serving.signature import describe
+from dense_lstm_zoo.snapshots import Target
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
@@ -41,7 +42,7 @@ class _Served(tf.Module):
 
 def write(
     bundle: Bundle,
-    target: files.Target,
+    target: Target,
     text_layer: keras.Layer,
     endpoints: Endpoints,
     vocabulary: Any = None,

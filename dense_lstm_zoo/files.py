@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import errno
 import hashlib
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, pipes, renames, replaceable, snapshots
+from dense_lstm_zoo import disk_errors, in_place, leftovers, output_files, pipes, placing, replaceable, snapshots
+from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo_runtime.paths import user_path
-
-
-@dataclass(frozen=True)
-class Target:
-    """A folder to write, and what was there when it was checked, which alone is replaced.
-
-    Attributes:
-        path: The path as its user wrote it.
-        real: The absolute path, with links resolved.
-        before: What was there.
-    """
-
-    path: Path
-    real: Path
-    before: snapshots.Snapshot
-
-    def __fspath__(self) -> str:
-        return str(self.path)
-
-    def __str__(self) -> str:
-        return str(self.path)
 
 
 def sha256(path: Path) -> str:
@@ -190,11 +167,7 @@ def new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None =
         for file in work.rglob("*"):
             if file.is_file():
                 _sync(file)
-        with _kept_aside(work, inside, target.path):
-            if is_in_place:
-                in_place.replace(real, work, target.before)
-            else:
-                _put(work, real, target.before)
+        placing.put(work, target, inside if is_in_place else None)
         _sync(real if is_in_place else real.parent)
     except OSError as error:
         raise _named(error, target.path) from error
@@ -207,19 +180,6 @@ def new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None =
         os.close(handle)
         if is_in_place:
             in_place.recover(real)
-
-
-@contextlib.contextmanager
-def _kept_aside(work: Path, place: Path, path: Path) -> Iterator[None]:
-    """Keep finished work beside its place if that is taken, and say where."""
-    try:
-        yield
-    except FileExistsError as error:
-        detail = f" {error}" if error.errno is None else ""
-        raise FileExistsError(
-            f"{path} has changed since this began, and is left as it is.{detail} What was written is in "
-            f"{renames.set_aside(work, place)}."
-        ) from None
 
 
 def remove_folder(path: Path) -> None:
@@ -235,41 +195,6 @@ def remove_folder(path: Path) -> None:
     leftovers.remove(gone)
 
 
-def _put(work: Path, path: Path, before: snapshots.Snapshot) -> None:
-    """Rename a finished file or folder to ``path``, in the place of what was there before and of nothing else.
-
-    Raises:
-        FileExistsError: Something else is there.
-    """
-    try:
-        if before.is_free:
-            renames.rename_new(work, path)
-            return
-        _check_unchanged(path, before)
-        renames.swap(work, path)
-        try:
-            _check_unchanged(work, before)
-        except FileExistsError:  # it changed in the last moment
-            renames.swap(work, path)
-            raise
-    except OSError as error:
-        if error.errno not in (errno.EBUSY, errno.EXDEV) or not path.is_dir():
-            raise
-        inside, handle = leftovers.new_folder(path / path.name)  # an undetected mount point
-        try:
-            shutil.copytree(work, inside, dirs_exist_ok=True)
-            in_place.replace(path, inside, before)
-        finally:
-            leftovers.remove(inside)
-            os.close(handle)
-            in_place.recover(path)
-
-
-def _check_unchanged(path: Path, before: snapshots.Snapshot) -> None:
-    if snapshots.look(path) != before:
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-
-
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Iterator[IO[Any]]:
     """Yield a file to write to, which is renamed to ``path`` if the block succeeds.
@@ -277,15 +202,14 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
     A link stays, and its target is written. Anything but a regular file, such as a pipe or /dev/null, is written to.
 
     Args:
-        path: The file, which is replaced; an ``Output`` that ``check_output`` returned replaces only what was there
-            then.
+        path: The file, which is replaced; of a ``Target`` that ``check_output`` returned, only what was there then.
         mode: As for ``open``.
 
     Raises:
-        FileExistsError: What is at an ``Output`` has changed. It is left as it is, and what the block wrote is kept
+        FileExistsError: What is at a ``Target`` has changed. It is left as it is, and what the block wrote is kept
             beside it, in a file that the message names.
     """
-    output = path if isinstance(path, output_files.Output) else None
+    target = path if isinstance(path, Target) else None
     path = user_path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
@@ -293,23 +217,22 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
         with output_files.open_stream(path, mode) as file:
             yield file
         return
-    target = output.target if output else output_files.followed(path)
-    target.absolute().parent.mkdir(parents=True, exist_ok=True)
-    leftovers.sweep(target)
-    part, handle = leftovers.new_file(target)
+    real = target.real if target else output_files.followed(path)
+    real.parent.mkdir(parents=True, exist_ok=True)
+    leftovers.sweep(real)
+    part, handle = leftovers.new_file(real)
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "\n"} if mode == "w" else {}
     try:
         with os.fdopen(handle, mode, **text) as file:
-            if target.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+            if real.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(real.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if output:
-            with _kept_aside(part, target, path):
-                _put(part, target, output.before)
+        if target:
+            placing.put(part, target)
         else:
-            part.replace(target)
+            part.replace(real)
     except OSError as error:
         raise _named(error, path) from error
     finally:

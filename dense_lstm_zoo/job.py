@@ -65,12 +65,16 @@ class Job(abc.ABC):
     corpus: Any
     options: Options
     new_words: int = 0  # words of the training texts that the source does not know
-    is_unspaced: bool = False  # whether whole phrases are its words, for want of spaces
 
     @property
     def coverage(self) -> Coverage | None:
         """How much of the training texts the word vectors cover; None without vectors."""
         return None
+
+    @property
+    def is_unspaced(self) -> bool:
+        """Whether whole phrases are its words, for want of spaces."""
+        return False
 
     @abc.abstractmethod
     def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None: ...
@@ -165,7 +169,7 @@ class WordVectorJob(Job):
         return coverage
 
     @property
-    def is_unspaced(self) -> bool:  # type: ignore[override]
+    def is_unspaced(self) -> bool:
         """Whether whole phrases are its words, for want of spaces."""
         return bool(self.words.is_unspaced)
 

@@ -6,11 +6,11 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from dense_lstm_zoo import snapshots
+from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo_runtime.paths import user_path
 
 Mode = Literal["w", "wb"]
@@ -20,29 +20,8 @@ class CircleError(OSError):
     """A link that leads back to itself."""
 
 
-@dataclass(frozen=True)
-class Output:
-    """A file to write, and what was there when it was checked, which alone is replaced.
-
-    Attributes:
-        path: The path as its user wrote it.
-        target: The path with links resolved.
-        before: What was there.
-    """
-
-    path: Path
-    target: Path
-    before: snapshots.Snapshot
-
-    def __fspath__(self) -> str:
-        return str(self.path)
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-
-def check_output(path: str | os.PathLike[str], overwrite: bool) -> Output:
-    """Return ``path`` as an ``Output`` if a file can be written there, else raise before any work.
+def check_output(path: str | os.PathLike[str], overwrite: bool) -> Target:
+    """Return ``path`` as a ``Target`` if a file can be written there, else raise before any work.
 
     Raises:
         FileExistsError: A file exists and ``overwrite`` is False. Targets that are written to without being replaced,
@@ -51,30 +30,30 @@ def check_output(path: str | os.PathLike[str], overwrite: bool) -> Output:
         NotADirectoryError: A parent of it is a file.
         PermissionError: It, or its nearest existing parent, cannot be written.
     """
-    if isinstance(path, Output):
+    if isinstance(path, Target):
         return path
     path = user_path(path)
     if is_stream(path):
         if not os.access(path, os.W_OK):
             raise PermissionError(f"{path} cannot be written: no permission.")
-        return Output(path, path.absolute(), snapshots.Snapshot(None, {}))
+        return Target(path, path.absolute(), snapshots.Snapshot(None, {}))
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
-    target = followed(path)
-    before = snapshots.look(target)
-    if target.exists() and not overwrite:
-        link = "" if target == path.absolute() else f" (as {target})"
+    real = followed(path)
+    before = snapshots.look(real)
+    if real.exists() and not overwrite:
+        link = "" if real == path.absolute() else f" (as {real})"
         raise FileExistsError(
             f"{path} already exists{link}; choose another file, or ask to overwrite it (--overwrite)."
         )
-    parent = target.parent
+    parent = real.parent
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
         raise NotADirectoryError(f"{path} cannot be written: {parent} is a file.")
     if not os.access(parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written: no permission to write in {parent}.")
-    return Output(path, target, before)
+    return Target(path, real, before)
 
 
 def is_stream(path: Path) -> bool:
@@ -113,12 +92,12 @@ def followed(path: Path) -> Path:
         CircleError: A link that leads back to itself.
     """
     try:
-        found = user_path(path).resolve()
+        real = user_path(path).resolve()
     except RuntimeError:  # Python 3.11 and 3.12
-        found = path
-    if found.is_symlink():  # links that are resolved are none; Python 3.13 returns one of a circle
+        real = path
+    if real.is_symlink():  # Python 3.13 returns the link of a circle
         raise CircleError(f"{path} is a link that leads back to itself.")
-    return found
+    return real
 
 
 def _descriptor(path: Path) -> int | None:

@@ -29,6 +29,27 @@ class Snapshot:
         return self.itself is None or (stat.S_ISDIR(self.itself[0]) and not self.entries)
 
 
+@dataclass(frozen=True)
+class Target:
+    """A file or folder to write, and what was there when it was checked, which alone is replaced.
+
+    Attributes:
+        path: The path as its user wrote it.
+        real: The absolute path, with links resolved.
+        before: What was there.
+    """
+
+    path: Path
+    real: Path
+    before: Snapshot
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
 def look(path: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> Snapshot:
     """Return a snapshot of a path; ``content`` lists what counts in a folder."""
     try:

@@ -1,5 +1,6 @@
 """Where a run writes: volumes, links, folders deleted during a run, and what kills leave behind."""
 
+import itertools
 import json
 import random
 import shutil
@@ -193,13 +194,14 @@ def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
 
 
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_bundle_whose_training_has_not_ended_is_explained(tmp_path, is_folder):
+def test_a_bundle_whose_training_has_not_ended_is_explained(tmp_path, monkeypatch, is_folder):
+    monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "trec.unfinished").mkdir()
     if is_folder:
         (tmp_path / "trec").mkdir()
-    for load in (zoo.load, zoo.from_preset):
+    for load, path in itertools.product((zoo.load, zoo.from_preset), (tmp_path / "trec", "~/trec")):
         with pytest.raises((FileNotFoundError, zoo.BundleError)) as caught:
-            load(tmp_path / "trec")
+            load(path)
         assert f"{tmp_path / 'trec.unfinished'} holds the run, and the same command resumes it." in str(caught.value)
     (tmp_path / "trec.unfinished").rmdir()
     with pytest.raises((FileNotFoundError, zoo.BundleError), match="train") as caught:

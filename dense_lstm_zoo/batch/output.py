@@ -16,6 +16,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from dense_lstm_zoo import files
 from dense_lstm_zoo.batch import accounts
+from dense_lstm_zoo.snapshots import Target
 
 # Names that begin with an underscore are left out by Spark, Arrow and pandas when they read a folder.
 MANIFEST = "_manifest.json"
@@ -39,7 +40,7 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def check(output: str, overwrite: bool) -> files.Target | None:
+def check(output: str, overwrite: bool) -> Target | None:
     """Return the folder to write, None at a remote address; raise before any work if it cannot be written.
 
     Nothing is replaced but an earlier output.
@@ -88,7 +89,7 @@ def _check_ours(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def work_folder(output: str, target: files.Target | None) -> Iterator[str]:
+def work_folder(output: str, target: Target | None) -> Iterator[str]:
     """Yield a folder to write to; what is in it is the output if the block succeeds, and gone if it does not.
 
     On this machine the folder is renamed, and what a killed run left is removed by the next one. At a remote address

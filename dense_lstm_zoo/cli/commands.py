@@ -20,7 +20,8 @@ from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.cells import escape_controls, escape_json
 from dense_lstm_zoo.data.own_files import input_format, read_split
 from dense_lstm_zoo.json_files import finite
-from dense_lstm_zoo.output_files import Output, check_output
+from dense_lstm_zoo.output_files import check_output
+from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo.training.run_file import DATA
 from dense_lstm_zoo_runtime import install
 
@@ -159,7 +160,7 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
         plots.by_batch({"": found}, picture, "dev accuracy by batch")
 
 
-def check_picture(output: str | None, overwrite: bool) -> Output | None:
+def check_picture(output: str | None, overwrite: bool) -> Target | None:
     """Return the file of a picture, if there is to be one; raise for one that cannot be written."""
     if not output:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import files
@@ -14,15 +15,19 @@ from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 from dense_lstm_zoo_runtime.paths import user_path
 
 
-def read_config(path: str) -> dict[str, Any]:
+def read_config(bundle: str) -> dict[str, Any]:
     """Return the config of a bundle, whose files are checked, or of an ONNX export.
 
     Of the training, an export knows the columns that were read. ``load`` checks an export's files.
     """
-    if export_folder.is_export(user_path(path)):
-        config = export_folder.read_config(user_path(path))
+    return _config(bundle, user_path(bundle))
+
+
+def _config(bundle: str, folder: Path) -> dict[str, Any]:
+    if export_folder.is_export(folder):
+        config = export_folder.read_config(folder)
         return {**config, "training": {"columns": config["columns"]}}
-    return commands.read_config(path)
+    return commands.read_config(bundle)
 
 
 def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
@@ -30,33 +35,34 @@ def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
 
     A line on standard error says that a bundle's export is used, or why it is not. For ``once``, see ``commands.load``.
     """
-    commands.check_task(bundle, read_config(bundle), task)
-    if export_folder.is_export(user_path(bundle)):
+    folder = user_path(bundle)
+    commands.check_task(bundle, _config(bundle, folder), task)
+    if export_folder.is_export(folder):
         from dense_lstm_zoo_runtime import Predictor
 
-        return Predictor(bundle)
-    folder = user_path(bundle) / SUBFOLDER
-    if not folder.is_dir():
+        return Predictor(folder)
+    export = folder / SUBFOLDER
+    if not export.is_dir():
         return commands.load(bundle, task, once=once)
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
     try:
-        if not (folder / "config.json").is_file():  # a pipe would wait for its writer
-            raise FileNotFoundError(folder / "config.json")
-        told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        made_from, weights = told["bundle"], told["weights"]
+        if not (export / "config.json").is_file():  # a pipe would wait for its writer
+            raise FileNotFoundError(export / "config.json")
+        config = json.loads((export / "config.json").read_text(encoding="utf-8"))
+        source, weights = config["bundle"], config["weights"]
     except (OSError, ValueError, KeyError, TypeError):
-        made_from = weights = None
-    if made_from != files.sha256(user_path(bundle) / "manifest.json"):
-        _say(f"{folder} was not made from this bundle and is not used; export it again.")
+        source = weights = None
+    if source != files.sha256(folder / "manifest.json"):
+        _say(f"{export} was not made from this bundle and is not used; export it again.")
         return commands.load(bundle, task, once=once)
     try:
-        found = Predictor(folder)
+        predictor = Predictor(export)
     except ExportError as error:
-        _say(f"{folder} is not used: {error}")
+        _say(f"{export} is not used: {error}")
         return commands.load(bundle, task, once=once)
-    _say(f"using {folder} (ONNX, {weights} weights)")
-    return found
+    _say(f"using {export} (ONNX, {weights} weights)")
+    return predictor
 
 
 def _say(line: str) -> None:

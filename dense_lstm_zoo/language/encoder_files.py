@@ -24,6 +24,7 @@ from dense_lstm_zoo import (
 from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
 from dense_lstm_zoo.json_files import finite
 from dense_lstm_zoo.options import DIRECTIONS
+from dense_lstm_zoo.snapshots import Target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_
     return shapes
 
 
-def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool) -> files.Target:
+def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool) -> Target:
     """Write a ``TextEncoder`` to a folder; see its ``save``."""
     import h5py
 

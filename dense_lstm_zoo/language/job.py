@@ -48,7 +48,6 @@ class LanguageModelJob(Job):
         check_length(num_tokens(corpus.train), options.batch_size, options.num_steps)
         words = LanguageVocabulary.from_text(corpus.train, options.max_words, options.min_count)
         self.vocabulary = dataclasses.replace(words, direction=options.direction)
-        self.is_unspaced = is_unspaced(dict.fromkeys(self.vocabulary.words, 1))
         self.vectors = None
         self.new_vectors: dict[str, np.ndarray] = {}  # of words that the source does not know
         given = None if options.vectors == word_source.NONE else options.vectors
@@ -75,6 +74,11 @@ class LanguageModelJob(Job):
     def is_empty(part: Any) -> bool:
         """Whether a text has no token."""
         return next(iter(token_lines(part)), None) is None
+
+    @property
+    def is_unspaced(self) -> bool:
+        """Whether whole phrases are its words, for want of spaces."""
+        return is_unspaced(dict.fromkeys(self.vocabulary.words, 1))
 
     @property
     def labels(self) -> list[str]:

@@ -16,6 +16,7 @@ from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
+from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_file
 from dense_lstm_zoo.training.request import Request
@@ -38,7 +39,7 @@ class Run:
     job: Job
     model: keras.Model
     config: dict[str, Any]
-    target: files.Target
+    target: Target
     overwrite: bool
     log_dir: Path | None
     verbose: int

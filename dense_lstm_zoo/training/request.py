@@ -13,6 +13,7 @@ from dense_lstm_zoo import task as tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.recipes import get_recipe
+from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo.task import Task, every_option
 from dense_lstm_zoo.training import defaults, run_folder
 from dense_lstm_zoo_runtime import install
@@ -38,7 +39,7 @@ class Request:
 
     model: str
     task: Task
-    target: files.Target
+    target: Target
     recipe: str | None
     seed: int
     chosen: dict[str, Any]
