@@ -41,6 +41,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     Raises:
         ValueError: It is a folder, a socket, or a device whose content may never end.
         FileNotFoundError: No such file; the message names similar files in its folder.
+        PermissionError: It cannot be read.
     """
     if isinstance(path, pipes.PipedPath):
         return path
@@ -48,11 +49,15 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file in it.")
     if not path.exists():
+        if path.is_symlink():
+            raise FileNotFoundError(f"{path} is a link to {path.readlink()}, which does not exist.")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"{path} does not exist, nor does its folder.")
         near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=3)
         hint = f" Did you mean {' or '.join(map(repr, near))} in that folder?" if near else ""
         raise FileNotFoundError(f"{path} does not exist.{hint}")
+    if not os.access(path, os.R_OK):
+        raise PermissionError(f"{path} cannot be read: no permission.")
     return pipes.readable(path)
 
 

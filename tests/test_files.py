@@ -431,3 +431,13 @@ def test_a_lock_that_is_a_link_is_refused(tmp_path):
         (tmp_path / f"lock{number}").symlink_to(tmp_path / target)
         with pytest.raises(OSError, match=rf"lock{number} is a link, and cannot be a lock\. Remove it\."):
             Lock(tmp_path / f"lock{number}", "held")
+
+
+def test_an_input_that_is_a_link_to_nothing_or_cannot_be_read_is_refused_with_the_reason(tmp_path, monkeypatch):
+    (tmp_path / "link.txt").symlink_to("gone.txt")
+    with pytest.raises(FileNotFoundError, match=r"link\.txt is a link to gone\.txt, which does not exist\.$"):
+        files.existing_file(tmp_path / "link.txt")
+    (tmp_path / "secret.txt").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)  # permissions do not bind root
+    with pytest.raises(PermissionError, match=r"secret\.txt cannot be read: no permission\.$"):
+        files.existing_file(tmp_path / "secret.txt")
