@@ -70,8 +70,8 @@ class Published:
 
             bundle = with_words(self, max_words)
         module = self.task.module("to_onnx" if format == "onnx" else "export")
-        found: Path = module.export(bundle, target, overwrite=overwrite, **(options if format == "onnx" else {}))
-        return found
+        folder: Path = module.export(bundle, target, overwrite=overwrite, **(options if format == "onnx" else {}))
+        return folder
 
     def save_to_preset(
         self: Any,

@@ -48,10 +48,10 @@ def parse_json(text: str, *, finite: bool = True) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError(f"the key {short(_twice(key for key, _ in pairs))} occurs twice in an object")
-    return made
+    return fields
 
 
 def _constant(name: str) -> Any:

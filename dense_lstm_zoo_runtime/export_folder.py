@@ -162,15 +162,15 @@ def _object(path: Path) -> dict[str, Any]:
     with named(path):
         if path.stat().st_size > _MOST_JSON:
             raise ValueError(f"it has {path.stat().st_size:,} bytes")
-        found = claims.parse_json(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
+        value = claims.parse_json(path.read_text(encoding="utf-8"))
+        if not isinstance(value, dict):
             raise ValueError("it is not a JSON object")
     if path.name == "config.json":
-        if found.get("kind") != KIND:
-            raise ExportError(f"{path} is not of an ONNX export: its kind is {found.get('kind')!r:.80}; {_HOW}.")
-        if not _is_format(found):
-            raise _version(path, found.get("format"))
-    return found
+        if value.get("kind") != KIND:
+            raise ExportError(f"{path} is not of an ONNX export: its kind is {value.get('kind')!r:.80}; {_HOW}.")
+        if not _is_format(value):
+            raise _version(path, value.get("format"))
+    return value
 
 
 def _check_config(config: dict[str, Any]) -> None:

@@ -84,12 +84,11 @@ class Graph:
         with named(path):
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self.shapes = {value.name: value.shape for value in self._session.get_inputs()}
-        found = {value.name: value.shape for value in self._session.get_outputs()}
-        self.output_shapes = found
-        if set(self.shapes) != set(inputs) or not set(outputs) <= set(found):
+        self.output_shapes = {value.name: value.shape for value in self._session.get_outputs()}
+        if set(self.shapes) != set(inputs) or not set(outputs) <= set(self.output_shapes):
             raise ExportError(
                 f"{path} does not match config.json: it has the inputs {', '.join(self.shapes):.200} and the outputs "
-                f"{', '.join(found):.200}. Export the model again."
+                f"{', '.join(self.output_shapes):.200}. Export the model again."
             )
         if odd := [value.name for value in self._session.get_inputs() if value.type not in _TYPES]:
             raise ExportError(f"{path} takes {odd[0]:.80} as another type than int32 or float32. Export it again.")
@@ -104,7 +103,7 @@ class Graph:
         try:
             tokens = max((int(np.prod(value.shape[:2])) for value in feeds.values()), default=1)
             with _CLOCK.limit(seconds := _PATIENCE + tokens) as options:
-                found: list[np.ndarray] = self._session.run(list(outputs), dict(feeds), options)
+                values: list[np.ndarray] = self._session.run(list(outputs), dict(feeds), options)
         except MemoryError:
             raise
         except Exception as error:  # the base of ONNX Runtime's own errors
@@ -114,4 +113,4 @@ class Graph:
             # They have no class of their own for a lack of memory.
             kind = MemoryError if re.search("bad_alloc|Failed to allocate memory", reason) else RuntimeError
             raise kind(f"{self._path} failed: {reason:.300}") from error
-        return found
+        return values

@@ -168,7 +168,7 @@ class Predictor:
 
 def _read_again(folder: str, threads: int | None, sha256: str) -> Predictor:
     """Return the predictor of a folder that must be as it was."""
-    made = Predictor(folder, threads=threads)
-    if made._source[-1] != sha256:
+    predictor = Predictor(folder, threads=threads)
+    if predictor._source[-1] != sha256:
         raise ExportError(f"{folder} has changed since this predictor was copied or pickled; load the new export.")
-    return made
+    return predictor

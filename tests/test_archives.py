@@ -137,11 +137,11 @@ def test_headers_of_an_archive_are_bounded(tmp_path, content):
 
 
 def test_the_index_of_an_archive_is_bounded(tmp_path):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as file:
+    archive_bytes = io.BytesIO()
+    with zipfile.ZipFile(archive_bytes, "w") as file:
         for number in range(4000):
             file.writestr(f"{number:0300}", b"")
-    refused_without_memory(tmp_path, made.getvalue(), "index has more than 1,048,576 bytes")
+    refused_without_memory(tmp_path, archive_bytes.getvalue(), "index has more than 1,048,576 bytes")
 
 
 def refused_without_memory(folder, data, message):

@@ -278,9 +278,9 @@ def test_tables_with_other_delimiters_are_read_and_bad_rows_are_named_by_their_l
     (tmp_path / "b.csv").write_text("id,text\n4,good film\n")
     done = predict(model[0], tmp_path / "*.csv", tmp_path / "out")
     assert (done.predicted, done.bad) == (3, 2)
-    found = [(Path(row["file"]).name, row["line"], row["reason"]) for row in lines_of(tmp_path / "out", "_bad")]
+    bad_rows = [(Path(row["file"]).name, row["line"], row["reason"]) for row in lines_of(tmp_path / "out", "_bad")]
     reasons = ["it repeats the column names", "3 cells; there are 2 columns"]
-    assert found == [("a.csv", 5, reasons[0]), ("a.csv", 6, reasons[1])]
+    assert bad_rows == [("a.csv", 5, reasons[0]), ("a.csv", 6, reasons[1])]
 
 
 def test_a_pipe_or_a_device_is_refused(batch_exports, tmp_path):
@@ -320,10 +320,10 @@ def test_an_input_that_changes_meanwhile_publishes_nothing(change, moment, batch
     if moment == "split":
         monkeypatch.setattr(inputs, "_keys", after(inputs._keys))
     elif moment == "parts read":
-        monkeypatch.setattr(parts, "_of_lines", lambda *given, read=parts._of_lines: after(list)(read(*given)))
+        monkeypatch.setattr(parts, "_of_lines", lambda *arguments, read=parts._of_lines: after(list)(read(*arguments)))
     else:
         monkeypatch.setattr(
-            streams, "check_unchanged", lambda *given, check=streams.check_unchanged: (spoil(), check(*given))
+            streams, "check_unchanged", lambda *arguments, check=streams.check_unchanged: (spoil(), check(*arguments))
         )
     with pytest.raises(BrokenInputError, match=r"in\.jsonl (changed while it was read|cannot be read)"):
         predict(batch_exports["bilstm"][0], source, tmp_path / "out")

@@ -105,9 +105,9 @@ def test_a_run_that_fails_leaves_nothing_at_the_address(bucket, batch_exports):
 def test_an_input_that_grows_at_its_address_publishes_nothing(bucket, batch_exports, monkeypatch):
     source, check = bucket / "in" / "a.jsonl", streams.check_unchanged
 
-    def grown(*given):
+    def grown(*arguments):
         source.write_text(source.read_text() + '{"text": "late"}\n')
-        check(*given)
+        check(*arguments)
 
     monkeypatch.setattr(streams, "check_unchanged", grown)
     with pytest.raises(BrokenInputError, match=r"a\.jsonl changed while it was read: it had 29 bytes and now has 46"):

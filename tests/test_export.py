@@ -269,9 +269,9 @@ EXPORTED_FILES = [
 
 @pytest.mark.slow
 def test_a_model_that_recomputes_its_layers_in_training_is_exported(tmp_path):
-    made, plain = (bundle("dc_bilstm", remat=remat) for remat in (True, False))
-    plain.model.set_weights(made.model.get_weights())
-    paths = [one.export(tmp_path / name) for one, name in ((made, "1"), (plain, "2"))]
+    with_remat, plain = (bundle("dc_bilstm", remat=remat) for remat in (True, False))
+    plain.model.set_weights(with_remat.model.get_weights())
+    paths = [one.export(tmp_path / name) for one, name in ((with_remat, "1"), (plain, "2"))]
     serve = [tf.saved_model.load(str(path)).signatures["serving_default"] for path in paths]
     ours, theirs = (run(text=tf.constant(["the film was good"])) for run in serve)
     for name, value in theirs.items():

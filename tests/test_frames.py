@@ -196,10 +196,10 @@ def test_evaluate_asks_for_a_file_of_a_run_whose_frame_is_gone(frame, tmp_path, 
 def test_load_corpus_takes_a_frame_and_tables_that_become_one(frame):
     import pyarrow
 
-    named = {"text_column": "review", "label_column": "stars"}
+    columns = {"text_column": "review", "label_column": "stars"}
     expected = zoo.Corpus.from_frame(frame, text="review", label="stars")
-    assert zoo.load_corpus(frame, **named) == expected
-    assert zoo.load_corpus(pyarrow.Table.from_pandas(frame), **named) == expected
+    assert zoo.load_corpus(frame, **columns) == expected
+    assert zoo.load_corpus(pyarrow.Table.from_pandas(frame), **columns) == expected
 
 
 def test_what_is_no_frame_is_never_shown(frame, tmp_path):

@@ -187,18 +187,18 @@ def test_a_tagger_goes_to_the_hub_and_back(hub):
 def test_a_page_in_place_of_the_hub_is_told_in_a_line(hub, cache, saved):
     hub.page = "<html>Log in to this network</html>"
     for ask in (lambda: zoo.from_preset("hf://owner/tiny"), lambda: saved[0].push_to_hub("owner/tiny", token="x")):
-        with pytest.raises(DownloadError, match="hf://owner/tiny: the answer is not one of a hub") as told:
+        with pytest.raises(DownloadError, match="hf://owner/tiny: the answer is not one of a hub") as error:
             ask()
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)
     assert kept(cache) == []
 
 
 @pytest.mark.parametrize("answer", ["[]", "{}", '{"id": 1, "sha": 5}', "null", '{"id": "x", "siblings": 7}'])
 def test_an_answer_that_is_not_of_a_hub_is_told_in_a_line(hub, cache, answer):
     hub.page = answer
-    with pytest.raises(DownloadError, match=r"the (answer is not one of a hub|hub answered with)") as told:
+    with pytest.raises(DownloadError, match=r"the (answer is not one of a hub|hub answered with)") as error:
         zoo.from_preset("hf://owner/tiny")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
     assert kept(cache) == []
 
 
@@ -218,6 +218,6 @@ def test_a_downloaded_bundle_that_is_damaged_is_named_by_its_address(hub, cache)
 
 def test_redirections_without_end_are_told_in_a_line(hub, cache):
     hub.redirects = True
-    with pytest.raises(DownloadError, match=r"hf://owner/tiny could not be reached, or broke off: .*redirect") as told:
+    with pytest.raises(DownloadError, match=r"hf://owner/tiny could not be reached, or broke off: .*redirect") as error:
         zoo.from_preset("hf://owner/tiny")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)

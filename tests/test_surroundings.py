@@ -111,13 +111,13 @@ def test_a_sweep_needs_nothing_of_keras_tuners_variables(monkeypatch, tmp_path):
 
     monkeypatch.setenv("KERASTUNER_TUNER_ID", "tuner0")
     monkeypatch.setenv("KERASTUNER_ORACLE_IP", "127.0.0.1")
-    seen = []
-    monkeypatch.setattr(sweep, "_search", lambda *_: seen.append("KERASTUNER_ORACLE_IP" in os.environ))
+    left_over = []
+    monkeypatch.setattr(sweep, "_search", lambda *_: left_over.append("KERASTUNER_ORACLE_IP" in os.environ))
     monkeypatch.setattr(sweep, "finish", lambda *_: "done")
     from tests.fleet_harness import make_sweep
 
     assert sweep.run(make_sweep(), tmp_path / "sweep", False, say=lambda text: None) == "done"
-    assert seen == [False]
+    assert left_over == [False]
 
 
 @pytest.fixture

@@ -89,16 +89,16 @@ def match(patterns: Sequence[str]) -> list[str]:
         FileNotFoundError: A pattern that matches no file.
     """
     patterns = [one if "://" in one else str(user_path(one)) for one in patterns]
-    named = {one for one in patterns if Path(one).exists() and not Path(one).is_dir()}
-    found, patterns = {one.removeprefix("./") for one in named}, [one for one in patterns if one not in named]
-    asked = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder
-    for pattern, result in zip(patterns, FileSystems.match(asked), strict=True):
+    files = {one for one in patterns if Path(one).exists() and not Path(one).is_dir()}
+    paths, patterns = {one.removeprefix("./") for one in files}, [one for one in patterns if one not in files]
+    patterns = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder
+    for pattern, result in zip(patterns, FileSystems.match(patterns), strict=True):
         if not result.metadata_list:
             raise FileNotFoundError(
                 f"No file matches {pattern!r}. Check the folder, and put a pattern in quotation marks: 'data/*.jsonl'."
             )
-        found |= {one.path.removeprefix("./") for one in result.metadata_list}
-    return sorted(found)
+        paths |= {one.path.removeprefix("./") for one in result.metadata_list}
+    return sorted(paths)
 
 
 def _form(files: Sequence[str], asked: str | None) -> str:

@@ -34,10 +34,10 @@ def split(number: int, layout: Layout) -> Iterator[Part]:
             return
         lines = Lines(stream, layout.files[number], returns=layout.is_table)
         dialect = _dialect(number, layout) if layout.is_table else None
-        found = list(_of_lines(lines, number, layout, dialect))
-        if is_packed(stream) and found:
-            found = [dataclasses.replace(found[0], first=1, start=0, stop=None)]
-        yield from found
+        parts = list(_of_lines(lines, number, layout, dialect))
+        if is_packed(stream) and parts:
+            parts = [dataclasses.replace(parts[0], first=1, start=0, stop=None)]
+        yield from parts
 
 
 def _dialect(number: int, layout: Layout) -> Dialect:

@@ -100,10 +100,10 @@ def _json(number: int, line: str, layout: Layout) -> Row:
 def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
     names, text_at = layout.names, layout.names.index(layout.text_column)
     dialect = dataclasses.replace(layout.dialects[part.file], quoted=part.quoted)
-    found = table_rows(lines, part.first, layout, dialect)
+    rows = table_rows(lines, part.first, layout, dialect)
     if part.start == 0:  # a file that is one part
-        collections.deque(itertools.islice(found, dialect.skip + 1), maxlen=0)
-    for number, cells, error, count in found:
+        collections.deque(itertools.islice(rows, dialect.skip + 1), maxlen=0)
+    for number, cells, error, count in rows:
         if error or _ESCAPED.search("".join(cells)):
             reason = error or f"not {layout.codec.removesuffix('-sig')}"
             yield bad(number, reason, dialect.delimiter.join(cells).encode("ascii", "backslashreplace").decode(), count)

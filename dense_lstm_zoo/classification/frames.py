@@ -45,13 +45,13 @@ def read_frame(
     test: pd.DataFrame | float | None = None,
 ) -> Rows:
     """Read and check frames; see ``Corpus.from_frame``."""
-    shares = {part: _share(part, given) for part, given in (("dev", dev), ("test", test)) if _is_number(given)}
+    shares = {part: _share(part, value) for part, value in (("dev", dev), ("test", test)) if _is_number(value)}
     if sum(shares.values()) >= 1:
         raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
-    given = {"train": frame, "dev": dev, "test": test}
+    frames = {"train": frame, "dev": dev, "test": test}
     parts = {
         part: _columns(part, one, text, label)
-        for part, one in given.items()
+        for part, one in frames.items()
         if part == "train" or (one is not None and part not in shares)
     }
     names = written.unify(parts["train"][1], "the training frame")
@@ -59,13 +59,13 @@ def read_frame(
     if len(label_names) < 2:
         raise ValueError(f"Every row has the label {label_names[0]!r}; training needs at least two labels.")
     for part, (_, labels) in parts.items():
-        if strange := [row for row, found in enumerate(labels) if written.key(found) not in names]:
+        if strange := [row for row, name in enumerate(labels) if written.key(name) not in names]:
             raise ValueError(
                 f"{part}: {_rows(strange)} with a label that does not occur in the training frame; the first is "
                 f"{labels[strange[0]]!r}.{written.hint(labels[strange[0]], label_names)} Labels there: "
                 f"{', '.join(label_names)}."
             )
-    index = {found: i for i, found in enumerate(label_names)}
+    index = {name: i for i, name in enumerate(label_names)}
     coded = {
         part: (texts, [index[written.name_of(cell, names)] for cell in labels])
         for part, (texts, labels) in parts.items()

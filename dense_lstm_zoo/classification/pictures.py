@@ -72,29 +72,31 @@ def _most_confused(cells: Sequence[tuple[int, int, int]], size: int) -> list[int
     return sorted(sorted(range(size), key=lambda label: -errors[label])[:_MOST_LABELS])
 
 
-def explanation(found: Explanation, path: str | os.PathLike[str], title: str) -> None:
+def explanation(explanation: Explanation, path: str | os.PathLike[str], title: str) -> None:
     """Draw one row per word of a text: its saliency and, to the right, its share in each layer (Figs 6 and 7).
 
     Args:
-        found: What ``ClassificationBundle.explain`` returns.
+        explanation: The result of ``ClassificationBundle.explain``.
         path: The file to write; its suffix sets the format.
         title: The picture's title.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    wide, tokens = bool(found.layers), first_tokens(found.tokens)
+    wide, tokens = bool(explanation.layers), first_tokens(explanation.tokens)
     height = 1.5 + 0.25 * len(tokens)
-    with picture(path, title, 4 + (1.5 + 0.35 * len(found.layers)) * wide, height) as figure:
+    with picture(path, title, 4 + (1.5 + 0.35 * len(explanation.layers)) * wide, height) as figure:
         panels = figure.subplots(1, 1 + wide, sharey=True, squeeze=False)[0]
-        places, saliency = range(len(tokens)), found.saliency[: len(tokens)]
+        places, saliency = range(len(tokens)), explanation.saliency[: len(tokens)]
         panels[0].barh(places, saliency, color=["tab:blue" if x >= 0 else "tab:red" for x in saliency])
-        panels[0].set(xlabel=f"gradient x input, for {short(found.label)}")
+        panels[0].set(xlabel=f"gradient x input, for {short(explanation.label)}")
         panels[0].axvline(0, color="gray", linewidth=1)
         panels[0].set_yticks(places, tokens)
         panels[0].invert_yaxis()
         if wide:
-            image = panels[1].imshow(found.shares[: len(tokens)], cmap="viridis", aspect="auto")
-            panels[1].set_xticks(range(len(found.layers)), [name.rsplit(" ", 1)[1] for name in found.layers])
-            panels[1].set(xlabel=found.layers[0].rsplit(" ", 1)[0])
+            image = panels[1].imshow(explanation.shares[: len(tokens)], cmap="viridis", aspect="auto")
+            panels[1].set_xticks(
+                range(len(explanation.layers)), [name.rsplit(" ", 1)[1] for name in explanation.layers]
+            )
+            panels[1].set(xlabel=explanation.layers[0].rsplit(" ", 1)[0])
             figure.colorbar(image, ax=panels[1], label="share of the words")

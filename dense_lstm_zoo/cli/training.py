@@ -69,15 +69,17 @@ def _check_folds(folds: int | None, given: Mapping[str, Any]) -> None:
 
 def _check(model: str, options: Mapping[str, Any]) -> None:
     """Raise for what ``train`` would refuse, without importing TensorFlow."""
-    given = {name: value for name, value in options.items() if name not in (*_PROTOCOL, "progress")}
+    arguments = {name: value for name, value in options.items() if name not in (*_PROTOCOL, "progress")}
     several = bool(options.keys() & set(_PROTOCOL))
     if several:  # its folder may hold finished runs
-        given = {**given, "run_dir": files.resolved(given["run_dir"]) / ".new"}
+        arguments = {**arguments, "run_dir": files.resolved(arguments["run_dir"]) / ".new"}
     own = ("run_dir", "recipe", "seed", "tensorboard", "overwrite")
-    rest = {name: value for name, value in given.items() if name not in own}
-    found = request.check(model, given["run_dir"], rest, **{name: given[name] for name in own[1:] if name in given})
-    if found.options.init_from is None:
-        check_arguments(model, registry.resolve(model, found.arguments, found.recipe, complete=False))
+    rest = {name: value for name, value in arguments.items() if name not in own}
+    checked = request.check(
+        model, arguments["run_dir"], rest, **{name: arguments[name] for name in own[1:] if name in arguments}
+    )
+    if checked.options.init_from is None:
+        check_arguments(model, registry.resolve(model, checked.arguments, checked.recipe, complete=False))
 
 
 def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:

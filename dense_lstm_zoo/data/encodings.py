@@ -62,8 +62,8 @@ def advice(content: bytes, codec: str) -> str:
     if name is None or codecs.lookup(name).name == codecs.lookup(codec).name:
         return 'Give its encoding, such as encoding="cp1252" (--encoding cp1252), or save it as UTF-8.'
     lines = _sample(content).decode(name, "ignore").splitlines()
-    shown = next((line for line in lines if not line.isascii()), lines[0]).strip()[:60]
-    return f'Its bytes fit {name}, where that text is "{shown}": give encoding="{name}" (--encoding {name}).'
+    example = next((line for line in lines if not line.isascii()), lines[0]).strip()[:60]
+    return f'Its bytes fit {name}, where that text is "{example}": give encoding="{name}" (--encoding {name}).'
 
 
 def best_fit(content: bytes) -> str | None:

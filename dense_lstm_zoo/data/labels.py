@@ -76,7 +76,7 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 def _looks(label: str) -> str:
     """Return what a label looks like, without case, spaces, accents' order, unseen characters and zeros in front."""
-    seen = "".join(char for char in label if unicodedata.category(char) not in _UNSEEN)
-    folded = " ".join(unicodedata.normalize("NFKC", seen).casefold().split())
+    visible = "".join(char for char in label if unicodedata.category(char) not in _UNSEEN)
+    folded = " ".join(unicodedata.normalize("NFKC", visible).casefold().split())
     number = re.sub(r"^([+-]?)0+(?=[0-9])", r"\1", folded.replace(",", ".", 1))
     return key(number) if _NUMBER.fullmatch(number) else folded

@@ -23,7 +23,7 @@ _FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle
 
 
 def format_of(
-    path: str | Path, accepted: Sequence[str], option: str, asked: str | None = None, *, otherwise: str | None = None
+    path: str | Path, accepted: Sequence[str], option: str, form: str | None = None, *, otherwise: str | None = None
 ) -> str:
     """Return the format of a file: the one asked for, else by its name, else a default.
 
@@ -31,7 +31,7 @@ def format_of(
         path: The file; only its name matters. ".txt" does not decide, as many tables have it.
         accepted: The formats that can be read, or written.
         option: The option that sets the format, such as "--dataset".
-        asked: The format the user asked for.
+        form: The format that the user asked for.
         otherwise: The format if the name does not decide; not needed if only one can be meant.
 
     Raises:
@@ -41,8 +41,8 @@ def format_of(
         >>> format_of("reviews.csv.gz", ["csv", "tsv"], "--dataset")
         'csv'
     """
-    if asked is not None:
-        return str(checks.one_of(option, asked, accepted))
+    if form is not None:
+        return str(checks.one_of(option, form, accepted))
     suffix = ending(path)
     form = ENDINGS.get(suffix)
     if form is not None and form in accepted:
@@ -60,16 +60,16 @@ def format_of(
 
 
 def input_format(
-    path: str | Path, accepted: Sequence[str], option: str, asked: str | None = None, *, otherwise: str | None = None
+    path: str | Path, accepted: Sequence[str], option: str, form: str | None = None, *, otherwise: str | None = None
 ) -> str:
     """Return the format of a file to read: that of ``format_of``, but tsv for a table that Excel wrote as text.
 
     Excel's "Unicode Text" is UTF-16 with tabs, and its name ends in ``.txt``.
     """
-    may_be_table = asked is None and "tsv" in accepted and ENDINGS.get(ending(path), "text") == "text"
+    may_be_table = form is None and "tsv" in accepted and ENDINGS.get(ending(path), "text") == "text"
     if may_be_table and ending(path) not in _FOREIGN and _is_excel_text(user_path(path)):
         return "tsv"
-    return format_of(path, accepted, option, asked, otherwise=otherwise)
+    return format_of(path, accepted, option, form, otherwise=otherwise)
 
 
 def _is_excel_text(path: Path) -> bool:

@@ -192,19 +192,19 @@ def join(
     checks.positive("silence", silence)
     run_dir, worker_id = files.resolved(run_dir), worker_id or default_worker_id()
     planned = {key: value for key, value in options.items() if key not in ("trials", "keep", "workers")}
-    asked = plan(name, dataset, **planned)
+    requested = plan(name, dataset, **planned)
     if progress:
         notes.show(escape_controls(f"worker {worker_id} asks {oracle} for trials"))
     wait_for_chief(oracle, patience)
     token = workers_token(run_dir, min(patience, SHOWS_WITHIN))
     _wait_for_file(run_dir / SETTINGS, min(patience, SHOWS_WITHIN))
-    found = read_sweep(run_dir)
-    asked = dataclasses.replace(asked, data_sha256=found.data_sha256)  # each trial looks at its texts itself
-    if found.to_json() != asked.to_json():
-        differences = checks.difference(found.to_json(), asked.to_json())
+    sweep = read_sweep(run_dir)
+    requested = dataclasses.replace(requested, data_sha256=sweep.data_sha256)  # each trial looks at its texts itself
+    if sweep.to_json() != requested.to_json():
+        differences = checks.difference(sweep.to_json(), requested.to_json())
         raise ValueError(f"{run_dir} holds another sweep: {differences}.")
     with without_tuner_variables(notes.show if progress else lambda text: None):
-        work(run_dir, found, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
+        work(run_dir, sweep, oracle, worker_id, token, heartbeat=silence / 10, patience=patience)
 
 
 def _wait_for_file(path: Path, patience: float) -> None:

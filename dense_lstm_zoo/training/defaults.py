@@ -50,10 +50,10 @@ def choose(
         options["vectors"] = None
     if not names_recipe:
         recipe = _recipe(model, trains_words=options["vectors"] is None)
-    chosen = f" with the recipe {recipe}" if recipe and not names_recipe else ""
+    addition = f" with the recipe {recipe}" if recipe and not names_recipe else ""
     if source is None:
-        return options, recipe, f"word vectors: {options['vectors']}{chosen}; --vectors none trains without"
-    return options, recipe, f"word vectors: {source}{chosen}; --recipe none trains without one" if chosen else ""
+        return options, recipe, f"word vectors: {options['vectors']}{addition}; --vectors none trains without"
+    return options, recipe, f"word vectors: {source}{addition}; --recipe none trains without one" if addition else ""
 
 
 def trained_words(recipe: str | None) -> str | None:

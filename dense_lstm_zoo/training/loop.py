@@ -142,8 +142,7 @@ def train(
             raise Paused(checkpoint, run)
         bundle = _finish(run, checkpoint, diverged)
     if diverged:
-        kept = f"The best epoch so far, {checkpoint.best_epoch}, is saved in {run.target}."
-        raise DivergenceError(f"{diverged} {kept}")
+        raise DivergenceError(f"{diverged} The best epoch so far, {checkpoint.best_epoch}, is saved in {run.target}.")
     run.say(f"{bundle.summary()}\nbundle            {escape_controls(str(run.target))}")
     return bundle
 

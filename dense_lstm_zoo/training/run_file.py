@@ -100,10 +100,10 @@ def read(path: str | Path) -> dict[str, Any]:
     if file.stat().st_size > _LARGEST:
         raise ValueError(f"{path} has {file.stat().st_size:,} bytes; a {NAME} has at most {_LARGEST:,}.")
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        table = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}. train writes a {NAME} into each run's folder.") from None
-    model = found.get("model")
+    model = table.get("model")
     if model is not None:
         registry.entry(_text(path, "model", model))
     sections: dict[str, Collection[str]] = {
@@ -111,11 +111,11 @@ def read(path: str | Path) -> dict[str, Any]:
         "training": tasks.every_option(),
         "arguments": _arguments(model),
     }
-    top = {name: value for name, value in found.items() if name not in sections}
+    top = {name: value for name, value in table.items() if name not in sections}
     _check_names(path, "", top, _RUN, sections)
     values = dict(top)
     for title, accepted in sections.items():
-        section = found.get(title, {})
+        section = table.get(title, {})
         if not isinstance(section, dict):
             raise ValueError(f"{path}: {title} must be a section, [{title}]; it is {section!r:.80}.")
         _check_names(path, title, section, accepted, sections)
@@ -134,11 +134,11 @@ def _arguments(model: str | None) -> set[str]:
 def _check_names(
     path: str | Path,
     title: str,
-    found: Mapping[str, Any],
+    values: Mapping[str, Any],
     accepted: Collection[str],
     sections: Mapping[str, Collection[str]],
 ) -> None:
-    for name in found:
+    for name in values:
         if name in accepted:
             continue
         where = f"in [{title}]" if title else "before the first section"
