@@ -77,7 +77,7 @@ def folder_name(path: str | os.PathLike[str]) -> Path:
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path of a folder that may not exist yet, ``~`` and links resolved; see ``folder_name``."""
+    """Return the absolute path of a folder that may not exist yet, ``~`` and links resolved. See ``folder_name``."""
     return _real(folder_name(path))
 
 
@@ -153,11 +153,11 @@ def new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None =
     as a mount point, is filled in place; see ``in_place`` for what a kill does there.
 
     Args:
-        path: The folder; a ``Target`` that ``check_new_folder`` returned remembers what was there then.
+        path: The folder. A ``Target`` that ``check_new_folder`` returned remembers what was there then.
         replaces: As for ``check_new_folder``.
 
     Raises:
-        FileExistsError: As for ``check_new_folder``; or ``path`` has changed meanwhile. It is left as it is then, and
+        FileExistsError: As for ``check_new_folder``, or ``path`` has changed meanwhile. It is left as it is then, and
             what the block wrote is kept beside it, in a folder that the message names.
     """
     target = check_new_folder(path, replaces)
@@ -207,7 +207,7 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
     A link stays, and its target is written. Anything but a regular file, such as a pipe or /dev/null, is written to.
 
     Args:
-        path: The file, which is replaced; of a ``Target`` that ``check_output`` returned, only what was there then.
+        path: The file. Of a ``Target`` that ``check_output`` returned, only what was there then is replaced.
         mode: As for ``open``.
 
     Raises:

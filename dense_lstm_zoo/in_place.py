@@ -51,7 +51,7 @@ def replace(folder: Path, work: Path, before: snapshots.Snapshot) -> None:
     """Replace the content of ``folder`` by that of ``work``, a folder that ``leftovers`` created inside it.
 
     Raises:
-        FileExistsError: The folder holds what was not there ``before``; ``recover`` then undoes what was done.
+        FileExistsError: The folder holds what was not there ``before``. ``recover`` then undoes what was done.
     """
     token = work.name.split(".")[-2]
     inside = folder / folder.name

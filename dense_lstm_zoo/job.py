@@ -68,7 +68,7 @@ class Job(abc.ABC):
 
     @property
     def coverage(self) -> Coverage | None:
-        """How much of the training texts the word vectors cover; None without vectors."""
+        """The coverage of the training texts by the word vectors, or None without vectors."""
         return None
 
     @property
@@ -164,7 +164,7 @@ class WordVectorJob(Job):
 
     @property
     def coverage(self) -> Coverage | None:
-        """How much of the training texts the word vectors cover; None without vectors."""
+        """The coverage of the training texts by the word vectors, or None without vectors."""
         coverage: Coverage | None = self.words.coverage
         return coverage
 
@@ -224,7 +224,7 @@ class WordVectorJob(Job):
 
 
 def _contents(part: Any) -> str:
-    """Return all that a part of a corpus holds; its ``repr`` only counts its texts."""
+    """Return all that a part of a corpus holds. Its ``repr`` only counts its texts."""
     if not dataclasses.is_dataclass(part):
         return repr(part)
     fields = (f"{field.name}={getattr(part, field.name)!r}" for field in dataclasses.fields(part))

@@ -45,7 +45,7 @@ def unfinished(path: Path) -> str:
 
 
 def check_download(folder: Path, source: str) -> None:
-    """Check a downloaded folder that is not yet in its place, as ``check`` does; errors name its source."""
+    """Check a downloaded folder that is not yet in its place, as ``check`` does. Errors name its source."""
     try:
         check(folder)
     except BundleError as error:

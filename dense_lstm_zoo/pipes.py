@@ -15,7 +15,7 @@ _Path: Any = type(Path())  # before Python 3.12, Path itself cannot be derived f
 
 
 class PipedPath(_Path):
-    """The path of a pipe, which is read to its end when it is first opened; its content is held in memory.
+    """The path of a pipe, which is read to its end when it is first opened. Its content is held in memory.
 
     Whoever opens it again reads the same content from the start, and so does a copy.
     """

@@ -1,4 +1,4 @@
-"""Figures of runs; matplotlib is the extra ``plots``."""
+"""Figures of runs. Matplotlib is the extra ``plots``."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def rename_new(old: Path, new: Path) -> None:
     """Rename a file or folder to a name that is free, or that of an empty folder for a folder.
 
     Raises:
-        FileExistsError: The name is taken; nothing has changed.
+        FileExistsError: The name is taken. Nothing has changed.
     """
     if old.is_dir() and not old.is_symlink():
         try:
@@ -52,7 +52,7 @@ def swap(one: Path, other: Path) -> None:
     """Swap two files or folders, if possible in one step, so that after a kill ``other`` is there.
 
     Raises:
-        FileExistsError: Without such a step, the name of ``other`` was taken meanwhile; the message says where it is.
+        FileExistsError: Without such a step, the name of ``other`` was taken meanwhile. The message says where it is.
     """
     if _renameat2(one, other, _SWAP):
         return
@@ -67,7 +67,7 @@ def swap(one: Path, other: Path) -> None:
 
 
 def set_aside(work: Path, path: Path) -> Path:
-    """Rename what was to be ``path`` to a free name beside that, for its owner to find; return the name."""
+    """Rename what was to be ``path`` to a free name beside that, for its owner to find, and return the name."""
     number = 1
     while True:
         ending = f".{_ASIDE}" + (f"-{number}" if number > 1 else "")
@@ -79,7 +79,7 @@ def set_aside(work: Path, path: Path) -> Path:
 
 
 def _renameat2(old: Path, new: Path, flag: int) -> bool:
-    """Rename with a flag of Linux; return False where system or file system lack it.
+    """Rename with a flag of Linux, or return False where system or file system lack it.
 
     Raises:
         OSError: It failed otherwise.

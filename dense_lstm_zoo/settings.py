@@ -12,7 +12,7 @@ _TRUE = ("1", "true")
 
 
 def check_settings() -> None:
-    """Raise ``ValueError`` for a setting of Keras or TensorFlow with which nothing runs; the message names it.
+    """Raise ``ValueError`` for a setting of Keras or TensorFlow with which nothing runs. The message names it.
 
     Looked at are ``KERAS_BACKEND``, ``KERAS_MAX_EPOCHS``, ``KERAS_MAX_STEPS_PER_EPOCH``, ``TF_USE_LEGACY_KERAS`` and
     the file ``keras.json``, in ``KERAS_HOME`` or the home folder.
@@ -42,7 +42,7 @@ def _keras_json() -> Path:
 
 
 def _read(path: Path) -> dict[str, object]:
-    """Return the settings in Keras' file; one that is not JSON counts for nothing, as in Keras.
+    """Return the settings in Keras' file. One that is not JSON counts for nothing, as in Keras.
 
     Raises:
         ValueError: A value that Keras refuses.

@@ -16,7 +16,7 @@ class Snapshot:
     """A file, or a folder with its content, as it was at some time.
 
     Attributes:
-        itself: Its device, inode and, for a file, size and time of change; None if nothing was there.
+        itself: Its device, inode and, for a file, size and time of change. None if nothing was there.
         entries: The same for everything in the folder, by its path there.
     """
 
@@ -51,7 +51,7 @@ class Target:
 
 
 def look(path: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> Snapshot:
-    """Return a snapshot of a path; ``content`` lists what counts in a folder."""
+    """Return a snapshot of a path. ``content`` lists what counts in a folder."""
     try:
         itself = _identity(path)
     except (FileNotFoundError, NotADirectoryError):

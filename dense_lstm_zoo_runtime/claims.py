@@ -88,7 +88,7 @@ def _twice(values: Iterable[Any]) -> Any:
 
 
 def words(data: bytes) -> list[str]:
-    """Return the words of a vocabulary file, one per line; there must be one, and none may occur twice."""
+    """Return the words of a vocabulary file, one per line. There must be one, and none may occur twice."""
     *lines, rest = data.decode().split("\n")
     if rest:
         raise ValueError(f"its last line, {short(rest)}, has no end")

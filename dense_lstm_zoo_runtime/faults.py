@@ -16,7 +16,7 @@ _NO_MEMORY = ("failed to map segment", "cannot allocate memory", "bad_alloc")
 
 
 def foreign_library(error: BaseException) -> str | None:
-    """Return the library that raised an error; None for this package, Python and a script.
+    """Return the library that raised an error, or None for this package, Python and a script.
 
     Example:
         >>> try:

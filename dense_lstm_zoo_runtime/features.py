@@ -19,7 +19,7 @@ class BatchedGraph:
 
     Args:
         export: The export.
-        outputs: The outputs that it must have, with their shapes for one token; None is any size.
+        outputs: The outputs that it must have, with their shapes for one token. None is any size.
         sizes: How many ids each input takes.
         threads: As for ``Graph``.
 

@@ -39,7 +39,7 @@ class Predictor:
     Raises:
         ExportError: Not an export, or one that is damaged, of another version, or without the word table it needs.
         FileNotFoundError: No such folder, and no presets are installed.
-        ValueError: No such preset, with near matches; ``threads`` below 1 or above 256.
+        ValueError: No such preset, with near matches. ``threads`` below 1 or above 256.
 
     Example:
         ``Predictor("dc_bilstm_sst2").predict(["a smart and sweet comedy ."])[0].label``

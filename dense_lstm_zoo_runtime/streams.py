@@ -133,13 +133,13 @@ class _LastingFile(io.FileIO):
 
 
 def _lasting(stream: Any) -> Any:
-    """Return a stream to the same file that never fails; None for one that is not a file."""
+    """Return a stream to the same file that never fails, or None for one that is not a file."""
     if not isinstance(stream, io.TextIOWrapper) or stream.closed:
         return None
     try:
         stream.flush()
         raw = _LastingFile(stream.fileno(), "w", closefd=False)
-    except OSError:  # without a number, as a test's; or broken already: what it holds would be tried again
+    except OSError:  # without a number, as a test's, or broken already: what it holds would be tried again
         return None
     lasting = io.TextIOWrapper(
         io.BufferedWriter(raw),

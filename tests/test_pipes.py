@@ -43,7 +43,7 @@ def silent(tmp_path, monkeypatch):
 
 
 def content(corpus):
-    """What the parts of a corpus hold."""
+    """Return the content of the parts of a corpus."""
     return [list(part) if isinstance(part, TextFile) else part for part in (corpus.train, corpus.dev)]
 
 

@@ -21,7 +21,7 @@ PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "HTTP_PROXY", "HTTPS_PROXY
 
 @pytest.fixture
 def proxy(monkeypatch):
-    """A proxy that answers nobody, in every variable that could name one; its list of calls."""
+    """A proxy that answers nobody, in every variable that could name one, and its list of calls."""
     calls = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -122,7 +122,7 @@ def test_a_sweep_needs_nothing_of_keras_tuners_variables(monkeypatch, tmp_path):
 
 @pytest.fixture
 def keras_home(monkeypatch, tmp_path):
-    """An empty folder for Keras' settings, without any in the environment; the path of the file in it."""
+    """An empty folder for Keras' settings, without any in the environment, and the path of the file in it."""
     for name in ("KERAS_BACKEND", "KERAS_MAX_EPOCHS", "KERAS_MAX_STEPS_PER_EPOCH", "TF_USE_LEGACY_KERAS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("KERAS_HOME", str(tmp_path))

@@ -46,8 +46,8 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
-        ValueError: A pipe or device; files of several formats, with other columns than the first, or without the
-            texts' column; UTF-16.
+        ValueError: A pipe, a device or UTF-16. Or files of several formats, with other columns than the first, or
+            without the texts' column.
         BrokenInputError: A file that cannot be read.
     """
     files = tuple(match(asked.patterns))
@@ -126,7 +126,7 @@ def _codec(encoding: str | None) -> str:
 
 
 def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
-    """Return a table's column names and how it is written; for other files nothing, once their first line is read."""
+    """Return a table's column names and how it is written, or nothing for other files."""
     with opened(path) as stream:
         lines = Lines(stream, path)
         first = next(lines, b"")

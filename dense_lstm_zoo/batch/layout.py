@@ -12,7 +12,7 @@ READABLE = ("text", "csv", "tsv", "jsonl", "parquet")
 
 
 Stamp: TypeAlias = tuple[float, ...]
-"""The size of a file and when it last changed; on this machine also which file it is."""
+"""The size of a file and when it last changed, and on this machine which file it is."""
 
 
 class BrokenInputError(ValueError):
@@ -29,7 +29,7 @@ class Layout:
         stamps: The size of each file and when it last changed, as they were when it was looked into.
         text_column: The column, or key, of the texts.
         names: The columns of a table, in order.
-        dialects: How each file of a csv or tsv is written, as far as its first lines show; empty for other formats.
+        dialects: How each file of a csv or tsv is written, as far as its first lines show, empty for others.
         codec: The codec of text, csv, tsv and jsonl.
         takes_tokens: Whether a text may be a list of tokens.
         max_chars: The longest text that is predicted; longer ones are bad rows.

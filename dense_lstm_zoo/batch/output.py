@@ -41,7 +41,7 @@ def is_remote(path: str) -> bool:
 
 
 def check(output: str, overwrite: bool) -> Target | None:
-    """Return the folder to write, None at a remote address; raise before any work if it cannot be written.
+    """Return the folder to write, or None at a remote address. Raise before any work if it cannot be written.
 
     Nothing is replaced but an earlier output.
 
@@ -136,7 +136,7 @@ def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad:
 
     Raises:
         ValueError: More bad rows, or no other ones.
-        FileExistsError: Something has appeared at a remote address; the files are in the work folder.
+        FileExistsError: Something has appeared at a remote address. The files are in the work folder.
         RuntimeError: The rows that were written are not those that were read, or a shard has another size than its
             worker said; nothing is published then.
     """

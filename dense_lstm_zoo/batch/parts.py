@@ -41,7 +41,7 @@ def split(number: int, layout: Layout) -> Iterator[Part]:
 
 
 def _dialect(number: int, layout: Layout) -> Dialect:
-    """Return how a table is written; quoting may show only after many lines."""
+    """Return how a table is written. Quoting may show only after many lines."""
     path, dialect = layout.files[number], layout.dialects[number]
     with opened(path) as stream:
         lines = itertools.islice(decoded(Lines(stream, path, returns=True), 1, layout), dialect.skip, None)

@@ -38,7 +38,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
 
 
 def stamps(paths: Sequence[str]) -> tuple[Stamp, ...]:
-    """Return the size of each file and when it last changed; the size is -1 if it is not there.
+    """Return the size of each file and when it last changed. The size is -1 if it is not there.
 
     A file here is looked up by its name, which is not a pattern.
     """

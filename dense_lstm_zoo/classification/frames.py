@@ -100,7 +100,7 @@ def _share(part: str, value: Any) -> float:
 
 
 def check_frame(what: str, frame: Any) -> pd.DataFrame:
-    """Return ``frame`` as pandas' DataFrame: itself, or what its ``to_pandas`` returns; else raise ``TypeError``."""
+    """Return ``frame`` as pandas' DataFrame: itself or its ``to_pandas``. Raise ``TypeError`` for anything else."""
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):

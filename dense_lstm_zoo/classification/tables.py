@@ -25,7 +25,7 @@ def read_table_corpus(
     Texts and labels are taken as written, "NA" too. Only the spaces around a label are removed, and in csv and tsv the
     apostrophe that keeps a spreadsheet from reading a cell as a formula (``'=1``, ``'-x``). Labels that are equal
     numbers, such as "5" and "5.0", are one label, and so are "True" and "true". Labels are sorted, by value if all of
-    them are integers. Rows that repeat the column names are left out; a line on standard error counts them.
+    them are integers. Rows that repeat the column names are left out. A line on standard error counts them.
 
     Args:
         kind: "csv", "tsv" or "jsonl" (one object per line). csv and tsv begin with a row of column names, which shows

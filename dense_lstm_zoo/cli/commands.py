@@ -161,7 +161,7 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
 
 
 def check_picture(output: str | None, overwrite: bool) -> Target | None:
-    """Return the file of a picture, if there is to be one; raise for one that cannot be written."""
+    """Return the file of a picture, if there is to be one. Raise for one that cannot be written."""
     if not output:
         return None
     from dense_lstm_zoo.report import has_matplotlib

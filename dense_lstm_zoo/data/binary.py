@@ -38,7 +38,7 @@ def check_is_text(beginning: bytes, name: str) -> None:
     """Raise ``ValueError`` for bytes that begin a file of a known binary kind, and say which.
 
     Args:
-        beginning: The first bytes of the file, or all of them; some thousand tell xlsx from other archives.
+        beginning: The first bytes of the file, or all of them. Some thousand tell xlsx from other archives.
         name: The name of the file, for the error.
 
     Example:

@@ -23,11 +23,11 @@ NumberedLine = tuple[int, str]
 
 @dataclass
 class Layout:
-    """What the beginning of a file shows about its lines.
+    """The form of a file's lines, as its beginning shows it.
 
     Args:
         names: The names of the columns in CoNLL-U and CoNLL-U Plus, else empty.
-        separator: The separator of columns; None means spaces and tabs.
+        separator: The separator of columns. None means spaces and tabs.
         has_tabs: Whether all cells of the rows are separated by tabs.
         width: How many columns most rows have.
         first_row: The number of the first row of that width.

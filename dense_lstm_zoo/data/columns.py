@@ -28,7 +28,7 @@ class ColumnFile:
 
     One or more blank lines end a sentence. A ``-DOCSTART-`` line is not a token. A file is CoNLL-U if its name ends in
     ``.conllu`` or ``.conllu.gz``, or if its first line that is not a comment has ten tab-separated columns, the first a
-    number; then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are skipped. ``# global.columns`` names
+    number. Then comments, multiword ranges (``1-2``) and empty nodes (``1.1``) are skipped. ``# global.columns`` names
     the columns of CoNLL-U Plus. In other files, ``Layout`` tells a comment from a token that begins with ``#``.
 
     Args:
@@ -63,7 +63,7 @@ class ColumnFile:
 
     @functools.cached_property
     def layout(self) -> Layout:
-        """The names and number of its columns; the first call reads the beginning of the file."""
+        """The names and number of its columns. The first call reads the beginning of the file."""
         is_conllu = self.path.name.lower().removesuffix(".gz").endswith(".conllu")
         return Layout.of(list(itertools.islice(self._lines(), _BEGINNING)), self.separator, is_conllu)
 
@@ -93,7 +93,7 @@ def sentence_lines(
 
     Args:
         lines: Lines of a file in columns, of which one sentence at a time is held.
-        token_column: The tokens' column, from 0; negative numbers count from the end. CoNLL-U: by default FORM (1), or
+        token_column: The tokens' column, from 0. Negative numbers count from the end. CoNLL-U: by default FORM (1), or
             a column's name.
         separator: As in ``ColumnFile``.
         where: Start of error messages, before the line number.

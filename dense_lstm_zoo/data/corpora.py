@@ -25,9 +25,9 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
 
     Args:
         name: One of ``list_corpora()``; or your own file, whose name shows its format (``"mine.csv"``); or a folder
-            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``; or pandas' frame of labelled
+            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``, or pandas' frame of labelled
             texts, or a table that has ``to_pandas`` (polars, pyarrow, Hugging Face), with the columns ``text`` and
-            ``label`` or those of ``text_column`` and ``label_column``; see ``Corpus.from_frame`` for more.
+            ``label`` or those of ``text_column`` and ``label_column``. See ``Corpus.from_frame`` for more.
         task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
         options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",

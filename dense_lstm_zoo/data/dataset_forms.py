@@ -33,7 +33,7 @@ def as_argument(name: str) -> str:
 
 
 def is_frame(dataset: Any) -> bool:
-    """Return whether a dataset is a frame of pandas, or a table that has ``to_pandas``; none of them is imported."""
+    """Return whether a dataset is a frame of pandas, or a table that has ``to_pandas``. None of them is imported."""
     kind = type(dataset)
     return callable(getattr(kind, "to_pandas", None)) or (kind.__name__ == "DataFrame" and hasattr(kind, "iloc"))
 

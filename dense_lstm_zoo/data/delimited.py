@@ -1,4 +1,4 @@
-"""Rows of csv and tsv files. The delimiter and the quoting are found out from the file; rows have their lines."""
+"""Rows of csv and tsv files. The delimiter and the quoting are found out from the file, and rows have their lines."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table is written.
+    """The form in which a table is written.
 
     Args:
         delimiter: What is between two cells.
-        quoted: Whether quotation marks around a cell are not part of it; else they are characters as others are.
+        quoted: Whether quotation marks around a cell do not belong to its content.
         skip: The number of lines before the column names.
     """
 
@@ -55,7 +55,7 @@ class Delimited:
 
 
 def read(lines: Iterable[str], name: str, form: str, columns: Sequence[str], advice: str) -> Delimited:
-    """Return the rows of a table, which are read lazily; the column names are read at once.
+    """Return the rows of a table, which are read lazily. The column names are read at once.
 
     Rows that repeat the column names, as in files that were joined, are left out, and counted in a line on standard
     error. So is a delimiter that is not the usual one of the format. A blank line is not a row.
@@ -64,12 +64,12 @@ def read(lines: Iterable[str], name: str, form: str, columns: Sequence[str], adv
         lines: The lines with their ends.
         name: The name of the file, for errors.
         form: "csv" or "tsv".
-        columns: The columns that the table must have; the one of the texts comes first.
+        columns: The columns that the table must have. The one of the texts comes first.
         advice: What to do if it does not have them.
 
     Raises:
-        ValueError: No such column, or it is there twice; on iteration, with the line: a quotation mark that is never
-            closed, or is inside a cell and not doubled; a row with too many cells; a null character; the column names
+        ValueError: No such column, or it is there twice. On iteration, with the line: a quotation mark that is never
+            closed, or is inside a cell and not doubled, a row with too many cells, a null character, the column names
             of another table.
     """
     lines = _ended_by_returns(lines)
@@ -121,12 +121,12 @@ def is_quoted(lines: Iterable[str], delimiter: str, width: int | None = None) ->
     """Return whether quotation marks around the cells of a table are no part of them.
 
     They are in csv. Elsewhere they are if each cell with a quotation mark is in quotation marks, as spreadsheets write
-    it; or if line ends or delimiters inside quotation marks explain rows that would have other numbers of cells.
+    it, or if line ends or delimiters inside quotation marks explain rows that would have other numbers of cells.
 
     Args:
-        lines: Lines, the first of which begins a row; at most a million characters from the first mark on are read.
+        lines: Lines, the first of which begins a row. At most a million characters from the first mark on are read.
         delimiter: What is between two cells.
-        width: The number of columns; None means that of the first line.
+        width: The number of columns. None means that of the first line.
     """
     if delimiter not in _MAY_BE_UNQUOTED:
         return True
@@ -147,7 +147,7 @@ def name_lines(numbers: Sequence[int], what: str = "line") -> str:
 
 
 def repeats_names(cells: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether a row is the row of column names again; a single column may well hold its name as a text."""
+    """Return whether a row is the row of column names again. A single column may well hold its name as a text."""
     return len(names) > 1 and _folded(cells) == _folded(names)
 
 
@@ -160,7 +160,7 @@ def _usual(form: str) -> str:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line of column names; none if quotation marks do not fit the delimiter."""
+    """Return the cells of a line of column names, or none if quotation marks do not fit the delimiter."""
     try:
         cells = next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
@@ -265,7 +265,7 @@ def _is_other_header(row: list[str], names: list[str], columns: Sequence[str]) -
 
 
 def _ended_by_returns(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines that end at a carriage return too, as old spreadsheets write them; the csv module needs that."""
+    """Yield lines that end at a carriage return too, as old spreadsheets write them. The csv module needs that."""
     for line in lines:
         if "\r" in line:
             yield from io.StringIO(line, newline="")

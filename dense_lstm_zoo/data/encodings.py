@@ -11,7 +11,7 @@ _ENOUGH = 0.25  # of the characters beyond ASCII must be common ones
 _LATIN = "\u2019\u2018\u201c\u201d\u201e\u2013\u2014\u2026\u20ac\u00a0"
 _CYRILLIC = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэ"
 _CHINESE = "的一是不了在人有我他中大上好很到以看就出会也你"
-# The characters beyond ASCII that texts in each encoding use most; of encodings that fit equally, the first is named.
+# The characters beyond ASCII that texts in each encoding use most. Of encodings that fit equally, the first is named.
 _COMMON = {
     "cp1252": _LATIN + "éèàùâêîôûçëïüöäßñáíóúãõåæøœÉÈÀÇÄÖÜÑÁÓÅÆØ«»¿¡°£",
     "cp1250": _LATIN + "ąćęłńóśźżáčďéěíňřšťúůýžőűöüŁŚŻŹČŠŽŘ",

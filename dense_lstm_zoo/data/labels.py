@@ -56,7 +56,7 @@ def unify(labels: Iterable[str], what: str) -> dict[str, str]:
 
 
 def name_of(label: str, names: Mapping[str, str]) -> str:
-    """Return the name of a label among those that ``unify`` returned; a label that is none of them is its own name."""
+    """Return the name of a label among those that ``unify`` returned. A label that is none of them is its own name."""
     return names.get(key(label), label)
 
 

@@ -17,5 +17,5 @@ def show(*texts: object) -> None:
 
 @functools.cache
 def say(text: str) -> None:
-    """Print a line on standard error; the same line only once in a process, however often a file is read."""
+    """Print a line on standard error, and the same line only once in a process, however often a file is read."""
     print(escape_controls(text), file=sys.stderr, flush=True)

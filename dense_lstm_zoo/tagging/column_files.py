@@ -30,7 +30,7 @@ def read_columns(
         path: The file, plain or .gz.
         token_column: The tokens' column, from 0; negative numbers count from the end.
         tag_column: The tags' column. In CoNLL-U, where the first and last columns are neither tokens nor tags, the
-            defaults mean FORM (1) and UPOS (3); XPOS is 4. Columns of CoNLL-U, and those that ``# global.columns``
+            defaults mean FORM (1) and UPOS (3). XPOS is 4. Columns of CoNLL-U, and those that ``# global.columns``
             names in CoNLL-U Plus, may also be given by name, such as "XPOS".
         separator: The separator of columns; None means spaces and tabs. CoNLL-U always has tabs.
         encoding: How the file is encoded.

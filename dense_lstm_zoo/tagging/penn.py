@@ -24,7 +24,7 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
 
     A blank line or a line of ``====`` ends a sentence. As in the treebank's own files, one blank line does not end it
     between two noun phrases in brackets, unless a full stop comes first, nor do blank lines before closing quotes. The
-    brackets around noun phrases are not read. Of alternative tags (``JJ|VBN``) the first counts; ``\/`` in a word is
+    brackets around noun phrases are not read. Of alternative tags (``JJ|VBN``) the first counts. ``\/`` in a word is
     read as ``/``.
 
     Args:

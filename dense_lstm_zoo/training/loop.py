@@ -61,8 +61,8 @@ def train(
 
     The run's state is written to ``RUN_DIR.unfinished/`` after every epoch, inside an epoch every
     ``checkpoint_minutes``, and before SIGTERM or SIGHUP ends the process. After a kill or Ctrl-C, the same call resumes
-    from there and ends with the same weights as an uninterrupted run. If ``run_dir`` is a link, its target is written;
-    a mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
+    from there and ends with the same weights as an uninterrupted run. If ``run_dir`` is a link, its target is written.
+    A mount point, such as a container's volume, is filled in place, with its state in ``.unfinished`` inside.
 
     Training continues when its output cannot be written any more (``| head``, a closed terminal, a full log).
 

@@ -11,7 +11,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasa
 
 
 class StopSignals:
-    """Holds back SIGTERM and SIGHUP until the run is saved; a second signal ends the process at once.
+    """Holds back SIGTERM and SIGHUP until the run is saved. A second signal ends the process at once.
 
     Signals that the program handles or ignores itself, such as SIGHUP under ``nohup``, are left alone.
     """

@@ -44,7 +44,7 @@ def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
 
 
 def real_inputs(inputs: Any, lengths: Any | None, mask: Any | None, dtype: str) -> tuple[Any, Any]:
-    """Return floating-point ``inputs`` [B, T, ...] with zeros as padding, and lengths; see ``resolve_lengths``.
+    """Return floating-point ``inputs`` [B, T, ...] with zeros as padding, and lengths. See ``resolve_lengths``.
 
     Padding may hold NaN or infinity. A mask that multiplies does not stop them, as 0 times NaN is NaN, so they are
     replaced before anything reads them.
@@ -58,7 +58,7 @@ def real_inputs(inputs: Any, lengths: Any | None, mask: Any | None, dtype: str) 
 
 
 def floats(inputs: Any, dtype: str) -> Any:
-    """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype; others as is."""
+    """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype, and others as is."""
     return inputs if keras.backend.is_float_dtype(inputs.dtype) else ops.cast(inputs, dtype)
 
 

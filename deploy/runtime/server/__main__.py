@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         access_log=settings.log_level == "debug",
         timeout_graceful_shutdown=int(settings.timeout) + 2,
         server_header=False,
-        http=HalfClosing,  # by h11, which limits the headers of a request to 64 KiB; faster parsers do not
+        http=HalfClosing,  # by h11, which limits the headers of a request to 64 KiB, as faster parsers do not
     )
     return 0
 
