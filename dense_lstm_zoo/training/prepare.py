@@ -16,7 +16,6 @@ from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
-from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_file
 from dense_lstm_zoo.training.request import Request
@@ -39,7 +38,7 @@ class Run:
     job: Job
     model: keras.Model
     config: dict[str, Any]
-    target: Target
+    target: files.Target
     overwrite: bool
     log_dir: Path | None
     verbose: int

@@ -58,7 +58,7 @@ def real_inputs(inputs: Any, lengths: Any | None, mask: Any | None, dtype: str) 
 
 
 def floats(inputs: Any, dtype: str) -> Any:
-    """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype, and others as is."""
+    """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype."""
     return inputs if keras.backend.is_float_dtype(inputs.dtype) else ops.cast(inputs, dtype)
 
 
