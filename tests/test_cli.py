@@ -124,6 +124,24 @@ def test_a_bundle_of_a_published_corpus_asks_how_a_file_is_written(run, tmp_path
     assert (status, out.endswith(", 1 texts\n")) == (0, True)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "--file", ""],
+        ["predict", "good", "--output", ""],
+        ["evaluate", "--test-file", ""],
+        ["explain", "good", "--output", ""],
+        ["curves", "--output", ""],
+        ["measure", "--output", ""],
+    ],
+)
+def test_an_empty_name_of_a_file_is_refused_and_is_not_a_standard_stream(run_dir, capsys, arguments):
+    command, *rest = arguments
+    status, out, err = output_of(capsys, command, run_dir, *rest)
+    assert (status, out) == (2, "")
+    assert "empty" in err or "must end in .png" in err
+
+
 def test_export_writes_a_saved_model(run_dir, tmp_path, capsys, monkeypatch):
     status, out, err = output_of(capsys, "export", run_dir, tmp_path / "exports" / "1")
     assert (status, out.strip(), err) == (0, str(tmp_path / "exports" / "1"), "")

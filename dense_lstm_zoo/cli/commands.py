@@ -89,10 +89,10 @@ def evaluate(
     config = read_config(bundle)
     task, trained_on = config["task"], config["training"]["dataset"]
     own_file = file_options[f"{split}_file"]
-    if dataset is not None and not own_file and (own_files := datasets.files_of(dataset, task, split)):
+    if dataset is not None and own_file is None and (own_files := datasets.files_of(dataset, task, split)):
         dataset, file_options = None, {**file_options, **own_files}
     own_file = file_options[f"{split}_file"]
-    if own_file:
+    if own_file is not None:
         files.existing_file(own_file)
         form = input_format(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
         options = _as_in_training(config, form, file_options)
@@ -114,7 +114,7 @@ def evaluate(
         if texts is None:
             raise ValueError(f"{name} has no {split} set.")
     labels = {"label_names": label_names} if label_names else {}
-    target = files.check_new_folder(report, can_overwrite=False) if report else None
+    target = None if report is None else files.check_new_folder(report, can_overwrite=False)
     loaded: Any = load(bundle)
     scores, analysis = loaded.assess(texts, **labels)
     if form == "json":
@@ -162,7 +162,7 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
 
 def check_picture(output: str | None, overwrite: bool) -> Target | None:
     """Return the file of a picture, if there is to be one. Raise for one that cannot be written."""
-    if not output:
+    if output is None:
         return None
     from dense_lstm_zoo.report import has_matplotlib
 

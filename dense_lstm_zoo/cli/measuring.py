@@ -36,7 +36,7 @@ def measure(
     overwrite: bool,
 ) -> int:
     """Print a line for each run, write the rows of those that could be measured, and return the exit status."""
-    target = check_output(output, overwrite) if output else None
+    target = None if output is None else check_output(output, overwrite)
     if texts is None and (input_form, text_column, encoding) != (None, None, None):
         raise ValueError("--input-format, --text-column and --encoding describe the file of --texts; give --texts too.")
     own = None if texts is None else read_texts(texts, input_form, text_column, encoding)

@@ -32,9 +32,9 @@ def tokenize(
         form = input_format(file, records.FORMATS, "--input-format", input_form, otherwise="text")
     if text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
-    target_file = check_output(output, overwrite) if output else None
+    target_file = None if output is None else check_output(output, overwrite)
     with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(pipes.stream(files.existing_file(file))) if file else sys.stdin.buffer
+        stream = stack.enter_context(pipes.stream(files.existing_file(file))) if file is not None else sys.stdin.buffer
         options = records.Options(form, text_column, encoding=encoding)
         source = records.read(stream, file or "standard input", options)
         import_tensorflow()
@@ -48,7 +48,7 @@ def tokenize(
                 target.write(" ".join(found) + "\n")
                 lines, tokens = lines + 1, tokens + len(found)
             progress.update(texts)
-    if output:
+    if target_file:
         left_out = f"; {texts - lines:,} texts without tokens are left out" if lines < texts else ""
         print(escape_controls(f"{output}: {lines:,} lines, {tokens:,} tokens{left_out}"), file=sys.stderr)
 

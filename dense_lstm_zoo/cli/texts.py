@@ -120,7 +120,7 @@ def _run(
 ) -> None:
     """Read the texts, run the bundle and write the results; the whole request is checked first."""
     input_form, form = formats(asked, config["task"])
-    output = check_output(asked.output, asked.overwrite) if asked.output else None
+    output = None if asked.output is None else check_output(asked.output, asked.overwrite)
     with contextlib.ExitStack() as stack:
         read = source(asked, config, input_form, stack)
         once = few_texts.are_few(asked.texts)
@@ -152,7 +152,8 @@ def source(asked: Asked, config: dict[str, Any], input_form: str, stack: context
         encoding=asked.encoding,
         tokens=config["task"] == "tagging",
     )
-    stream = stack.enter_context(pipes.stream(files.existing_file(asked.file))) if asked.file else sys.stdin.buffer
+    file = None if asked.file is None else files.existing_file(asked.file)
+    stream = sys.stdin.buffer if file is None else stack.enter_context(pipes.stream(file))
     return records.read(stream, asked.name, how)
 
 
@@ -169,11 +170,11 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
     writable = writing.TAGGER_FORMATS if is_tagger else writing.FORMATS
     if asked.form not in (None, *writable):
         raise ValueError(f"--format {asked.form} is not for {task}. Accepted: {', '.join(writable)}.")
-    if asked.texts and asked.file:
+    if asked.texts and asked.file is not None:
         raise ValueError("Give texts or --file, not both.")
     if asked.texts and asked.input_form not in (None, "text"):
         raise ValueError(f"Texts given as arguments are raw text; --input-format {asked.input_form} is for --file.")
-    if asked.file:
+    if asked.file is not None:
         files.existing_file(asked.file)
         found = input_format(asked.file, readable, "--input-format", asked.input_form, otherwise="text")
     else:
@@ -190,7 +191,7 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
     if form is None:
         likely = {"tsv": "csv"}.get(found, found)
         default = likely if likely in writable else "jsonl" if likely == "csv" else "text"
-        form = format_of(asked.output, writable, "--format", otherwise=default) if asked.output else default
+        form = default if asked.output is None else format_of(asked.output, writable, "--format", otherwise=default)
     is_text = asked.file is not None and ENDINGS.get(ending(asked.file)) == "text"
     is_open = found == "text" and asked.input_form is None and not asked.texts and not is_text
     if is_tagger and form != "text" and is_open:
