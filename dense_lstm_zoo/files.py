@@ -104,7 +104,7 @@ def check_new_folder(
         return path
     path = folder_name(path)
     real = _real(path)
-    if real.exists() and not real.is_dir():
+    if any(place.exists() and not place.is_dir() for place in (path, real)):  # a pipe's real path names nothing
         raise FileExistsError(f"{path} is a file; name a folder.")
     is_in_place = in_place.is_needed(real)
     if is_in_place:

@@ -95,14 +95,14 @@ def test_an_option_that_is_named_changes_that_option_alone(corpus, table, tmp_pa
     ],
 )
 def test_naming_a_tagger_s_vectors_keeps_its_recipe(table, tmp_path, vectors, recipe, batch_size):
-    given = {} if vectors is None else {"vectors": vectors}
-    checked = request.check("bilstm_tagger", tmp_path / "run", given)
+    options = {} if vectors is None else {"vectors": vectors}
+    checked = request.check("bilstm_tagger", tmp_path / "run", options)
     assert (checked.recipe, checked.options.batch_size) == (recipe, batch_size)
 
 
 def test_a_width_that_no_table_has_is_said_to_drop_the_vectors(table, tmp_path):
-    told = request.check("bilstm", tmp_path / "run", {"embedding_dim": 5}).told
-    assert "no installed table has embedding_dim=5 numbers per word (zoo_600d has 8)" in told
+    notice = request.check("bilstm", tmp_path / "run", {"embedding_dim": 5}).notice
+    assert "no installed table has embedding_dim=5 numbers per word (zoo_600d has 8)" in notice
 
 
 def _corpus(words):

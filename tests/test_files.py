@@ -441,3 +441,13 @@ def test_an_input_that_is_a_link_to_nothing_or_cannot_be_read_is_refused_with_th
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)  # permissions do not bind root
     with pytest.raises(PermissionError, match=r"secret\.txt cannot be read: no permission\.$"):
         files.existing_file(tmp_path / "secret.txt")
+
+
+def test_a_folder_that_is_to_be_a_pipe_is_refused_before_any_work():
+    inner, outer = os.pipe()
+    try:
+        with pytest.raises(FileExistsError, match=r"/dev/fd/\d+ is a file; name a folder\.$"):
+            files.check_new_folder(f"/dev/fd/{outer}", "bundle")
+    finally:
+        os.close(inner)
+        os.close(outer)

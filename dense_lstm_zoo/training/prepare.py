@@ -16,6 +16,7 @@ from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.words import UncoveredError
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.options import COMMON
+from dense_lstm_zoo.snapshots import Target
 from dense_lstm_zoo.task import Task
 from dense_lstm_zoo.training import run_file
 from dense_lstm_zoo.training.request import Request
@@ -38,7 +39,7 @@ class Run:
     job: Job
     model: keras.Model
     config: dict[str, Any]
-    target: files.Target
+    target: Target
     overwrite: bool
     log_dir: Path | None
     verbose: int
@@ -91,8 +92,8 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     if source:
         source.check_overlap(job)
     say = notes.show if progress else lambda *_: None
-    if request.told:
-        say(request.told)
+    if request.notice:
+        say(request.notice)
     say(job.found())
     resolved |= job.model_arguments(arguments)
     if job.is_unspaced and not resolved.get("char_filters"):
@@ -150,11 +151,11 @@ def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
                 else 'train the words themselves with vectors="none" (--vectors none)'
             )
             advice = f"The {reason}. Other words are hardly read: {way}."
-            return dataclasses.replace(request, told="\n".join(filter(None, (request.told, advice)))), job
+            return dataclasses.replace(request, notice="\n".join(filter(None, (request.notice, advice)))), job
     request = request.with_trained_words()
     recipe = f" with the recipe {request.recipe}" if request.recipe else ""
-    said = f"no word vectors: {reason}. The words themselves are trained{recipe}; --vectors NAME names others"
-    request = dataclasses.replace(request, told=said)
+    notice = f"no word vectors: {reason}. The words themselves are trained{recipe}; --vectors NAME names others"
+    request = dataclasses.replace(request, notice=notice)
     return request, job_class(corpus, request.options, *trained)
 
 

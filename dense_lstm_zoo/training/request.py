@@ -32,7 +32,7 @@ class Request:
         chosen: The options of ``train`` that were given or chosen.
         options: All options of the run, with their values.
         arguments: The model arguments that were given.
-        told: A line that says which word vectors are used, if the user did not say.
+        notice: A line that says which word vectors are used, if the user did not say.
         tensorboard: Whether to write logs.
         overwrite: Whether an existing folder may be replaced.
     """
@@ -45,7 +45,7 @@ class Request:
     chosen: dict[str, Any]
     options: Options
     arguments: dict[str, Any]
-    told: str
+    notice: str
     tensorboard: bool = False
     overwrite: bool = False
     chooses_vectors: bool = False  # nobody named them
@@ -55,7 +55,7 @@ class Request:
         recipe = defaults.trained_words(self.recipe)
         chosen = {**self.chosen, "vectors": None}
         options = self.task.resolve(chosen, seed=self.seed, recipe=get_recipe(recipe) if recipe else None)
-        return replace(self, chosen=chosen, options=options, recipe=recipe, told="")
+        return replace(self, chosen=chosen, options=options, recipe=recipe, notice="")
 
 
 def check(
@@ -88,7 +88,7 @@ def check(
     arguments = {name: value for name, value in given.items() if name not in every_option()}
     task = tasks.find(registry.entry(model).task)
     own = {name: value for name, value in given.items() if name in every_option()}
-    chosen, recipe, told = defaults.choose(task, model, own, arguments, recipe)
+    chosen, recipe, notice = defaults.choose(task, model, own, arguments, recipe)
     registry.resolve(model, arguments, recipe, complete=False)
     for name in registry.FROM_DATA:
         if name in arguments:
@@ -102,7 +102,7 @@ def check(
     check_transfer(options)
     _check_sources(options)
     return Request(
-        *(model, task, target, recipe, seed, chosen, options, arguments, told, bool(tensorboard), bool(overwrite)),
+        *(model, task, target, recipe, seed, chosen, options, arguments, notice, bool(tensorboard), bool(overwrite)),
         chooses_vectors=own.get("vectors") is None and chosen.get("vectors") is not None,
     )
 
