@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import hashlib
 import json
 import os
@@ -175,10 +176,10 @@ def new_folder(path: str | os.PathLike[str], replaces: replaceable.Kind | None =
         placing.put(work, target, inside if is_in_place else None)
         _sync(real if is_in_place else real.parent)
     except OSError as error:
-        raise _named(error, target.path) from error
+        raise _named(error, target.path, work) from error
     except Exception as error:
         if code := next((code for words, code in disk_errors.CODES.items() if words in str(error)), None):
-            raise _named(OSError(code, os.strerror(code)), target.path) from error
+            raise _named(OSError(code, os.strerror(code)), target.path, work) from error
         raise
     finally:
         leftovers.remove(work)
@@ -239,7 +240,7 @@ def new_file(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> I
         else:
             part.replace(real)
     except OSError as error:
-        raise _named(error, path) from error
+        raise _named(error, path, part) from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -260,8 +261,11 @@ def _real(path: str | os.PathLike[str]) -> Path:
         raise ValueError(str(error)) from None
 
 
-def _named(error: OSError, path: Path) -> OSError:
-    """Return the error of a failed write with the path added, which the error of a full disk lacks."""
+def _named(error: OSError, path: Path, work: Path) -> OSError:
+    """Return the error of a failed write with its path, which the error of a full disk, for one, lacks."""
+    if error.errno == errno.ENOENT and not work.exists():
+        reason = "it, or the folder that it is in, was moved or removed before it was complete"
+        return FileNotFoundError(error.errno, f"{path} could not be written: {reason}")
     if error.errno is None or error.filename is not None:
         return error
     return type(error)(error.errno, f"{path} could not be written: {error.strerror}; its former content is unchanged")

@@ -451,3 +451,14 @@ def test_a_folder_that_is_to_be_a_pipe_is_refused_before_any_work():
     finally:
         os.close(inner)
         os.close(outer)
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+@pytest.mark.parametrize("writer", [files.new_file, files.new_folder])
+def test_an_output_whose_folder_goes_while_it_is_written_is_named_and_no_temporary_file(writer, is_moved, tmp_path):
+    folder = tmp_path / "here"
+    message = r"here/out could not be written: it, or the folder that it is in, was moved or removed"
+    with pytest.raises(FileNotFoundError, match=message) as error, writer(folder / "out"):
+        folder.rename(tmp_path / "there") if is_moved else shutil.rmtree(folder)
+    assert "dense-lstm-zoo" not in str(error.value)
+    assert not folder.exists()
