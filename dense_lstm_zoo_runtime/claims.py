@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo_runtime import checks
+from dense_lstm_zoo_runtime import checks, rules
 
 DIRECTIONS = ("forward", "backward")  # in which a language model reads
 _CASES = (None, "binary", "four_way")
@@ -23,6 +23,7 @@ _TEXT = {
     "case": (str, type(None)),
     "whole_words": bool,
     "direction": str,
+    "tokenizer": int,
 }
 
 
@@ -109,6 +110,7 @@ def text_settings(text: dict[str, Any]) -> None:
             and not (name == "num_frozen_words" and value < 0)
             and not (name == "case" and value not in _CASES)
             and not (name == "direction" and value not in DIRECTIONS)
+            and not (name == "tokenizer" and value not in rules.VERSIONS)
         )
         if not is_right:
             raise ValueError(f"{name!r:.80} in 'text' is {short(value)}")

@@ -34,13 +34,13 @@ class Tokenizer:
             the pattern lacks. Also on a call, if the rules make a text many times as long.
 
     Example:
-        >>> Tokenizer(known.RULES)("It doesn't cost $5, Mr. Smith.")
-        ['It', 'does', "n't", 'cost', '$', '5', ',', 'Mr.', 'Smith', '.']
+        >>> Tokenizer(known.VERSIONS[2])("It doesn't cost $5, Mr. Smith: www.zoo.org/?a=b.")
+        ['It', 'does', "n't", 'cost', '$', '5', ',', 'Mr.', 'Smith', ':', 'www.zoo.org/?a=b', '.']
     """
 
     def __init__(self, rules: Sequence[tuple[str, str]]) -> None:
-        rules = [(pattern, replacement) for pattern, replacement in rules]
-        is_known = rules == list(known.RULES)
+        rules = tuple((pattern, replacement) for pattern, replacement in rules)
+        is_known = rules in known.VERSIONS.values()
         if len(rules) > _MOST_RULES:
             raise ValueError(f"the tokeniser has {len(rules):,} rules; at most {_MOST_RULES} are accepted")
         first = known.NUM_CLEANING if is_known else len(rules)
@@ -141,4 +141,4 @@ class _AsciiRules:
 
 def _python_pattern(pattern: str) -> str:
     r"""Return a known pattern in Python's syntax, for ASCII: the same, but for the letters ``\pL``."""
-    return pattern.replace(r"[\pL", "[a-zA-Z").replace(r"\pL", "[a-zA-Z]")
+    return re.sub(r"(\[\^?)\\pL", r"\1a-zA-Z", pattern).replace(r"\pL", "[a-zA-Z]")

@@ -1,7 +1,8 @@
 """Make the zoo's word vectors from named sources, in five steps that each write one file of a work folder.
 
 1. ``text``: the raw text of IMDB's training and unlabelled reviews, of UD EWT's and TREC's training parts, tokenised
-   and folded as the models do it, one text per line. No text of a test set, of CoNLL-2000 or of the Penn Treebank.
+   (rules of version 1) and folded as the models do it, one text per line. No text of a test set, of CoNLL-2000 or of
+   the Penn Treebank.
 2. ``words``: the 50,000 words of the table: the likeliest by the reviews or by English in general (wordfreq).
 3. ``reviews``: skip-gram vectors of that text (gensim; one worker and fixed seeds: the same bytes every time).
 4. ``distil``: each word alone through all-MiniLM-L6-v2; the mean of its pieces' last hidden states, centred and
@@ -63,14 +64,14 @@ def raw_texts(data: Path) -> Iterator[str]:
 
 def text(work: Path) -> None:
     """Write the tokenised source texts to ``text.txt``."""
-    from dense_lstm_zoo.data.tokens import tokenize
+    from dense_lstm_zoo.data.tokens import token_stream
 
     data = Path(os.environ["DENSE_LSTM_ZOO_DATA"])
     texts = raw_texts(data)
     count = 0
     with _new(work / "text.txt") as file:
         while chunk := list(itertools.islice(texts, 4096)):
-            file.writelines(" ".join(tokens).encode() + b"\n" for tokens in tokenize(chunk))
+            file.writelines(" ".join(tokens).encode() + b"\n" for tokens in token_stream(chunk, tokenizer=1))
             count += len(chunk)
             print(f"{count:,} texts", flush=True)
 

@@ -128,7 +128,7 @@ def test_raw_text_is_tokenised_once_and_again_when_a_file_or_the_rules_change(ma
     assert capsys.readouterr().err == ""
     put(made / "unsup.txt.gz", [*UNSUP[:-1], "another"])
     assert "another" in {*zoo.load_corpus("imdb_raw").train, *zoo.load_corpus("imdb_raw").dev}
-    monkeypatch.setattr(reviews, "RULES", ())
+    monkeypatch.setattr(reviews, "VERSIONS", {1: ()})
     assert zoo.load_corpus("imdb_raw").train.path.parent.parent == first.train.path.parent.parent
     assert len({path.parent for path in in_cache(made.parents[1])}) == 3
     assert {path: path.stat().st_mtime_ns for path in before} == before

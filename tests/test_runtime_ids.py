@@ -12,7 +12,7 @@ from dense_lstm_zoo.data.token_ids import TokensToIds
 from dense_lstm_zoo.language.vocabulary import SentenceToIds
 from dense_lstm_zoo.tagging.batches import encode
 from dense_lstm_zoo_runtime.ids import LineIds, TextIds, TokenIds
-from dense_lstm_zoo_runtime.rules import RULES
+from dense_lstm_zoo_runtime.rules import VERSIONS
 from dense_lstm_zoo_runtime.text import Tokenizer
 
 WORDS = ["the", "film", "n't", "café", "1984", "9999", "strasse", "ab", "was", "?", "\ufffd"]
@@ -59,7 +59,11 @@ def assert_same(found, expected):
 
 TEXT_OPTIONS = [{"oov": "unk"}, {"oov": "drop"}, {"oov": "drop", "chars": CHARS}, {"oov": "unk", "max_tokens": 2}]
 TEXT_OPTIONS += [{"oov": "drop", "max_tokens": 3, "chars": CHARS}]
-layers = [(TextToIds(WORDS, **options), TextIds(WORDS, Tokenizer(RULES), **options)) for options in TEXT_OPTIONS]
+layers = [
+    (TextToIds(WORDS, **options, tokenizer=version), TextIds(WORDS, Tokenizer(rules), **options))
+    for options in TEXT_OPTIONS
+    for version, rules in VERSIONS.items()
+]
 
 
 @settings(max_examples=20, deadline=None)

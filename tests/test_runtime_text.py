@@ -16,12 +16,13 @@ from dense_lstm_zoo.data.text import fold as graph_fold
 from dense_lstm_zoo.data.text import to_bytes
 from dense_lstm_zoo_runtime import rules
 from dense_lstm_zoo_runtime.ids import as_text
-from dense_lstm_zoo_runtime.rules import RULES
+from dense_lstm_zoo_runtime.rules import VERSIONS
 from dense_lstm_zoo_runtime.text import Tokenizer
 from dense_lstm_zoo_runtime.unicode import fold, normalize
 from tests.test_text import ODD_TEXTS
 
-graph, runtime = GraphTokenizer(), Tokenizer(RULES)
+graphs = {version: GraphTokenizer(version) for version in VERSIONS}
+runtimes = {version: Tokenizer(rules) for version, rules in VERSIONS.items()}
 EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 # What the rules look at, and what they must leave alone.
 MARKS = " .,:;$%'\"`-*\\()!?\ue000\ue002\n\t\x0b\x1f\x85\u00a0\u2003\u200b"
@@ -43,25 +44,55 @@ PIECES = (
     "'tis",
     "$",
 )
+PIECES += ("http://", "www.", "x.org", "/a?b=c", "a@b.org", "mailto:")
 PIECES += ("é", "\u0301", "ﬁ", "½", "“", "’", "—", "‐", "😀", "\u212a", "İ", "ß", "\u200d", "\U0001ccd6", "\U0001e030")
 rich_text = st.lists(st.sampled_from([*MARKS, *PIECES]), max_size=20).map("".join)
 
 
 def test_a_long_word_before_a_period_takes_no_longer_than_its_letters():
     for word in ("a" * 1_000_000, "no" * 500_000):  # from each letter anew it would take an hour
-        assert runtime(f"{word} .") == [word, "."]
+        for runtime in runtimes.values():
+            assert runtime(f"{word} .") == [word, "."]
 
 
-def graph_tokens(texts):
-    found = []
+PARTS_OF_URLS = (
+    "a",
+    "a.",
+    "a-",
+    "a_",
+    "a..",
+    "a--",
+    "-",
+    "a@",
+    "@",
+    "http://",
+    "a://",
+    "://",
+    "www.",
+    "x(",
+    "x)",
+    "'",
+    "%.",
+)
+
+
+@pytest.mark.parametrize("part", PARTS_OF_URLS)
+def test_long_texts_of_parts_of_urls_take_no_longer_than_their_letters(part):
+    text = f"a@b www. :// {part * (200_000 // len(part))}"
+    assert "".join(runtimes[2](text)) == text.replace(" ", "")
+
+
+def graph_tokens(texts, version):
+    rows = []
     for start in range(0, len(texts), 4096):
-        found += graph(to_bytes(texts[start : start + 4096])).to_list()
-    return [[token.decode() for token in row] for row in found]
+        rows += graphs[version](to_bytes(texts[start : start + 4096])).to_list()
+    return [[token.decode() for token in row] for row in rows]
 
 
 def assert_same_tokens(texts):
-    for given_text, expected in zip(texts, graph_tokens(texts), strict=True):
-        assert runtime(as_text(given_text)) == expected, repr(given_text)
+    for version, runtime in runtimes.items():
+        for given_text, expected in zip(texts, graph_tokens(texts, version), strict=True):
+            assert runtime(as_text(given_text)) == expected, (version, given_text)
 
 
 @pytest.mark.parametrize("name", ["classification", "tagging", "language_model"])
@@ -102,8 +133,9 @@ def test_bytes_that_are_not_utf8_have_the_same_tokens(texts):
 @pytest.mark.parametrize("odd", ODD_TEXTS, ids=lambda odd: ascii(odd[0]))
 def test_odd_texts_have_the_tokens_that_unicodes_tables_say(odd):
     given_text, tokens, folded = odd
-    assert runtime(as_text(given_text)) == tokens.split(" ")
-    assert [fold(token) for token in runtime(as_text(given_text))] == (folded or tokens).split(" ")
+    for runtime in runtimes.values():
+        assert runtime(as_text(given_text)) == tokens.split(" ")
+        assert [fold(token) for token in runtime(as_text(given_text))] == (folded or tokens).split(" ")
 
 
 def test_every_character_is_normalised_as_in_the_graph():
@@ -137,10 +169,10 @@ def test_any_token_is_folded_as_in_the_graph(tokens):
     assert [fold(token).encode() for token in tokens] == expected.tolist()
 
 
-def by_rules_alone(given_text: str) -> list[str]:
+def by_rules_alone(given_text: str, version: int) -> list[str]:
     """The tokens, with every rule searched for by RE2: no rule is left out."""
     data = normalize(given_text).encode()
-    for pattern, replacement in RULES:
+    for pattern, replacement in VERSIONS[version]:
         data = compiled(pattern).sub(replacement.encode(), data)
     return [token.decode() for token in data.split()]
 
@@ -171,13 +203,15 @@ def test_short_texts_of_every_kind_lose_nothing_by_rules_that_are_skipped(length
         "U.S",
     ]
     for chosen in itertools.product(pieces, repeat=length):
-        assert runtime("".join(chosen)) == by_rules_alone("".join(chosen)), chosen
+        for version, runtime in runtimes.items():
+            assert runtime("".join(chosen)) == by_rules_alone("".join(chosen), version), chosen
 
 
 @settings(max_examples=100, deadline=None)
 @given(rich_text)
 def test_no_text_loses_anything_by_rules_that_are_skipped(given_text):
-    assert runtime(given_text) == by_rules_alone(given_text)
+    for version, runtime in runtimes.items():
+        assert runtime(given_text) == by_rules_alone(given_text, version)
 
 
 @settings(max_examples=100, deadline=None)

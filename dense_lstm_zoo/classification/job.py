@@ -88,6 +88,7 @@ class ClassificationJob(WordVectorJob):
                 "oov": vocabulary.oov,
                 "chars": vocabulary.chars,
                 **({} if vocabulary.max_tokens is None else {"max_tokens": vocabulary.max_tokens}),
+                **({} if vocabulary.tokenizer == 1 else {"tokenizer": vocabulary.tokenizer}),
             },
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),

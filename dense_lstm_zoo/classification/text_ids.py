@@ -29,6 +29,7 @@ class TextToIds(WordLayer):
         oov: What happens to other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
         chars: The known characters, also folded, for models that read them; empty for others.
         max_tokens: How many tokens of a text are read, counted without those that ``oov`` drops; None means all.
+        tokenizer: The version of the tokeniser's rules, as in ``Tokenizer``.
 
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them.
@@ -43,13 +44,19 @@ class TextToIds(WordLayer):
     """
 
     def __init__(
-        self, words: Sequence[str], oov: str = "unk", chars: str = "", max_tokens: int | None = None, **kwargs: Any
+        self,
+        words: Sequence[str],
+        oov: str = "unk",
+        chars: str = "",
+        max_tokens: int | None = None,
+        tokenizer: int = 1,
+        **kwargs: Any,
     ) -> None:
         super().__init__(words, **kwargs)
         self.chars = chars
         self.oov = checks.one_of("oov", oov, ("drop", "unk"))
         self.max_tokens = None if max_tokens is None else checks.integer("max_tokens", max_tokens)
-        self.tokenizer = Tokenizer()
+        self.tokenizer = Tokenizer(tokenizer)
         self.table = lookup_table(self.words, -1 if oov == "drop" else UNKNOWN)
         self.char_table = lookup_table(list(chars)) if chars else None
         self._known.ids = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
@@ -121,7 +128,9 @@ class TextToIds(WordLayer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
         config = {**super().get_config(), "words": self.words, "oov": self.oov, "chars": self.chars}
-        return config if self.max_tokens is None else {**config, "max_tokens": self.max_tokens}
+        if self.max_tokens is not None:
+            config["max_tokens"] = self.max_tokens
+        return config if self.tokenizer.version == 1 else {**config, "tokenizer": self.tokenizer.version}
 
 
 def _split(ids: tf.RaggedTensor) -> list[np.ndarray]:

@@ -19,6 +19,7 @@ from dense_lstm_zoo.data.text import folded
 from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN
 from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced
+from dense_lstm_zoo_runtime.rules import NEWEST
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Vocabulary:
         oov: Policy for other words, as in ``TextToIds``.
         chars: Characters, most frequent first; empty for models that do not read them.
         max_tokens: How many tokens of a text are read, as in ``TextToIds``.
+        tokenizer: The version of the tokeniser's rules, as in ``Tokenizer``.
     """
 
     words: tuple[str, ...]
@@ -38,6 +40,7 @@ class Vocabulary:
     oov: str = "unk"
     chars: str = ""
     max_tokens: int | None = None
+    tokenizer: int = 1
 
     @property
     def size(self) -> int:
@@ -51,7 +54,7 @@ class Vocabulary:
 
     def text_to_ids(self) -> TextToIds:
         """Return the layer that turns texts into ids."""
-        return TextToIds(self.words, self.oov, self.chars, self.max_tokens)
+        return TextToIds(self.words, self.oov, self.chars, self.max_tokens, self.tokenizer)
 
     def write(self, path: Path) -> None:
         """Write one word per line (words hold no white space); the rest belongs in the config."""
@@ -85,10 +88,10 @@ class BuiltVocabulary:
         return dataclasses.replace(self.vocabulary, chars=self.chars)
 
 
-def count_words(texts: Iterable[str]) -> Counter[str]:
-    """Count the tokens of ``texts``, folded to lower case, with the models' own tokeniser."""
+def count_words(texts: Iterable[str], *, tokenizer: int = NEWEST) -> Counter[str]:
+    """Count the tokens of ``texts``, folded to lower case, with a version of the models' own tokeniser."""
     counts = Counter[bytes]()
-    for tokens in folded(texts):
+    for tokens in folded(texts, tokenizer=tokenizer):
         counts.update(tokens.flat_values.numpy().tolist())
     return Counter({word.decode(): count for word, count in counts.items() if word})
 
@@ -122,7 +125,9 @@ def build_vocabulary(
     chars = alphabet(counts)
     if vectors is None:
         return BuiltVocabulary(
-            Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov), chars, is_unspaced=is_unspaced(counts)
+            Vocabulary(tuple(w for w, _ in counts.most_common()), oov=oov, tokenizer=NEWEST),
+            chars,
+            is_unspaced=is_unspaced(counts),
         )
     most_frequent = checks.integer("vector_words", vector_words, 0)
     read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
@@ -136,7 +141,7 @@ def build_vocabulary(
     matrix[UNKNOWN] = read.matrix.mean(axis=0)
     matrix[2:] = read.matrix[[row[word] for word in (*trained, *frozen)]]
     coverage = Coverage.of(counts, trained)
-    vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov)
+    vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov, tokenizer=NEWEST)
     return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
 
 
@@ -154,6 +159,8 @@ def carry_vocabulary(
 ) -> BuiltVocabulary:
     """Return a source's vocabulary with the new words and characters of other training texts.
 
+    The tokeniser's rules stay those of the source.
+
     Args:
         source: The source's vocabulary.
         matrix: Its word vectors (size, dim).
@@ -169,11 +176,11 @@ def carry_vocabulary(
         ValueError: An unknown policy, or vectors of another length.
     """
     oov = checks.one_of("oov", oov or source.oov, ("drop", "unk"))
-    counts = Counter(dict(count_words(texts).most_common()))
+    counts = Counter(dict(count_words(texts, tokenizer=source.tokenizer).most_common()))
     options: dict[str, Any] = {"vectors": vectors, "vector_words": vector_words, "seed": seed}
     words = carry_words(source.words, matrix, counts, learns=learns, **options)
     chars = more_characters(source.chars, alphabet(counts), learns=learns_chars)
-    vocabulary = Vocabulary(words.words, words.num_frozen, oov)
+    vocabulary = Vocabulary(words.words, words.num_frozen, oov, tokenizer=source.tokenizer)
     return BuiltVocabulary(
         vocabulary, chars, words.matrix, words.coverage, words.report, words.new, is_unspaced(counts)
     )

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo_runtime.rules import RULES
+from dense_lstm_zoo_runtime.rules import NEWEST, VERSIONS
 
 
 class StringLayer(keras.layers.Layer):
@@ -51,6 +51,10 @@ class Tokenizer(StringLayer):
     is already tokenised passes unchanged: "does n't" stays two tokens, and "doesn't" becomes the same two. This is
     graph code, so that training and exported models cannot differ; case is folded later, at the vocabulary.
 
+    Args:
+        version: The version of the rules. Version 1, that of older models, splits URLs into ``http``, ``:`` and the
+            rest; version 2 keeps URLs and e-mail addresses whole.
+
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them.
 
@@ -62,11 +66,19 @@ class Tokenizer(StringLayer):
         [b'It', b'does', b"n't", b'cost', b'$', b'5', b',', b'Mr.', b'Smith', b'.']
     """
 
+    def __init__(self, version: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.version = checks.one_of("version", version, VERSIONS)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return super().get_config() | ({} if self.version == 1 else {"version": self.version})
+
     def call(self, inputs: Any) -> tf.RaggedTensor:
         """Tokenise."""
         text = tf.strings.unicode_transcode(inputs, "UTF-8", "UTF-8", errors="replace")
         text = tf_text.normalize_utf8(text, "NFKC")
-        for pattern, replacement in RULES:
+        for pattern, replacement in VERSIONS[self.version]:
             text = tf.strings.regex_replace(text, pattern, replacement)
         return tf.strings.split(text)
 
@@ -76,16 +88,18 @@ def fold(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     return tokens.with_flat_values(tf_text.case_fold_utf8(tokens.flat_values))
 
 
-def folded(texts: Iterable[str], size: int = 4096) -> Iterator[tf.RaggedTensor]:
+def folded(texts: Iterable[str], size: int = 4096, *, tokenizer: int = NEWEST) -> Iterator[tf.RaggedTensor]:
     """Yield the tokens of texts in lower case, as models look words up, for ``size`` texts at a time.
+
+    ``tokenizer`` is the version of the tokeniser's rules.
 
     Example:
         >>> [tokens.to_list() for tokens in folded(["It DOESN'T.", "Fine"])]
         [[[b'it', b'does', b"n't", b'.'], [b'fine']]]
     """
-    tokenizer, encoded = Tokenizer(), to_bytes(texts)
+    split, encoded = Tokenizer(tokenizer), to_bytes(texts)
     for start in range(0, len(encoded), size):
-        yield fold(tokenizer(tf.constant(encoded[start : start + size])))
+        yield fold(split(tf.constant(encoded[start : start + size])))
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:

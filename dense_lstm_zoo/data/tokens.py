@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo_runtime.rules import NEWEST
 
 _AT_ONCE = 4096  # texts tokenised in one call
 
@@ -13,7 +14,7 @@ def tokenize(texts: Iterable[str]) -> list[list[str]]:
     """Return the tokens of each text in lower case, as classifiers look words up.
 
     A language model takes words as they stand between white space. Trained on these tokens, it knows a classifier's
-    words.
+    words. URLs and e-mail addresses are one word each.
 
     Args:
         texts: Raw or tokenised texts; tokens of tokenised text stay as they are.
@@ -28,10 +29,13 @@ def tokenize(texts: Iterable[str]) -> list[list[str]]:
     return list(token_stream(texts))
 
 
-def token_stream(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield what ``tokenize`` returns, text by text, in constant memory."""
+def token_stream(texts: Iterable[str], *, tokenizer: int = NEWEST) -> Iterator[list[str]]:
+    """Yield what ``tokenize`` returns, text by text, in constant memory.
+
+    ``tokenizer`` is the version of the tokeniser's rules.
+    """
     from dense_lstm_zoo.data.text import folded
 
     for chunk in checks.text_chunks(texts, _AT_ONCE):
-        for rows in folded(chunk):
+        for rows in folded(chunk, tokenizer=tokenizer):
             yield from ([token.decode() for token in row] for row in rows.to_list())

@@ -14,19 +14,20 @@ from dense_lstm_zoo.data.sources import cache_folder
 from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.data.text_hashes import text_hash
 from dense_lstm_zoo.language.corpus import LanguageCorpus
-from dense_lstm_zoo_runtime.rules import RULES
+from dense_lstm_zoo_runtime.rules import VERSIONS
 
 _DEV_EVERY = 100  # of this many reviews one is held out
 _CHUNK = 512  # reviews tokenised in one call
 _VERSION = 1  # of what is written besides the tokeniser's rules
+_TOKENIZER = 1  # published models and scores are of these tokens
 
 
 def read_imdb_raw(name: str, paths: list[Path]) -> LanguageCorpus:
     """Return the unlabelled and the training reviews of IMDB as running text, one review per line.
 
-    Tokens are those of a classifier's vocabulary: the zoo's tokeniser, in lower case. A review that stands in the test
-    set is left out, as 124 of the labelled training reviews are, and so is a repeated one. Every hundredth of the rest
-    is for dev. There is no test part.
+    Tokens are those of a classifier's vocabulary: the zoo's tokeniser, version 1, in lower case. A review that stands
+    in the test set is left out, as 124 of the labelled training reviews are, and so is a repeated one. Every hundredth
+    of the rest is for dev. There is no test part.
 
     The first call tokenises the text, which takes about a minute, and keeps it in the cache folder under
     ``imdb_raw/``. A later call reads that, unless a file or the tokeniser has changed.
@@ -48,7 +49,7 @@ def read_imdb_raw(name: str, paths: list[Path]) -> LanguageCorpus:
 
 def _key(paths: list[Path]) -> str:
     """Return what the tokenised text depends on, as a name for its folder."""
-    parts = [_VERSION, _DEV_EVERY, RULES, *(files.sha256(path) for path in paths)]
+    parts = [_VERSION, _DEV_EVERY, VERSIONS[_TOKENIZER], *(files.sha256(path) for path in paths)]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -79,7 +80,7 @@ def _tokenised(texts: Iterable[str]) -> Iterator[bytes]:
 
     texts = iter(texts)
     while chunk := list(itertools.islice(texts, _CHUNK)):
-        for tokens in folded(chunk):
+        for tokens in folded(chunk, tokenizer=_TOKENIZER):
             yield from tf.strings.reduce_join(tokens, axis=1, separator=" ").numpy().tolist()
 
 

@@ -15,7 +15,7 @@ from dense_lstm_zoo import checks, files, report
 from dense_lstm_zoo.onnx_export.graph import OPSET, WEIGHTS, Graph, WeightsFile
 from dense_lstm_zoo.onnx_export.words import write_shared
 from dense_lstm_zoo_runtime.export_folder import FORMAT, KIND
-from dense_lstm_zoo_runtime.rules import RULES
+from dense_lstm_zoo_runtime.rules import VERSIONS
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.bundle import Bundle
@@ -100,7 +100,7 @@ def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | 
         "task": task,
         "model": bundle.config["model"],
         "labels": bundle.labels,
-        "text": bundle.config["text"],
+        "text": {name: value for name, value in bundle.config["text"].items() if name != "tokenizer"},
         "columns": bundle.config["training"].get("columns", {}),
         "inputs": names,
         "states": [name for name in names if name.startswith("state_")],
@@ -111,5 +111,6 @@ def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | 
         "versions": {**bundle.config.get("versions", {}), "onnx": onnx.__version__},
     }
     if task != "language_model":  # its words are separated by white space
-        config["tokenizer"] = {"normalization": "NFKC", "rules": [list(rule) for rule in RULES]}
+        rules = VERSIONS[bundle.vocabulary.tokenizer]  # themselves, so that a runtime need not know their version
+        config["tokenizer"] = {"normalization": "NFKC", "rules": [list(rule) for rule in rules]}
     return config

@@ -59,7 +59,7 @@ class TaggingBundle(Bundle):
         """The layer that splits raw sentences into tokens."""
         from dense_lstm_zoo.data.text import Tokenizer
 
-        return Tokenizer()
+        return Tokenizer(self.vocabulary.tokenizer)
 
     @functools.cached_property
     def _split(self) -> Callable[[tf.Tensor], tf.RaggedTensor]:

@@ -86,6 +86,7 @@ class TaggingJob(WordVectorJob):
                 "num_frozen_words": vocabulary.num_frozen_words,
                 "case": arguments["case"],
                 "whole_words": arguments["char_filters"] > 0,
+                **({} if vocabulary.tokenizer == 1 else {"tokenizer": vocabulary.tokenizer}),
             },
             "training": {
                 "data_sha256": self.fingerprint(self.corpus, self.words.matrix),

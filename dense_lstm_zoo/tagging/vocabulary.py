@@ -18,6 +18,7 @@ from dense_lstm_zoo.data.token_ids import PADDING, UNKNOWN, TokensToIds
 from dense_lstm_zoo.data.vectors import VectorReport
 from dense_lstm_zoo.data.words import Coverage, UncoveredError, alphabet, is_unspaced
 from dense_lstm_zoo_runtime import unicode
+from dense_lstm_zoo_runtime.rules import NEWEST
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class TaggingVocabulary:
         num_frozen_words: How many of the last words are frozen.
         case: Kinds of capitalisation; see ``TokensToIds``.
         whole_words: Whether the model reads all characters of a word, besides its first and last ones.
+        tokenizer: The version of the rules that split raw sentences, as in ``Tokenizer``.
     """
 
     words: tuple[str, ...]
@@ -37,6 +39,7 @@ class TaggingVocabulary:
     num_frozen_words: int = 0
     case: str | None = "binary"
     whole_words: bool = False
+    tokenizer: int = 1
 
     @property
     def size(self) -> int:
@@ -112,7 +115,8 @@ def build_tagging_vocabulary(
     ranked = [word for word, _ in counts.most_common()]
     if vectors is None:
         known = tuple(word for word in ranked if counts[word] > 1)
-        return BuiltTaggingVocabulary(TaggingVocabulary(known, characters, case=case), is_unspaced=is_unspaced(counts))
+        vocabulary = TaggingVocabulary(known, characters, case=case, tokenizer=NEWEST)
+        return BuiltTaggingVocabulary(vocabulary, is_unspaced=is_unspaced(counts))
     most_frequent = checks.integer("vector_words", vector_words, 0)
     read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
     row = read.index()
@@ -132,7 +136,7 @@ def build_tagging_vocabulary(
         if word in row:
             matrix[i] = read.matrix[row[word]]
     coverage = Coverage.of(counts, covered)
-    vocabulary = TaggingVocabulary(words, characters, len(frozen), case)
+    vocabulary = TaggingVocabulary(words, characters, len(frozen), case, tokenizer=NEWEST)
     return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
 
 
@@ -146,6 +150,8 @@ def carry_tagging_vocabulary(
     **options: Any,
 ) -> BuiltTaggingVocabulary:
     """Return a source's vocabulary with the new words and characters of other training sentences.
+
+    The tokeniser's rules stay those of the source.
 
     Args:
         source: The source's vocabulary.
@@ -161,7 +167,7 @@ def carry_tagging_vocabulary(
     counts, characters = _count(sentences)
     words = carry_words(source.words, matrix, Counter(dict(counts.most_common())), learns=learns, **options)
     chars = more_characters(source.chars, characters, learns=learns_chars)
-    vocabulary = TaggingVocabulary(words.words, chars, words.num_frozen, source.case)
+    vocabulary = TaggingVocabulary(words.words, chars, words.num_frozen, source.case, tokenizer=source.tokenizer)
     return BuiltTaggingVocabulary(
         vocabulary, words.matrix, words.coverage, words.report, words.new, is_unspaced(counts)
     )

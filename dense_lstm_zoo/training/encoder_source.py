@@ -18,6 +18,7 @@ from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.options import Options
 from dense_lstm_zoo.training.origin import arguments_of, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap, refused_parts
+from dense_lstm_zoo_runtime.rules import NEWEST
 
 MODELS = ("lm_classifier",)  # those over a language model's own layers
 
@@ -31,7 +32,8 @@ class KnownWords:
     @property
     def vocabulary(self) -> Vocabulary:
         """The encoder's words but for its ``<eos>`` and ``<unk>``, which no text of a classifier has."""
-        return Vocabulary(tuple(word for word in self.encoder.words if word not in (EOS, UNKNOWN)))
+        words = tuple(word for word in self.encoder.words if word not in (EOS, UNKNOWN))
+        return Vocabulary(words, tokenizer=NEWEST)
 
     @property
     def train_texts(self) -> np.ndarray | None:
