@@ -59,9 +59,7 @@ def encoding(value: Any) -> str:
         "".encode(value)
         codec = codecs.lookup(value).name
     except (LookupError, TypeError):
-        raise ValueError(
-            f"encoding must be a text encoding such as 'utf-8' or 'latin-1'; received {value!r}."
-        ) from None
+        raise ValueError(f"encoding must be a text encoding such as 'utf-8' or 'cp1252'; received {value!r}.") from None
     return "utf-8-sig" if codec == "utf-8" else codec
 
 

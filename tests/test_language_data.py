@@ -126,7 +126,7 @@ def test_files_that_cannot_be_used_are_refused_before_any_work(tmp_path):
         read_text_files(train_file=good, test_file=tmp_path / "test.txt")
     with pytest.raises(ValueError, match="is a folder"):
         read_text_files(train_file=tmp_path)
-    with pytest.raises(ValueError, match="must be a text encoding such as 'utf-8' or 'latin-1'; received 'klingon'"):
+    with pytest.raises(ValueError, match="must be a text encoding such as 'utf-8' or 'cp1252'; received 'klingon'"):
         read_text_files(train_file=good, encoding="klingon")
     for content in ("", " \n\n\t\n"):
         empty = written(tmp_path / "empty.txt", content)

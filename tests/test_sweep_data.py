@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
@@ -92,3 +93,14 @@ def test_a_name_that_is_searched_twice_is_refused_and_search_may_be_repeated():
         parse_space(["units=4", "units=8"])
     words = ["tune", "bilstm", "--run-dir", "r", "--search", "units=4", "--search", "dropout=0.1"]
     assert parser().parse_args(words).search == ["units=4", "dropout=0.1"]
+
+
+def test_a_frame_is_refused_with_what_to_do_and_what_to_do_works(sweep, tmp_path):
+    frame = pd.DataFrame(ROWS)
+    with pytest.raises(ValueError, match=r"a DataFrame\..*write a frame .* frame\.to_csv\(path, index=False\)"):
+        zoo.tune("bilstm", frame, tmp_path / "s", progress=False)
+    assert not (tmp_path / "s").exists()
+    path = tmp_path / "mine.csv"
+    frame.to_csv(path, index=False)
+    options = {"space": {"units": [4, 6]}, "tuner": "grid", "progress": False}
+    assert len(zoo.tune("bilstm", path, tmp_path / "s", **options).trials) == 2

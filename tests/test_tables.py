@@ -4,7 +4,9 @@ import re
 import pytest
 
 from dense_lstm_zoo.classification.tables import read_table_corpus
+from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.corpora import load_corpus
+from dense_lstm_zoo.data.text_file import TextFile, numbered_lines
 
 
 def read_csv(path, **options):
@@ -168,6 +170,32 @@ def test_the_encoding_that_fits_is_named_with_what_it_makes_of_the_line(write, t
     path = write(f"text,label\na,x\n{text},y\n".encode(encoding))
     fails(f'line 3 .*fit {encoding}, where that text is "{text},y".*--encoding {encoding}', "csv", path)
     assert read_csv(path, encoding=encoding).train.texts == ["a", text]
+
+
+@pytest.mark.parametrize(
+    ("codec", "better"), [("latin-1", "cp1252"), ("iso-8859-15", "cp1252"), ("iso8859-2", "cp1250")]
+)
+def test_quotes_that_an_encoding_makes_control_characters_are_warned_of_once_a_file(write, tmp_path, codec, better):
+    # 0x93 and 0x94 are curly quotes in every Windows encoding, and control characters in every one of ISO 8859.
+    lines = [b"text,label", b"\x93a film\x94,x", b"\x93b\x94,y", b"plain,x"]
+    told = re.escape(f"in {codec.replace('iso-', 'iso')}".replace("latin-1", "iso8859-1"))
+    message = rf"{told}, such as 0x93, which is \u201c in {better}: give .*\(--encoding {better}\)"
+    path = write(b"\n".join(lines))
+    with pytest.warns(UserWarning, match=message) as caught:
+        assert read_csv(path, encoding=codec).train.texts[0] == "\x93a film\x94"
+    assert [str(path) in str(warning.message) for warning in caught] == [True]
+    with pytest.warns(UserWarning, match=message) as caught:
+        assert len(list(TextFile(path, codec))) == 4
+    assert len(caught) == 1
+    (tmp_path / "a.conll").write_bytes(b"\x93\tX\na\tY\n\nb\tX\n")
+    with pytest.warns(UserWarning, match=message):
+        assert next(iter(numbered_lines(tmp_path / "a.conll", codec)))[1] == "\x93\tX"
+    for form in ("text", "csv"):
+        with pytest.warns(UserWarning, match=message), path.open("rb") as stream:
+            assert len(list(records.read(stream, "a.csv", records.Options(form, encoding=codec)).records)) > 2
+    for other in ("cp1252", better):
+        assert read_csv(path, encoding=other).train.texts[0] == "\u201ca film\u201d"
+    assert list(TextFile(write(b"caf\xe9"), codec))  # letters alone: no warning
 
 
 def test_utf_16_without_its_mark_is_told_with_its_encoding(write):

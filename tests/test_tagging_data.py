@@ -96,7 +96,7 @@ def test_arguments_that_cannot_be_are_refused(write):
         read_columns(path.with_name("trian.txt"))
     with pytest.raises(ValueError, match="is a folder"):
         read_columns(path.parent)
-    with pytest.raises(ValueError, match="'utf-8' or 'latin-1'; received 'klingon'"):
+    with pytest.raises(ValueError, match="'utf-8' or 'cp1252'; received 'klingon'"):
         read_columns(path, encoding="klingon")
     for separator in ("", 3):
         with pytest.raises(ValueError, match=f"separator must be None .*; received {separator!r}"):

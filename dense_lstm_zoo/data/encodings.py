@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks that such files begin with
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
@@ -29,6 +32,9 @@ _COMMON = {
     "cp949": "이다는의을가에하고지로한를인은도기사들서어그있나아리수니입습영화정",
     "euc-jp": "のにはをたがでてとしれさいるもなすっかりこきあくらまんい、。ー",
 }
+# ISO's encodings, and Windows' that have the same letters, and quotes and dashes in place of control characters.
+_WINDOWS = {"iso8859-1": "cp1252", "iso8859-15": "cp1252", "iso8859-2": "cp1250", "iso8859-9": "cp1254"}
+_CONTROLS = re.compile("[\x80-\x9f]")
 
 
 def by_mark(beginning: bytes, codec: str) -> str:
@@ -64,6 +70,33 @@ def advice(content: bytes, codec: str) -> str:
     lines = _sample(content).decode(name, "ignore").splitlines()
     example = next((line for line in lines if not line.isascii()), lines[0]).strip()[:60]
     return f'Its bytes fit {name}, where that text is "{example}": give encoding="{name}" (--encoding {name}).'
+
+
+def watched(lines: Iterable[str], codec: str, name: str) -> Iterable[str]:
+    """Return lines unchanged, with a warning at the first one whose encoding has made quotes control characters.
+
+    Args:
+        lines: Decoded lines, or whole texts.
+        codec: The codec that they were decoded with.
+        name: What they were read from, for the warning.
+    """
+    return _watched(lines, codec, name) if codec in _WINDOWS else lines
+
+
+def _watched(lines: Iterable[str], codec: str, name: str) -> Iterator[str]:
+    is_quiet = True
+    for line in lines:
+        if is_quiet and (match := _CONTROLS.search(line)):
+            is_quiet = False
+            code = ord(match[0])
+            better = _WINDOWS[codec]
+            as_text = bytes([code]).decode(better, "replace")
+            warnings.warn(
+                f"{name} has control characters in {codec}, such as {code:#04x}, which is {as_text} in {better}: give "
+                f'encoding="{better}" (--encoding {better}).',
+                stacklevel=4,
+            )
+        yield line
 
 
 def best_fit(content: bytes) -> str | None:

@@ -92,6 +92,7 @@ def read(stream: BinaryIO, name: str, options: Options) -> Source:
     """
     form = options.form
     lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
+    lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
     if form == "text":
         return from_texts(line.rstrip("\r\n") for line in lines)
     if form in ("csv", "tsv"):

@@ -68,7 +68,7 @@ def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column
     if codec == "utf-8-sig" and (encodings.best_fit(content) or "").startswith("utf-16"):
         raise ValueError(f"{path} is UTF-16 without its mark. {encodings.advice(content, codec)}")
     try:
-        text = content.decode(codec)
+        (text,) = encodings.watched([content.decode(codec)], codec, str(path))
     except UnicodeDecodeError as error:
         start = error.start + len(content) - len(error.object)  # a byte order mark was removed before decoding
         line = content.count(b"\n", 0, start) + 1

@@ -91,7 +91,7 @@ class TextFile:
                 self.path.open("rb") as file,
                 io.TextIOWrapper(unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
             ):
-                for line in text:
+                for line in encodings.watched(text, checks.encoding(self.encoding), str(self.path)):
                     if stripped := line.strip():
                         yield stripped
         except UnicodeDecodeError as error:
@@ -145,7 +145,8 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
             io.TextIOWrapper(unpacked(file), checks.encoding(encoding), newline="\n") as text,
         ):
             read = functools.partial(text.readline, -1 if longest is None else longest + 2)
-            for number, line in enumerate(iter(read, ""), start=1):
+            lines = encodings.watched(iter(read, ""), checks.encoding(encoding), str(path))
+            for number, line in enumerate(lines, start=1):
                 stripped = line.rstrip("\r\n")
                 if longest is not None and len(stripped) > longest:
                     raise ValueError(f"{path}, line {number} has more than {longest:,} characters.")
