@@ -1,6 +1,7 @@
 """Text for language models: streamed files, ids, windows that predict each token from the one before it."""
 
 import gzip
+import os
 import random
 import subprocess
 import sys
@@ -292,3 +293,16 @@ def test_a_file_of_ids_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         WORDS.encode_to_file(failing(), path)
     assert kept.tolist() == np.load(path).tolist() == [0, 2, 1, 4, 1]
     assert [file.name for file in tmp_path.iterdir()] == ["ids.npy"]
+
+
+@pytest.mark.parametrize("content", ["one\n", "one\ntwo\nthree\n", "two\none\n"])
+def test_a_text_file_that_changes_between_two_readings_is_refused(content, tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("one\ntwo\n")
+    os.utime(path, ns=(0, 0))
+    source = TextFile(path)
+    assert list(source) == list(source) == ["one", "two"]
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"text\.txt has changed since it was first read"):
+        list(source)
+    assert list(TextFile(path)) == content.split()

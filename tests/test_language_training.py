@@ -2,16 +2,20 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import keras
 import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.data.text_file import TextFile
+from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from tests.cli_harness import output_of
 from tests.training_harness import interrupt, sizes, small_demo
@@ -232,3 +236,35 @@ def test_a_line_of_100_000_words_is_trained_on_and_scored(tmp_path):
     found = bundle.score([line])[0]
     assert found.tokens == 100_003
     assert found.perplexity < 6
+
+
+def test_a_model_whose_test_file_goes_during_the_training_is_saved_without_scores(tmp_path):
+    class Remove(keras.callbacks.Callback):
+        def on_train_end(self, logs=None):
+            (tmp_path / "test.txt").unlink()
+
+    demo = small_demo("language_model")
+    (tmp_path / "test.txt").write_text("\n".join(demo.test) + "\n")
+    corpus = LanguageCorpus("mine", demo.train, demo.dev, TextFile(tmp_path / "test.txt"))
+    options = {"units": 4, "embedding_dim": 4, "batch_size": 5, "num_steps": 12, "epochs": 1, "progress": False}
+    with pytest.raises(ValueError, match=r"run, but could not be scored: .*test\.txt does not exist"):
+        zoo.train("stacked_lstm_lm", corpus, tmp_path / "run", callbacks=[Remove()], **options)
+    bundle = zoo.load(tmp_path / "run")
+    assert "test_perplexity" not in bundle.metrics
+    assert bundle.metrics["epochs"] == 1
+    assert not (tmp_path / "run.unfinished").exists()
+
+
+def test_a_model_is_saved_though_the_folder_around_it_is_removed_at_the_end(tmp_path, monkeypatch):
+    writes = []
+
+    def write_and_remove(self, folder, shared_words, write=LanguageModelBundle._write):
+        writes.append(folder)
+        write(self, folder, shared_words)
+        if len(writes) == 1:
+            shutil.rmtree(tmp_path / "runs")
+
+    monkeypatch.setattr(LanguageModelBundle, "_write", write_and_remove)
+    train(tmp_path / "runs" / "mine", epochs=1)
+    assert zoo.load(tmp_path / "runs" / "mine").metrics["epochs"] == 1
+    assert len(writes) == 2

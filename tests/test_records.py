@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 
 import pytest
 
@@ -143,3 +144,33 @@ def test_semicolons_and_column_names_that_are_repeated_are_read_as_in_training(c
     assert [text for text, _ in read("text\na\ntext\n", "csv")[1]] == ["a", "text"]  # a single column: a text
     fails("line 4 has 3 cells", 'id,text\n1,"a\nb"\n2,c,d\n', "csv")
     fails("input is a PDF file", b"%PDF-1.7\n", "text")
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "jsonl"])
+@pytest.mark.parametrize("change", ["cut", "longer", "written again"])
+def test_a_file_that_changes_while_it_is_read_is_an_error_at_its_end(form, change, tmp_path):
+    path = tmp_path / "input"
+    lines = {"text": ["a"], "csv": ["text", "a"], "jsonl": ['{"text": "a"}']}[form]
+    content = "\n".join([lines[0], *[lines[-1]] * 99_999]) + "\n"  # more than one read takes
+    path.write_text(content)
+    with path.open("rb") as stream:
+        source = records.read(stream, "input", records.Options(form))
+        assert next(source.records).text == "a"
+        if change == "cut":
+            os.truncate(path, 70_000)  # between two lines
+        elif change == "longer":
+            path.write_text(content + content)
+        else:
+            os.utime(path, ns=(0, 0))
+        with pytest.raises(ValueError, match="input changed while it was read"):
+            list(source.records)
+
+
+def test_a_file_that_is_removed_or_whose_name_another_takes_is_read_whole(tmp_path):
+    path = tmp_path / "input"
+    path.write_text("a\nb\n")
+    with path.open("rb") as stream:
+        source = records.read(stream, "input", records.Options("text"))
+        path.unlink()
+        path.write_text("another\n")
+        assert [record.text for record in source.records] == ["a", "b"]

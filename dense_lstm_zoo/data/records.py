@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import os
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -88,8 +90,15 @@ def read(stream: BinaryIO, name: str, options: Options) -> Source:
 
     Raises:
         ValueError: At once or on iteration, with the line or row: bytes that are not in the encoding, no such column,
-            more cells than columns, broken quotation marks, broken JSON, a text that is not a string.
+            more cells than columns, broken quotation marks, broken JSON, a text that is not a string; at the end: a
+            file that has changed meanwhile.
     """
+    before = _stamp(stream)
+    source = _read(stream, name, options)
+    return Source(_checked(source.records, stream, name, before), source.names)
+
+
+def _read(stream: BinaryIO, name: str, options: Options) -> Source:
     form = options.form
     lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
     lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
@@ -100,6 +109,26 @@ def read(stream: BinaryIO, name: str, options: Options) -> Source:
     if form == "jsonl":
         return Source(_json_lines(lines, name, options), [options.text_column or "text"])
     return Source(_sentences(lines, name, options), ["text"])
+
+
+def _checked(
+    records: Iterator[Record], stream: BinaryIO, name: str, before: tuple[int, int] | None
+) -> Iterator[Record]:
+    """Yield records, and raise if the file that they come from was cut, has grown or was written again meanwhile."""
+    yield from records
+    if _stamp(stream) != before:
+        raise ValueError(
+            f"{name} changed while it was read. Run again when no program writes to it, or on a copy of it."
+        )
+
+
+def _stamp(stream: BinaryIO) -> tuple[int, int] | None:
+    """Return the size of a stream's file and when it last changed, or None if it is not a regular file."""
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return None
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:

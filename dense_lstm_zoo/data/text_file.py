@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks, files, pipes
 from dense_lstm_zoo.data import encodings
 
 _BLOCK = 1 << 16
@@ -40,7 +40,8 @@ class TextFile:
 
     Raises:
         FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: A folder, an unknown encoding; on iteration: bytes that are not in the encoding, damaged gzip.
+        ValueError: A folder, an unknown encoding; on iteration: bytes that are not in the encoding, damaged gzip, a
+            file that has changed since it was first read.
 
     Example:
         >>> import pathlib, tempfile
@@ -85,7 +86,20 @@ class TextFile:
             tokens += 1 + sum(1 for _ in line)
         return lines, tokens
 
+    def _check_unchanged(self) -> None:
+        """Raise ``ValueError`` if the file has changed since it was first read: all passes must agree."""
+        if isinstance(self.path, pipes.PipedPath):
+            return
+        status = files.existing_file(self.path).stat()
+        stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if self.__dict__.setdefault("_stamp", stamp) != stamp:
+            raise ValueError(
+                f"{self.path} has changed since it was first read. Run again when no program writes to it, or on a "
+                "copy of it."
+            )
+
     def _lines(self) -> Iterator[str]:
+        self._check_unchanged()
         try:
             with (
                 self.path.open("rb") as file,
@@ -94,6 +108,7 @@ class TextFile:
                 for line in encodings.watched(text, checks.encoding(self.encoding), str(self.path)):
                     if stripped := line.strip():
                         yield stripped
+            self._check_unchanged()
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{self.path}, line {self._undecodable_line()} is not {self.encoding}: byte "

@@ -210,13 +210,22 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     curve = read_dev_curve(checkpoint.folder) if "dev_every" in run.config["training"] else None
     bundle = run.job.bundle(run.model, run.config, history, curve)
     bundle.train_texts = training_texts(run.job, run.seen)
-    bundle.metrics = run.job.score(bundle) | _facts(checkpoint, run.model)
+    bundle.metrics, failure = _facts(checkpoint, run.model), None
+    try:
+        bundle.metrics = run.job.score(bundle) | bundle.metrics
+    except (OSError, ValueError) as error:  # a file of texts that has changed since the training began
+        failure = error
     if diverged:
         bundle.metrics["diverged"] = diverged
     checkpoint.keep_hold()
     bundle.beside[run_file.NAME] = run.repeat
-    bundle.save(run.target, overwrite=run.overwrite)
+    try:
+        bundle.save(run.target, overwrite=run.overwrite)
+    except FileNotFoundError:  # the folder around it was removed meanwhile, and with it the run's state
+        bundle.save(run.target, overwrite=run.overwrite)
     checkpoint.remove()
+    if failure is not None:
+        raise ValueError(f"The model is saved in {run.target}, but could not be scored: {failure}") from failure
     return bundle
 
 
