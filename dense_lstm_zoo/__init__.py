@@ -6,6 +6,10 @@ Importing this package loads neither TensorFlow nor Keras; the functions do when
 ``dense_lstm_zoo.layers``.
 """
 
+# isort: off
+from dense_lstm_zoo_runtime import shadows as _shadows  # noqa: F401 - it looks for files that hide what follows
+
+# isort: on
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import cards, files, plots
+from dense_lstm_zoo.data.notes import say
 from dense_lstm_zoo.display import one_line
 
 if TYPE_CHECKING:
@@ -101,7 +102,11 @@ def _try(writers: Mapping[str, _Writer], folder: Path) -> None:
         except Exception as error:  # no error here may cost the model
             failures.append(f"{name} ({type(error).__name__}: {one_line(error, 200)})")
     if failures:
-        warnings.warn(f"{folder} lacks {', '.join(failures)}; everything else is written.", stacklevel=4)
+        message = f"{folder} lacks {', '.join(failures)}; everything else is written."
+        try:
+            warnings.warn(message, stacklevel=4)
+        except Warning:  # where warnings are errors, this one must not cost the model
+            say(message)
 
 
 def _write_text(path: Path, text: str) -> None:

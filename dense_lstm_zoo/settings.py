@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _TRUE = ("1", "true")
+_MOST_THREADS = 1024
 
 
 def check_settings() -> None:
     """Raise ``ValueError`` for a setting of Keras or TensorFlow with which nothing runs. The message names it.
 
-    Looked at are ``KERAS_BACKEND``, ``KERAS_MAX_EPOCHS``, ``KERAS_MAX_STEPS_PER_EPOCH``, ``TF_USE_LEGACY_KERAS`` and
-    the file ``keras.json``, in ``KERAS_HOME`` or the home folder.
+    Looked at are the variables in ``_VARIABLES``, ``KERAS_BACKEND``, and the file ``keras.json``, in ``KERAS_HOME`` or
+    the home folder.
     """
-    if os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in _TRUE:
-        raise ValueError("TF_USE_LEGACY_KERAS asks TensorFlow for Keras 2, on which nothing here runs; unset it.")
-    for name in ("KERAS_MAX_EPOCHS", "KERAS_MAX_STEPS_PER_EPOCH"):  # a model would be half trained without a word
-        if os.environ.get(name):
-            raise ValueError(f"{name}={os.environ[name]} makes Keras end every training early; unset it.")
+    for variable_name, fault in _VARIABLES.items():
+        value = os.environ.get(variable_name)
+        if value and (reason := fault(value)):
+            raise ValueError(f"{variable_name}={value} {reason}")
     path = _keras_json()
     config = _read(path)
     variable = os.environ.get("KERAS_BACKEND")
@@ -31,6 +36,62 @@ def check_settings() -> None:
         raise ValueError(f"{place} is {name!r}. Accepted: {', '.join(_BACKENDS)}.")
     if importlib.util.find_spec(name) is None:
         raise ValueError(f"{place} is {name!r}, which is not installed. Install it, or set it to 'tensorflow'.")
+
+
+def _asks_for_keras_2(value: str) -> str:
+    return "asks TensorFlow for Keras 2, on which nothing here runs; unset it." if value.lower() in _TRUE else ""
+
+
+def _ends_early(value: str) -> str:  # a model would be half trained without a word
+    return "makes Keras end every training early; unset it."
+
+
+def _threads(least: int) -> Callable[[str], str]:
+    """Return a check of a number of threads, which TensorFlow does not check before it starts them."""
+
+    def fault(value: str) -> str:
+        try:
+            if least <= int(value) <= _MOST_THREADS:
+                return ""
+        except ValueError:
+            pass
+        return f"is not a number of threads from {least} to {_MOST_THREADS:,}; unset it, or set 0 for TensorFlow's own."
+
+    return fault
+
+
+_PROBE = """
+import tensorflow as tf
+with tf.device("CPU:0"):
+    tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1.0))
+"""
+
+
+@functools.cache
+def _ends_the_process(value: str) -> str:
+    """Return why TensorFlow's compiler would end this process for its flags; tried in another process."""
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        command = [sys.executable, "-c", _PROBE]
+        probe = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=120)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    fatal = [line.rpartition("] ")[2] for line in probe.stderr.split("\n") if re.match(r"F\d{4} ", line)]
+    if probe.returncode == 0 or not fatal:
+        return ""
+    return f"ends TensorFlow: {fatal[0]:.200}. Correct it, or unset it."
+
+
+# What says what is wrong with the value of each variable, or nothing.
+_VARIABLES: dict[str, Callable[[str], str]] = {
+    "TF_USE_LEGACY_KERAS": _asks_for_keras_2,
+    "KERAS_MAX_EPOCHS": _ends_early,
+    "KERAS_MAX_STEPS_PER_EPOCH": _ends_early,
+    "TF_NUM_INTRAOP_THREADS": _threads(0),
+    "TF_NUM_INTEROP_THREADS": _threads(-1),
+    "TF_XLA_FLAGS": _ends_the_process,
+    "XLA_FLAGS": _ends_the_process,
+}
 
 
 def _keras_json() -> Path:

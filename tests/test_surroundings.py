@@ -1,5 +1,7 @@
 """Variables of the environment that libraries read: left over, or set for something else."""
 
+import ast
+import importlib
 import os
 import re
 import signal
@@ -7,6 +9,8 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,7 @@ from dense_lstm_zoo import settings
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.search import fleet
 from dense_lstm_zoo.search.surroundings import without_tuner_variables
+from dense_lstm_zoo_runtime import shadows
 from tests.fleet_harness import Serving, make_oracle, without_token
 
 PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
@@ -132,12 +137,16 @@ def keras_home(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("TF_USE_LEGACY_KERAS", "1", "TF_USE_LEGACY_KERAS asks TensorFlow for Keras 2"),
+        ("TF_USE_LEGACY_KERAS", "1", "TF_USE_LEGACY_KERAS=1 asks TensorFlow for Keras 2"),
         ("TF_USE_LEGACY_KERAS", "True", "unset it"),
         ("KERAS_BACKEND", "numpy", "KERAS_BACKEND is 'numpy'. Accepted: tensorflow, jax, torch."),
         ("KERAS_BACKEND", "tensorfow", "KERAS_BACKEND is 'tensorfow'"),
         ("KERAS_MAX_EPOCHS", "1", "KERAS_MAX_EPOCHS=1 makes Keras end every training early"),
         ("KERAS_MAX_STEPS_PER_EPOCH", "x", "KERAS_MAX_STEPS_PER_EPOCH=x makes Keras"),
+        ("TF_NUM_INTRAOP_THREADS", "-5", "TF_NUM_INTRAOP_THREADS=-5 is not a number of threads from 0 to 1,024"),
+        ("TF_NUM_INTRAOP_THREADS", "many", "TF_NUM_INTRAOP_THREADS=many is not a number of threads"),
+        ("TF_NUM_INTEROP_THREADS", "2.5", "TF_NUM_INTEROP_THREADS=2.5 is not a number of threads from -1"),
+        ("TF_NUM_INTEROP_THREADS", "1000000", "TF_NUM_INTEROP_THREADS=1000000 is not a number of threads"),
     ],
 )
 def test_a_variable_with_which_keras_cannot_run_is_named(keras_home, monkeypatch, name, value, message):
@@ -179,8 +188,135 @@ def test_settings_that_keras_takes_are_taken(keras_home, text):
     check_tensorflow()
 
 
+@pytest.mark.parametrize("name", ["TF_XLA_FLAGS", "XLA_FLAGS"])
+def test_flags_with_which_tensorflows_compiler_ends_the_process_are_named(monkeypatch, name):
+    stderr = "I0000 1.2 3 a.cc:1] fine\nF0000 1.2 3 flags.cc:4] Unknown flag in it: --garbage\n"
+    results = {"--garbage": (1, stderr), "--good": (0, ""), "--other": (1, "ImportError: no tensorflow\n")}
+
+    def run(command, *, env, **_):
+        status, text = results[env[name]]
+        return subprocess.CompletedProcess(command, status, "", text)
+
+    monkeypatch.setattr(settings.subprocess, "run", run)
+    settings._ends_the_process.cache_clear()
+    for good in ("", "--good", "--other"):
+        monkeypatch.setenv(name, good)
+        settings.check_settings()
+    monkeypatch.setenv(name, "--garbage")
+    with pytest.raises(
+        ValueError, match=f"{name}=--garbage ends TensorFlow: Unknown flag in it: --garbage. Correct it"
+    ):
+        settings.check_settings()
+    settings._ends_the_process.cache_clear()
+
+
+@pytest.mark.parametrize("value", ["0", "1", "64"])
+def test_numbers_of_threads_are_taken(keras_home, monkeypatch, value):
+    for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+        monkeypatch.setenv(name, value)
+    check_tensorflow()
+
+
+@pytest.fixture
+def folder_first(tmp_path, monkeypatch):
+    """A folder of a user's files, which Python looks into first."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["keras", "tensorflow", "numpy", "random", "json", "tokenize", "typing"])
+@pytest.mark.parametrize("is_package", [False, True])
+def test_a_users_file_that_hides_a_library_is_named(folder_first, name, is_package):
+    file = folder_first / name / "__init__.py" if is_package else folder_first / f"{name}.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("x = 1")
+    importlib.invalidate_caches()
+    assert shadows.hiding().startswith(f"{file} hides the ")
+    assert f"'{name}': rename that file, or run in another folder." in shadows.hiding()
+    with pytest.raises(ImportError, match="rename that file"):
+        shadows.refuse()
+
+
+def test_files_that_hide_nothing_are_left_alone(folder_first):
+    for name in ("mine.py", "test.py", "profile.py", "numpy.txt", "train.py"):
+        (folder_first / name).write_text("")
+    (folder_first / "keras").mkdir()  # a folder of data, which hides no package
+    importlib.invalidate_caches()
+    assert shadows.hiding() == ""
+    shadows.refuse()
+
+
+def test_every_library_that_the_package_imports_is_looked_for():
+    root = Path(shadows.__file__).parents[1]
+    names = set()
+    for path in [*(root / "dense_lstm_zoo").rglob("*.py"), *(root / "dense_lstm_zoo_runtime").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.partition(".")[0])
+    names -= {*sys.builtin_module_names, "__future__", "_frozen_importlib_external", "tensorflow_serving"}
+    names = {name for name in names if not name.startswith("dense_lstm_zoo")}
+    assert names <= shadows.LIBRARIES | shadows.STANDARD
+
+
 @pytest.mark.slow  # fresh processes
-@pytest.mark.parametrize("setting", ["TF_USE_LEGACY_KERAS=1", "KERAS_BACKEND=numpy", "KERAS_MAX_EPOCHS=1"])
+@pytest.mark.parametrize("module", ["dense_lstm_zoo", "dense_lstm_zoo_runtime"])
+@pytest.mark.parametrize("name", ["typing", "numpy"])
+def test_a_command_in_a_folder_with_such_a_file_ends_in_one_line(tmp_path, module, name):
+    (tmp_path / f"{name}.py").write_text("x = 1")
+    command = [sys.executable, "-m", module, "--help"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr == f"error: {run.stderr[7:]}"
+    assert run.stderr.count("\n") == 1
+    assert f"{name}.py hides the " in run.stderr
+
+
+def test_a_warning_that_is_an_error_does_not_cost_the_model(tmp_path, monkeypatch, capsys):
+    from dense_lstm_zoo import plots
+    from tests.bundle_harness import bundle
+
+    def fail(*_, **__):
+        raise ValueError("matplotlibrc is damaged")
+
+    monkeypatch.setattr(plots, "learning_curve", fail)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        bundle("bilstm").save(tmp_path / "b")
+    assert "lacks learning_curve.png (ValueError: matplotlibrc is damaged)" in capsys.readouterr().err
+    assert (tmp_path / "b" / "model.weights.h5").is_file()
+
+
+def test_a_command_that_a_warning_ends_names_the_setting(monkeypatch, capsys):
+    from dense_lstm_zoo.cli import commands, main
+
+    def fail(*_):
+        raise DeprecationWarning("a library's own\nsecond line")
+
+    monkeypatch.setattr(commands.zoo, "describe", fail)
+    assert main(["describe", "lstm"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(
+        "error: DeprecationWarning: a library's own (a warning, which PYTHONWARNINGS or -W makes an error"
+    )
+    assert err.count("\n") == 1
+
+
+@pytest.mark.slow  # fresh processes
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "TF_USE_LEGACY_KERAS=1",
+        "KERAS_BACKEND=numpy",
+        "KERAS_MAX_EPOCHS=1",
+        "TF_NUM_INTRAOP_THREADS=-5",
+        "TF_XLA_FLAGS=--garbage",
+        "XLA_FLAGS=--garbage",
+    ],
+)
 def test_a_command_ends_in_one_line_that_names_the_setting(tmp_path, setting):
     name, value = setting.split("=")
     command = [

@@ -47,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         with contextlib.suppress(OSError):
             flush_output()
+        if isinstance(error, Warning):
+            cause = "a warning, which PYTHONWARNINGS or -W makes an error: unset it"
+            return _tell(f"{_reason(error)} ({cause}; {DEBUG}=1 shows the traceback)", 1)
         library = None if isinstance(error, OSError) else foreign_library(error)
         if isinstance(error, PLAIN_ERRORS) and library is None:
             return _tell(str(error), 2)

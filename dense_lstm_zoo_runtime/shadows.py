@@ -1,0 +1,140 @@
+"""Files of a user's that hide a library of the same name: Python looks into the folder it runs in first.
+
+The import of this module ends if there is one. Nothing is imported here that such a file could hide.
+"""
+
+import sys
+from _frozen_importlib_external import PathFinder
+
+# Libraries, and modules of Python's, that the packages import or that these import at once.
+LIBRARIES = frozenset(
+    [
+        "apache_beam",
+        "argcomplete",
+        "grpc",
+        "h5py",
+        "huggingface_hub",
+        "keras",
+        "keras_tuner",
+        "matplotlib",
+        "numpy",
+        "onnx",
+        "onnxruntime",
+        "pandas",
+        "pyarrow",
+        "re2",
+        "tensorboard",
+        "tensorflow",
+        "tensorflow_text",
+    ]
+)
+STANDARD = frozenset(
+    [
+        "abc",
+        "argparse",
+        "array",
+        "ast",
+        "bisect",
+        "codecs",
+        "collections",
+        "concurrent",
+        "contextlib",
+        "contextvars",
+        "copy",
+        "csv",
+        "ctypes",
+        "dataclasses",
+        "datetime",
+        "decimal",
+        "difflib",
+        "enum",
+        "fcntl",
+        "fnmatch",
+        "functools",
+        "gzip",
+        "hashlib",
+        "hmac",
+        "html",
+        "http",
+        "importlib",
+        "inspect",
+        "io",
+        "ipaddress",
+        "json",
+        "keyword",
+        "linecache",
+        "locale",
+        "logging",
+        "math",
+        "numbers",
+        "operator",
+        "os",
+        "pathlib",
+        "pickle",
+        "platform",
+        "posixpath",
+        "pprint",
+        "queue",
+        "random",
+        "re",
+        "reprlib",
+        "resource",
+        "secrets",
+        "select",
+        "shlex",
+        "shutil",
+        "signal",
+        "socket",
+        "ssl",
+        "stat",
+        "string",
+        "struct",
+        "subprocess",
+        "tarfile",
+        "tempfile",
+        "textwrap",
+        "threading",
+        "token",
+        "tokenize",
+        "tomllib",
+        "traceback",
+        "types",
+        "typing",
+        "unicodedata",
+        "urllib",
+        "uuid",
+        "warnings",
+        "weakref",
+        "zipfile",
+        "zlib",
+    ]
+)
+
+
+def hiding() -> str:
+    """Return a sentence that names a file which hides a library, in the folder Python looks into first, or nothing."""
+    for name in sorted(LIBRARIES | STANDARD):
+        spec = None if name in sys.builtin_module_names else PathFinder.find_spec(name, sys.path[:1])
+        if spec is None or spec.origin is None:
+            continue
+        other = PathFinder.find_spec(name, sys.path[1:])
+        if other is not None and other.origin not in (None, spec.origin):
+            what = "library" if name in LIBRARIES else "module of Python's"
+            return f"{spec.origin} hides the {what} {name!r}: rename that file, or run in another folder."
+    return ""
+
+
+def refuse() -> None:
+    """End in one line if a file hides a library.
+
+    Raises:
+        ImportError: There is one; as the command ``python -m``, the process ends with status 2 instead.
+    """
+    if sentence := hiding():
+        if sys.argv[:1] == ["-m"]:
+            sys.stderr.write(f"error: {ascii(sentence)[1:-1] if not sentence.isprintable() else sentence}\n")
+            raise SystemExit(2)
+        raise ImportError(sentence)
+
+
+refuse()
