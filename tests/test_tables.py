@@ -457,3 +457,50 @@ def test_a_corpus_remembers_its_columns(write):
     path = write("said,mood\na,0\nb,1\n")
     corpus = read_csv(path, text_column="said", label_column="mood")
     assert corpus.columns == {"text_column": "said", "label_column": "mood"}
+
+
+def test_empty_cells_after_the_last_column_are_no_cells(write):
+    assert read_csv(write("text,label\na,x,\nb,y,,\n")).train.texts == ["a", "b"]
+    fails("line 2 has 3 cells; there are 2 column names.*every column a name", "csv", write("text,label\n0,a,x\n"))
+
+
+def test_spaces_around_column_names_and_before_quotation_marks_are_not_part_of_them(write):
+    corpus = read_csv(write('"text", "label"\n"a, b", "x"\n"c", "y"\n'))
+    assert (corpus.train.texts, corpus.label_names) == (["a, b", "c"], ("x", "y"))
+    assert read_csv(write(" text , label\n a,x\nb,y\n")).train.texts == [" a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "looks"),
+    [
+        ("<!DOCTYPE html>\n<html>\n", "It looks like a web page"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4d\n", "git lfs pull"),
+        ("a film,x\nanother,y\n", "The first row of a table holds these names"),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_what_it_looks_like(write, content, looks):
+    fails(f"Unknown column.*{looks}", "csv", write(content))
+
+
+@pytest.mark.parametrize("content", ['[{"text": "a", "label": "x"}]', '[\n {\n  "text": "a"\n }\n]'])
+def test_a_json_array_is_refused_with_what_writes_lines(write, content):
+    fails(r'to_json\("new.jsonl", orient="records", lines=True\)', "jsonl", write(content, "a.jsonl"))
+    with pytest.raises(ValueError, match=r"is json by its name.*to_json\("):
+        load_corpus(write(content, "a.json"), task="classification")
+
+
+def test_few_wrong_bytes_in_utf_8_are_told_apart_from_another_encoding(write):
+    text = "text,label\n" + "очень хорошо,x\nплохо,y\n" * 9
+    path = write(text.encode() + b"fi\xffne,x\n")
+    fails(r"line 20 .*The rest is UTF-8, with 1 wrong byte in all: .*iconv -c", "csv", path)
+    fails("--encoding cp1251", "csv", write(text.encode("cp1251")))
+
+
+def test_a_binary_file_that_is_named_as_text_is_told_what_it_is(tmp_path):
+    for name, content, kind in (("a.txt", b"PAR1\0\0", "a Parquet file"), ("a.conll", b"%PDF-1.4\n", "a PDF file")):
+        (tmp_path / name).write_bytes(content)
+        for read in (TextFile, numbered_lines):
+            with pytest.raises(ValueError, match=f"{name} is {kind}, whatever its name says"):
+                list(read(tmp_path / name))
+        (tmp_path / name).write_bytes(gzip.compress(b"plain\n"))
+        assert list(TextFile(tmp_path / name)) == ["plain"]

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from dense_lstm_zoo.data.corpora import load_corpus
 from dense_lstm_zoo.tagging import corpora as tagging_files
 from dense_lstm_zoo.tagging.corpora import read_column_files, read_columns, read_conll2000, read_ud_ewt
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus, is_right, merge_rare_tags
@@ -204,3 +205,17 @@ def test_counts_that_leave_nothing_to_learn_are_refused():
     for count in (0, 1.5, True):
         with pytest.raises(ValueError, match="min_tag_count must be an integer of at least 1"):
             merge_rare_tags(corpus, count)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("The,DT\ndog,NN\n", 'If "," separates them, use separator=","'),
+        ("The DT\rdog NN\r\rGo VB\r", r"has carriage returns alone at the ends of its lines.*tr "),
+        ("The DT\ndog NN\nGo VB\n", "has only one sentence.*Blank lines separate sentences"),
+    ],
+)
+def test_files_in_another_form_are_refused_with_what_makes_them_columns(tmp_path, content, message):
+    (tmp_path / "a.conll").write_bytes(content.encode())
+    with pytest.raises(ValueError, match=message):
+        load_corpus(tmp_path / "a.conll", task="tagging")

@@ -20,6 +20,12 @@ _LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,07
 _MAY_BE_UNQUOTED = ("\t", "|")  # spreadsheets quote such cells, but many corpora do not
 _SAMPLE = 1 << 20  # characters from the first quotation mark on, which show whether cells are quoted
 _SEPARATOR_LINE = re.compile(r'"?sep=(\\t|.)"?[,;\t|]*\s*', re.IGNORECASE)  # Excel's own, before the column names
+_LOOKS = {
+    "{": "It looks like JSON lines.",
+    "<!doctype html": "It looks like a web page.",
+    "<html": "It looks like a web page.",
+    "version https://git-lfs": 'It is a pointer of Git LFS: "git lfs pull" fetches the file.',
+}
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 
 
@@ -31,17 +37,19 @@ class Dialect:
         delimiter: What is between two cells.
         quoted: Whether quotation marks around a cell do not belong to its content.
         skip: The number of lines before the column names.
+        spaced: Whether spaces after a delimiter belong to no cell.
     """
 
     delimiter: str = ","
     quoted: bool = True
     skip: int = 0
+    spaced: bool = False
 
     def reader(self, lines: Iterable[str]) -> Any:
         """Return a reader of Python's csv module."""
         csv.field_size_limit(_LONGEST_CELL)
         if self.quoted:
-            return csv.reader(lines, delimiter=self.delimiter, strict=True)
+            return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced, strict=True)
         return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
 
 
@@ -81,10 +89,17 @@ def read(lines: Iterable[str], name: str, form: str, columns: Sequence[str], adv
     if not any(cell.strip() for cell in header):
         raise ValueError(f"{name}, line {line} is blank; it must hold the column names.")
     names = list(map(unmark_formula, header))
+    stripped = [cell.strip() for cell in names]
+    if set(columns) <= set(stripped) and not set(columns) <= set(names):
+        names = stripped
     for column in columns:
         if column not in names:
-            looks = " It looks like JSON lines." if header[0].lstrip().startswith("{") else ""
-            raise ValueError(f"{checks.unknown_name(f'column for {name}:', column, names)}{looks} {advice}")
+            beginning = header[0].lstrip().lower()
+            looks = next((f" {what}" for start, what in _LOOKS.items() if beginning.startswith(start)), "")
+            raise ValueError(
+                f"{checks.unknown_name(f'column for {name}:', column, names)}{looks} {advice} The first row of a table "
+                "holds these names."
+            )
         if names.count(column) > 1:
             raise ValueError(f"{name} has {names.count(column)} columns named {column!r}; rename all but one.")
     if dialect.delimiter != _usual(form):
@@ -114,7 +129,7 @@ def find_dialect(lines: Iterator[str], name: str, form: str, columns: Sequence[s
         )
     if not fitting:
         fitting = [max(cells, key=lambda delimiter: len(cells[delimiter]))]
-    return Dialect(fitting[0]), lines
+    return Dialect(fitting[0], spaced=f'"{fitting[0]} "' in first), lines
 
 
 def is_quoted(lines: Iterable[str], delimiter: str, width: int | None = None) -> bool:
@@ -236,11 +251,13 @@ def _examples(
         where = f"{name}, line {line}"
         if any("\0" in cell for cell in row):
             raise ValueError(f"{where} holds a null character, as binary files do. Remove it.")
+        while len(row) > len(names) and not row[-1].strip():  # a delimiter at the end of each row
+            row.pop()
         if len(row) > len(names):
             part = DELIMITERS.get(delimiter, repr(delimiter))
             raise ValueError(
                 f"{where} has {len(row)} cells; there are {len(names)} column names. A cell that contains {part} needs "
-                "quotation marks."
+                "quotation marks, and every column a name."
             )
         if repeats_names(row, names):
             repeated.append(line)

@@ -64,12 +64,25 @@ def advice(content: bytes, codec: str) -> str:
     """
     if content.startswith(UTF_16) and codec != "utf-16":
         return 'It begins with the byte order mark of UTF-16: give encoding="utf-16" (--encoding utf-16).'
+    if codec.startswith("utf-8") and (count := _few_wrong(content)):
+        return (
+            f"The rest is UTF-8, with {count:,} wrong byte{'s' if count > 1 else ''} in all: mend them where they are, "
+            'or leave them out with "iconv -c -f UTF-8 -t UTF-8 old > new".'
+        )
     name = best_fit(content)
     if name is None or codecs.lookup(name).name == codecs.lookup(codec).name:
         return 'Give its encoding, such as encoding="cp1252" (--encoding cp1252), or save it as UTF-8.'
     lines = _sample(content).decode(name, "ignore").splitlines()
     example = next((line for line in lines if not line.isascii()), lines[0]).strip()[:60]
     return f'Its bytes fit {name}, where that text is "{example}": give encoding="{name}" (--encoding {name}).'
+
+
+def _few_wrong(content: bytes) -> int:
+    """Return the number of bytes that are not UTF-8, or 0 if they are not few beside characters that are."""
+    text = content.decode("utf-8", "surrogateescape")
+    wrong = sum("\udc80" <= char <= "\udcff" for char in text)
+    right = sum(char > "\x7f" for char in text) - wrong
+    return wrong if right > 10 * wrong else 0
 
 
 def watched(lines: Iterable[str], codec: str, name: str) -> Iterable[str]:

@@ -19,6 +19,13 @@ from dense_lstm_zoo_runtime.paths import user_path
 _BY_NAME = ("auto", "pos", "mrg")
 # Formats that no reader supports, but that would be accepted as lines of text.
 _BEGINNING = 1 << 14  # bytes
+_WAYS_OUT = {
+    "json": ' pandas.read_json("old.json").to_json("new.jsonl", orient="records", lines=True) writes JSON lines.',
+    "parquet": ' pandas.read_parquet("old.parquet").to_csv("new.csv", index=False) writes a table.',
+    **dict.fromkeys(
+        ("xls", "xlsx", "ods"), ' pandas.read_excel("old.xlsx").to_csv("new.csv", index=False) writes one.'
+    ),
+}
 _FOREIGN = ("json", "xls", "xlsx", "ods", "parquet", "feather", "arrow", "pickle", "pkl", "xml", "html", "pdf", "docx")
 
 
@@ -49,8 +56,9 @@ def format_of(
         return form
     choice = f"Accepted: {', '.join(accepted)}."
     if form not in (None, "text") or suffix in _FOREIGN:
+        way_out = _WAYS_OUT.get(suffix, "") if option != "--format" else ""
         raise ValueError(
-            f"{path} is {form or suffix} by its name. If it is not, give its format with {option}. {choice}"
+            f"{path} is {form or suffix} by its name. If it is not, give its format with {option}. {choice}{way_out}"
         )
     usual = [form for form in accepted if form not in _BY_NAME]
     only = usual[0] if len(usual) == 1 else None

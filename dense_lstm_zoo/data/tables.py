@@ -21,6 +21,10 @@ from dense_lstm_zoo.data.text_file import unpacked
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
 _MOST_LEVELS = 100  # of JSON inside JSON
+_AS_LINES = (
+    "In JSON lines each line is an object: "
+    'pandas.read_json("old.json").to_json("new.jsonl", orient="records", lines=True) writes such a file.'
+)
 _NAME_COLUMNS = "Name the columns with text_column and label_column (--text-column, --label-column)."
 
 
@@ -151,12 +155,15 @@ def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
         if _is_deep(row):
             raise RecursionError
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.") from error
+        way_out = f" {_AS_LINES}" if line.strip() in ("[", "{") else ""
+        raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.{way_out}") from error
     except RecursionError:
         raise ValueError(f"{where} is JSON that is nested too deeply; expected an object with {needs}.") from None
     except ValueError:  # Python's limit of digits
         most = f"{sys.get_int_max_str_digits():,}"
         raise ValueError(f"{where} holds a number of more than {most} digits; write it as a string.") from None
+    if isinstance(row, list):
+        raise ValueError(f"{where} is not a JSON object with {needs}, but an array. {_AS_LINES}")
     if not isinstance(row, dict):
         raise ValueError(f"{where} is not a JSON object with {needs}; found {row!r:.80}.")
     return row

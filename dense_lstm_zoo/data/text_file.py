@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from dense_lstm_zoo import checks, files, pipes
 from dense_lstm_zoo.data import encodings
+from dense_lstm_zoo.data.binary import check_is_text
 
 _BLOCK = 1 << 16
 _LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
@@ -103,7 +104,7 @@ class TextFile:
         try:
             with (
                 self.path.open("rb") as file,
-                io.TextIOWrapper(unpacked(file), checks.encoding(self.encoding), newline="\n") as text,
+                io.TextIOWrapper(_checked(file, self.path), checks.encoding(self.encoding), newline="\n") as text,
             ):
                 for line in encodings.watched(text, checks.encoding(self.encoding), str(self.path)):
                     if stripped := line.strip():
@@ -157,18 +158,30 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
     try:
         with (
             path.open("rb") as file,
-            io.TextIOWrapper(unpacked(file), checks.encoding(encoding), newline="\n") as text,
+            io.TextIOWrapper(_checked(file, path), checks.encoding(encoding), newline="\n") as text,
         ):
             read = functools.partial(text.readline, -1 if longest is None else longest + 2)
             lines = encodings.watched(iter(read, ""), checks.encoding(encoding), str(path))
             for number, line in enumerate(lines, start=1):
                 stripped = line.rstrip("\r\n")
+                if number == 1 and "\r" in stripped and not line.endswith("\n"):
+                    raise ValueError(
+                        f"{path} has carriage returns alone at the ends of its lines, as old Macs wrote them: "
+                        "tr '\\r' '\\n' < old > new makes them line feeds."
+                    )
                 if longest is not None and len(stripped) > longest:
                     raise ValueError(f"{path}, line {number} has more than {longest:,} characters.")
                 yield number, stripped
     except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile):
         collections.deque(TextFile(path, encoding), maxlen=0)  # finds the line and raises the error that users see
         raise
+
+
+def _checked(file: Any, path: Path) -> BinaryIO:
+    """Return what ``unpacked`` returns, after checking that it does not begin as a binary file does."""
+    stream = unpacked(file)
+    check_is_text(stream.peek(1)[:_BLOCK], str(path))  # type: ignore[attr-defined]
+    return stream
 
 
 def unpacked(file: Any) -> BinaryIO:

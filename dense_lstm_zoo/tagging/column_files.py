@@ -99,8 +99,10 @@ def _check_words(path: Path, sentences: list[list[str]]) -> None:
 def _check_columns(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
     number, cells = row
     if len(cells) < 2:
+        mark = next((mark for mark in ",;|" if mark in cells[0][1:]), None) if file.separator is None else None
+        way_out = f' If "{mark}" separates them, use separator="{mark}" (--separator "{mark}").' if mark else ""
         raise ValueError(
-            f"{file.path}, line {number}: found {describe(cells)}, expected at least 2: a token and its tag."
+            f"{file.path}, line {number}: found {describe(cells)}, expected at least 2: a token and its tag.{way_out}"
         )
     for name, column in columns.items():
         if not -len(cells) <= column < len(cells):

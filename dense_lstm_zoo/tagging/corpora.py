@@ -73,7 +73,8 @@ def _corpus(name: str, parts: dict[str, TaggedSplit], train_file: str | Path, co
     if dev is None:
         if len(train) < 2:
             raise ValueError(
-                f"{train_file} has only one sentence, so none can be held out; give a dev_file (--dev-file)."
+                f"{train_file} has only one sentence, so none can be held out; give a dev_file (--dev-file). Blank "
+                "lines separate sentences."
             )
         train, dev = _hold_out(train)
     return TaggingCorpus(name, train, dev, parts.get("test"), columns=columns)
