@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 _DEPTHS = ("num_layers", "num_dense_layers", "depth", "context_layers")  # each counts layers with weights of their own
+# Metrics that are numbers; others, such as how a model was chosen, are notes.
+_NUMBER = re.compile(
+    r"(\w+_)?(dev|test|train)_\w+|seconds|(encoder_)?parameters|(best_)?epochs?|speed_batch|p\d+_ms_\d+|texts_per_s"
+)
+_PAIRS = {"parameters": "encoder_parameters", "best_epoch": "epochs"}  # shown together
 _SMALL = 1000  # elements, or unrolled iterations, that are cheap enough to allow
 
 
@@ -94,12 +100,17 @@ def read_labels(path: Path) -> list[str]:
 
 
 def read_metrics(path: Path) -> dict[str, Any]:
-    """Return the metrics, after checking that the scores are numbers."""
+    """Return the metrics, after checking that scores and counts are numbers, and notes are texts or numbers."""
     metrics: dict[str, Any] = read_json(path, dict)
     for name, value in metrics.items():
-        score = name.endswith(("accuracy", "perplexity", "loss"))
-        if score and (isinstance(value, bool) or not isinstance(value, int | float | None)):
-            raise BundleError(f"{path} is damaged: {name!r} must be a number; it is {_short(value)}.")
+        is_number = isinstance(value, int | float | None) and not isinstance(value, bool)
+        if not is_number and (_NUMBER.fullmatch(name) or name.endswith(("accuracy", "perplexity", "loss"))):
+            raise BundleError(f"{path} is damaged: {name!r:.80} must be a number; it is {_short(value)}.")
+        if not is_number and not isinstance(value, str | bool):
+            raise BundleError(f"{path} is damaged: {name!r:.80} must be a text or a number; it is {_short(value)}.")
+    for name, other in _PAIRS.items():
+        if name in metrics and other not in metrics:
+            raise BundleError(f"{path} is damaged: it has {name!r}, but not {other!r}.")
     with named(path):
         checks.temperature("'temperature'", metrics.get("temperature", 1.0))
     # a value that is not finite is written as null.
