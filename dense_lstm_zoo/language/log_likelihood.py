@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence import kernels
-from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
+from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
 
 
 def negative_log_likelihood(targets: Any, logits: Any) -> Any:
@@ -20,7 +20,11 @@ def negative_log_likelihood(targets: Any, logits: Any) -> Any:
     targets, logits = ops.cast(targets, "int32"), ops.convert_to_tensor(logits)
     one_shape = not tf.executing_eagerly() and targets.shape.is_fully_defined()
     if one_shape and not kernels.problem("compiled"):
-        return with_own_gradient(_compiled, (), targets, logits)
+        return with_own_gradient(_compiled, (), targets, logits, plain=_plain)
+    return _plain(targets, logits)
+
+
+def _plain(targets: Any, logits: Any) -> Any:
     counts = targets >= 0
     # The raw op: the public one's assertions would make a graph run it twice, for loss and perplexity.
     losses, _ = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(
@@ -31,7 +35,7 @@ def negative_log_likelihood(targets: Any, logits: Any) -> Any:
 
 def _compiled(targets: Any, logits: Any) -> Any:
     logits = tf.stop_gradient(logits)  # hidden from tapes: the gradient is written by hand
-    losses, log_sums = _losses(targets, logits)
+    losses, log_sums = unwatched(*_losses(targets, logits))
     return losses, lambda d_losses: (None, _gradient(targets, logits, log_sums, d_losses))
 
 

@@ -13,8 +13,8 @@ import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence import lstm_programs
 from dense_lstm_zoo.layers.recurrence.native import final_states, native_lstm
-from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
-from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
+from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.portable import portable_lstm, start_or_zeros
 
 # Programs are compiled for few shapes (time, batch): two lengths per octave, batches in steps of 4, then of 8.
 SMALL_BATCH = 32  # up to this, which is Keras's own size of a batch, predictions are compiled
@@ -50,11 +50,11 @@ def compiled_lstm(
 ) -> list[Any]:
     """Run one direction; arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
     if hidden is None and not final_state:
-        return [with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent)]
+        return [with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent, plain=plain_from_zeros)]
     start = start_or_zeros(projected, hidden, cell)
     if reverse:
         projected = tf.reverse_sequence(projected, lengths, seq_axis=0, batch_axis=1)
-    states, *final = with_own_gradient(_from_start, (), projected, lengths, recurrent, *start)
+    states, *final = with_own_gradient(_from_start, (), projected, lengths, recurrent, *start, plain=_plain_from_start)
     if reverse:
         states = tf.reverse_sequence(states, lengths, seq_axis=0, batch_axis=1)
     return [states, *final] if final_state else [states]
@@ -71,15 +71,28 @@ def _from_zeros(reverse: bool, z: Any, lengths: Any, r: Any) -> Any:
     return states, gradient
 
 
+def plain_from_zeros(reverse: bool, z: Any, lengths: Any, r: Any) -> Any:
+    """Return the states of one direction in ops that can be differentiated any number of times."""
+    return _plain(z, lengths, r, None, None, reverse, False)[0]
+
+
+def _plain(z: Any, lengths: Any, r: Any, *options: Any) -> list[Any]:
+    return portable_lstm(z, lengths, tf.ensure_shape(r, (r.shape[1] // 4, r.shape[1])), *options)
+
+
 def _from_start(z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> Any:
     z, r, h0, c0 = unwatched(z, r, h0, c0)
-    states, held, gates = lstm_programs.forward(z.dtype, True)(z, lengths, r, tf.constant(0), h0, c0)
+    states, held, gates = unwatched(*lstm_programs.forward(z.dtype, True)(z, lengths, r, tf.constant(0), h0, c0))
     h, c = final_states(lengths, (h0, states), (c0, held))
 
     def gradient(d_states: Any, d_h: Any, d_c: Any) -> Any:
         return _gradient_from_start(states, held, gates, lengths, r, h0, c0, d_states, d_h, d_c)
 
     return (states, h, c), gradient
+
+
+def _plain_from_start(z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> list[Any]:
+    return _plain(z, lengths, r, h0, c0, False, True)
 
 
 def _gradient_from_start(
@@ -93,7 +106,7 @@ def _gradient_from_start(
 
 def run_forward(z: Any, lengths: Any, r: Any, reverse: bool) -> Any:
     """Return states, c and gates of every step of one direction, from zeros."""
-    return lstm_programs.forward(z.dtype, False)(z, lengths, r, tf.constant(int(reverse)))
+    return unwatched(*lstm_programs.forward(z.dtype, False)(z, lengths, r, tf.constant(int(reverse))))
 
 
 def run_backward(
@@ -129,7 +142,8 @@ def compiled_if_small_lstm(
     Nothing is kept for a backward pass; if there is one, it first runs the compiled forward pass.
     """
     start = () if hidden is None else (hidden, cell)
-    return list(with_own_gradient(_predicted, (reverse, final_state), projected, lengths, recurrent, *start))
+    options, tensors = (reverse, final_state), (projected, lengths, recurrent, *start)
+    return list(with_own_gradient(_predicted, options, *tensors, plain=_plain_predicted))
 
 
 def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *start: Any) -> Any:
@@ -151,21 +165,19 @@ def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *
     )
 
     def gradient(d_states: Any, *d_final: Any) -> Any:
-        watched = (z, r, *start)
-        with tf.GradientTape() as tape:
-            tape.watch(watched)
-            padded, its_lengths = pad_to_few_shapes(z, lengths)
-            time, batch = tf.unstack(tf.shape(z)[:2])
-            rows = [[0, tf.shape(padded)[1] - batch], [0, 0]]
-            begun = [tf.pad(x, rows) for x in start] or [None, None]
-            again = compiled_lstm(padded, its_lengths, r, begun[0], begun[1], reverse, final_state)
-            again = [x[:time, :batch] if x.shape.rank == 3 else x[:batch] for x in again]
-        dz, d_r, *d_start = tape.gradient(again, watched, output_gradients=[d_states, *d_final])
+        sources = [tf.identity(x) for x in (z, r, *start)]
+        projected, recurrent, *begin = sources
+        padded, its_lengths = pad_to_few_shapes(projected, lengths)
+        time, batch = tf.unstack(tf.shape(z)[:2])
+        rows = [[0, tf.shape(padded)[1] - batch], [0, 0]]
+        begin = [tf.pad(x, rows) for x in begin] or [None, None]
+        again = compiled_lstm(padded, its_lengths, recurrent, begin[0], begin[1], reverse, final_state)
+        again = [x[:time, :batch] if x.shape.rank == 3 else x[:batch] for x in again]
+        dz, d_r, *d_start = tf.gradients(again, sources, [d_states, *d_final])
         return dz, None, d_r, *d_start
 
     return results, gradient
 
 
-def unwatched(*tensors: Any) -> list[Any]:
-    """Hide tensors from tapes, which would ask XLA for the gradient of a loop, which it cannot provide."""
-    return [tf.stop_gradient(x) for x in tensors]
+def _plain_predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *start: Any) -> list[Any]:
+    return _plain(z, lengths, r, *(start or (None, None)), reverse, final_state)

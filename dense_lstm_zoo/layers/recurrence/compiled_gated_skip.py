@@ -7,30 +7,45 @@ steps are as those in ``lstm_programs.py``.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence import lstm_programs as programs
-from dense_lstm_zoo.layers.recurrence.compiled import flat, previous_states, unwatched
-from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
+from dense_lstm_zoo.layers.recurrence.compiled import flat, previous_states
+from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.portable import portable_steps
 
 
-def compiled_gated_outputs(projected: Any, skips: Any, lengths: Any, recurrent: Any, reverse: bool) -> Any:
-    """Return the states [T, B, n]; arguments are those of ``gated_skip.skip_lstm``."""
-    return with_own_gradient(_gated_outputs, (reverse,), projected, skips, lengths, recurrent)
+def compiled_gated_outputs(
+    projected: Any, skips: Any, lengths: Any, recurrent: Any, reverse: bool, step: Callable[..., Any]
+) -> Any:
+    """Return the states [T, B, n]; arguments are those of ``gated_skip.skip_lstm``.
+
+    ``step`` is the same step as ``Loop.run_steps`` takes it, for gradients of gradients.
+    """
+    options = reverse, step
+    return with_own_gradient(_gated_outputs, options, projected, skips, lengths, recurrent, plain=_plain)
 
 
-def _gated_outputs(reverse: bool, z: Any, k: Any, lengths: Any, r: Any) -> Any:
+def _gated_outputs(reverse: bool, step: Callable[..., Any], z: Any, k: Any, lengths: Any, r: Any) -> Any:
     z, k, r = unwatched(z, k, r)
     direction = tf.constant(int(reverse))
-    states, held, gates = _forward(z.dtype)(z, k, lengths, r, direction)
+    states, held, gates = unwatched(*_forward(z.dtype)(z, k, lengths, r, direction))
 
     def gradient(upstream: Any) -> tuple[Any, Any, None, Any]:
         dz, dk = _backward(z.dtype)(gates, held, k, lengths, r, direction, upstream)
         return dz, dk, None, tf.matmul(flat(previous_states(states, reverse)), flat(dz), transpose_a=True)
 
     return states, gradient
+
+
+def _plain(reverse: bool, step: Callable[..., Any], z: Any, k: Any, lengths: Any, r: Any) -> Any:
+    units = k.shape[-1]
+    r = tf.ensure_shape(r, (units, 5 * units))
+    carries = portable_steps(step, 3 * units, tf.concat([z, k], axis=-1), [r], lengths, reverse)
+    return carries[..., :units]
 
 
 @functools.cache

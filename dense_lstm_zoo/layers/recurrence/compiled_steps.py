@@ -12,9 +12,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from dense_lstm_zoo.layers.recurrence.compiled import unwatched
 from dense_lstm_zoo.layers.recurrence.lstm_programs import array_of
-from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
+from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.portable import portable_steps
 
 
 def run_compiled_steps(
@@ -22,7 +22,8 @@ def run_compiled_steps(
 ) -> Any:
     """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
     shapes = tuple(tuple(w.shape) for w in weights)
-    return with_own_gradient(_steps, (step, width, reverse, shapes), inputs, lengths, *weights)
+    options = step, width, reverse, shapes
+    return with_own_gradient(_steps, options, inputs, lengths, *weights, plain=_plain_steps)
 
 
 def _steps(
@@ -31,13 +32,20 @@ def _steps(
     inputs, *weights = unwatched(inputs, *weights)  # type: ignore[assignment]
     direction = tf.constant(int(reverse))
     forward, backward = _programs(step, width, inputs.shape[-1], shapes, tf.as_dtype(inputs.dtype))
-    carries = forward(inputs, lengths, direction, *weights)
+    (carries,) = unwatched(forward(inputs, lengths, direction, *weights))
 
     def gradient(upstream: Any) -> Any:
         d_inputs, *d_weights = backward(inputs, lengths, direction, carries, upstream, *weights)
         return d_inputs, None, *d_weights
 
     return carries, gradient
+
+
+def _plain_steps(
+    step: Callable[..., Any], width: int, reverse: bool, shapes: Any, inputs: Any, lengths: Any, *weights: Any
+) -> Any:
+    weights = tuple(tf.ensure_shape(w, shape) for w, shape in zip(weights, shapes, strict=True))
+    return portable_steps(step, width, inputs, weights, lengths, reverse)
 
 
 @functools.cache
@@ -103,11 +111,9 @@ def _backward(
         # Going backward in time, the carry before a row's first step is the zeros of its padding.
         previous, read = tf.where(s > 0, kept.read(before), zeros), reads.read(t)
         real = (t < lengths)[:, None]
-        with tf.GradientTape() as tape:
-            tape.watch([previous, read, *weights])
-            new = step(previous, read, *weights)
         d_new = tf.where(real, d_carry + upstream.read(t), zeros)
-        d_previous, d_read, *own = tape.gradient(new, [previous, read, *weights], d_new)
+        sources = [tf.identity(x) for x in (previous, read, *weights)]
+        d_previous, d_read, *own = tf.gradients(step(*sources), sources, d_new)
         sums = (total + part for total, part in zip(d_weights, own, strict=True))
         return s - 1, tf.where(real, d_previous, d_carry), d_reads.write(t, d_read), *sums
 

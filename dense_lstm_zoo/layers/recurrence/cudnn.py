@@ -17,6 +17,7 @@ def cudnn_lstm(inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, c
 
     ``weights`` are those of a Keras LSTM; the other arguments are those of ``portable_lstm``.
     """
+    _explain_missing_gradient()
     units = weights[1].shape[0]
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
@@ -40,6 +41,14 @@ def cudnn_lstm(inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, c
     empty = (lengths == 0)[:, None]
     states = ops.where(sequence_mask(lengths, num_steps), states, ops.zeros_like(states))
     return [states, ops.where(empty, hidden, final_h), ops.where(empty, cell, final_c)]
+
+
+@functools.cache
+def _explain_missing_gradient() -> None:
+    from dense_lstm_zoo.layers.recurrence.own_gradient import explain_missing_gradient
+
+    way_out = "use kernel='portable', for a layer of Keras's use_cudnn=False"
+    explain_missing_gradient("CudnnRNNBackpropV3", f"it is that of kernel='cudnn', 'auto' on a GPU, {way_out}")
 
 
 @functools.cache

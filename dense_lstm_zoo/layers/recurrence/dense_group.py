@@ -8,12 +8,13 @@ group. It is the same backward: the gradients of a group's projections are joine
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from dense_lstm_zoo.layers.recurrence.compiled import flat, run_backward, run_forward, unwatched
-from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
+from dense_lstm_zoo.layers.recurrence.compiled import flat, plain_from_zeros, run_backward, run_forward
+from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
 
 _WIDTH = 512  # columns of a joint product; more gain little, and small groups keep memory low
 
@@ -74,7 +75,7 @@ def run_group(group: Group, lengths: Any, inputs: Any, below: list[Any], weights
     Returns:
         The states of the group's layers, joined, for each stream.
     """
-    return list(with_own_gradient(_run, group, lengths, inputs, *below, *weights))
+    return list(with_own_gradient(_run, group, lengths, inputs, *below, *weights, plain=_plain))
 
 
 class _Ran(NamedTuple):
@@ -93,7 +94,9 @@ def _joined(ran: _Ran) -> list[Any]:
     return [tf.concat(states, axis=-1) for states in ran.streams]
 
 
-def _forward(group: Group, lengths: Any, inputs: Any, tensors: list[Any]) -> _Ran:
+def _forward(
+    group: Group, lengths: Any, inputs: Any, tensors: list[Any], loop: Callable[..., Any] = run_forward
+) -> _Ran:
     below, weights = tensors[: group.num_streams * group.has_below], tensors[group.num_streams * group.has_below :]
     kernels, recurrents, biases = weights[0::3], weights[1::3], weights[2::3]
     reads = [tf.concat([inputs, states], axis=-1) for states in below] or [inputs] * group.num_streams
@@ -112,7 +115,7 @@ def _forward(group: Group, lengths: Any, inputs: Any, tensors: list[Any]) -> _Ra
             if layer:
                 z = z + _like(tf.matmul(flat(ran.inside[n]), kernels[n][outside:]), z)
             r = tf.cast(recurrents[n], state_dtype)
-            ran.results.append(run_forward(tf.cast(z, state_dtype), lengths, r, bool(d)))
+            ran.results.append(loop(tf.cast(z, state_dtype), lengths, r, bool(d)))
         for d in (0, 1):
             states = tf.cast(ran.results[2 * layer + d][0], inputs.dtype)
             states.set_shape((None, None, recurrents[0].shape[0]))
@@ -129,6 +132,13 @@ def _run(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: 
         return (None, *_gradient(group, lengths, inputs.shape[-1], ran, upstream))
 
     return _joined(ran), gradient
+
+
+def _plain(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: Any, *tensors: Any) -> list[Any]:
+    def loop(z: Any, lengths: Any, r: Any, reverse: bool) -> list[Any]:
+        return [plain_from_zeros(reverse, z, lengths, r)]
+
+    return _joined(_forward(Group(num_layers, coupled, has_below), lengths, inputs, list(tensors), loop))
 
 
 def _project(group: Group, reads: list[Any], joint: list[Any], biases: list[Any]) -> dict[int, Any]:

@@ -71,7 +71,8 @@ def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
         return of_shape(states, shape)
     kernel = loop.kernel.for_loop("steps")
     if skip in kernel.skips:
-        states = kernel.gated_skip(projected, skips, loop.lengths, recurrent, skip=skip, reverse=reverse)
+        step = _packed_step(skip)
+        states = kernel.gated_skip(projected, skips, loop.lengths, recurrent, reverse=reverse, step=step)
         return of_shape(states, shape)
     return skip_loop(loop, projected, skips, recurrent, skip=skip, reverse=reverse)["h"]
 

@@ -55,8 +55,8 @@ class Kernel:
         """Run one direction of an LSTM including the projection of its inputs; see ``cudnn_lstm``."""
         raise NotImplementedError
 
-    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
-        """Run one direction of an LSTM with one of ``skips`` inside its cells; see ``skip_lstm``."""
+    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, reverse: bool, step: Any) -> Any:
+        """Run one direction of an LSTM with one of ``skips`` inside its cells, by ``step``; see ``skip_lstm``."""
         raise NotImplementedError
 
     def steps(
@@ -122,11 +122,11 @@ class Compiled(Kernel):
 
         return compiled_lstm(*arguments, **options)
 
-    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
+    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, reverse: bool, step: Any) -> Any:
         """Run one direction of an LSTM with a gated skip to its output."""
         from dense_lstm_zoo.layers.recurrence.compiled_gated_skip import compiled_gated_outputs
 
-        return compiled_gated_outputs(projected, k, lengths, recurrent, reverse)
+        return compiled_gated_outputs(projected, k, lengths, recurrent, reverse, step)
 
     def steps(self, *arguments: Any, **options: Any) -> Any:
         """Run one direction of any recurrence."""

@@ -7,10 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from dense_lstm_zoo.layers.recurrence.own_gradient import explain_missing_gradient
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 
 # Up to this width, one op for the sequence is faster; its extra product with an identity grows quadratically.
 _NARROW = 32
+
+explain_missing_gradient("BlockLSTMGrad", "it is that of kernel='native', use kernel='portable' or 'auto'")
 
 
 def native_lstm(

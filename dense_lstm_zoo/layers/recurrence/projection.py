@@ -36,7 +36,7 @@ def _two_products(first: Any, others: Any, kernel: Any) -> Any:
     """
     from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
-    product = with_own_gradient(_product_of_two, (), first, others, kernel)
+    product = with_own_gradient(_product_of_two, (), first, others, kernel, plain=None)
     product.set_shape((*first.shape[:2], kernel.shape[1]))
     return product
 
