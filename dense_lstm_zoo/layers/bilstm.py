@@ -20,8 +20,9 @@ class BiLSTM(LSTM):
         ours.set_weights(theirs.get_weights())
         theirs.set_weights(ours.get_weights())
 
-    Args and call arguments are those of ``LSTM``; ``units`` (the papers' d) is the width of one direction, states
-    are ``2 * units`` wide, and without ``return_sequences`` the output is [last forward state; first backward state].
+    Args, call arguments and differences from Keras are those of ``LSTM``. ``units`` (the papers' d) is the width of one
+    direction, states are ``2 * units`` wide, and without ``return_sequences`` the output is [last forward state; first
+    backward state].
 
     Reference: Ding et al. 2018, Eqs 5-7.
 

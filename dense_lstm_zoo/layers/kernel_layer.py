@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import keras
 
+from dense_lstm_zoo.layers.keras_keywords import INSTEAD, check_keywords
 from dense_lstm_zoo.layers.recurrence import kernels
 
 
@@ -17,11 +18,11 @@ class KernelLayer(keras.layers.Layer):
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Raises:
-        ValueError: The kernel is unknown or cannot run here.
+        ValueError: The kernel is unknown or cannot run here, or a keyword that the layer does not take.
     """
 
     def __init__(self, kernel: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**check_keywords(type(self), kwargs))
         self.kernel = kernels.check(kernel)
         self.supports_masking = True
         # As Keras's own recurrent layers say of cuDNN's loop: XLA compiles neither that nor TensorFlow's, with which
@@ -32,6 +33,11 @@ class KernelLayer(keras.layers.Layer):
     def explain_kernel(self) -> str:
         """Return which kernel runs, and why."""
         return kernels.explain(self.kernel)
+
+    @property
+    def go_backwards(self) -> bool:
+        """Say what to use instead where Keras asks for it, in ``Bidirectional`` with two layers."""
+        raise AttributeError(f"{type(self).__name__} has no go_backwards: {INSTEAD['go_backwards']}.")
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:

@@ -22,8 +22,17 @@ class LSTM(KernelLayer):
     c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c);  h_t = sigmoid(z_o) tanh(c_t).
 
     It computes the same as ``keras.layers.LSTM`` under a right-padded mask, and its weights have the same order, shapes
-    and names, so ``set_weights`` and ``get_weights`` copy them both ways. There are two differences: lengths are passed
-    explicitly, and states past them are zeros.
+    and names, so ``set_weights`` and ``get_weights`` copy them both ways. The differences:
+
+    - ``return_sequences`` is true by default, and all arguments but ``units`` are keywords.
+    - Lengths are passed explicitly, and states past them are zeros. Keras repeats the last state there.
+    - A mask with padding before a real step is refused. Keras skips such steps.
+    - Gates and bias are fixed: no ``activation``, ``recurrent_activation`` and ``use_bias``.
+    - No ``dropout``, ``recurrent_dropout`` and ``seed``, no ``stateful``, ``unroll`` and ``use_cudnn``.
+    - No regularizers and constraints of weights as arguments, such as ``kernel_regularizer`` and ``bias_constraint``.
+    - No ``go_backwards``, and so no ``keras.layers.Bidirectional`` around it. ``BiLSTM`` is both.
+
+    Each keyword of Keras that is not taken raises an error that says what to use instead.
 
     Args:
         units: Width u of the state.
@@ -48,7 +57,8 @@ class LSTM(KernelLayer):
         followed by h and c, each (batch, units).
 
     Raises:
-        ValueError: ``units`` is not a positive integer; the kernel is unknown or cannot run here; the input is not
+        ValueError: ``units`` is not a positive integer; an argument is unknown, or one of Keras that is not taken; the
+            kernel is unknown or cannot run here; the input is not
             three-dimensional; the mask has padding before a real step. In ``fit``, ``evaluate`` and ``predict``, the
             mask raises TensorFlow's ``InvalidArgumentError``; with ``jit_compile=True`` and in exports it is unchecked.
 
