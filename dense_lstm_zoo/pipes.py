@@ -77,11 +77,13 @@ def regular(path: Path, why: str) -> Path:
         why: Why that is not enough, for the end of the error's first sentence.
 
     Raises:
-        ValueError: A pipe, a device, or anything else that is not a regular file.
+        ValueError: A folder, a pipe, a device, or anything else that is not a regular file.
     """
     mode = path.stat().st_mode
     if stat.S_ISREG(mode):
         return path
+    if stat.S_ISDIR(mode):
+        raise ValueError(f"{path} is a folder; name a file in it.")
     raise ValueError(
         f"{path} is {kind(mode)}, which can be read only once, but {why}. Write it to a file, and name that."
     )

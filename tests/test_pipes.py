@@ -98,6 +98,11 @@ def test_devices_without_an_end_are_refused(path):
         files.existing_file(path)
 
 
+def test_a_folder_is_not_said_to_be_readable_once(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder; name a file in it\.$"):
+        pipes.regular(tmp_path, "workers read their own parts of it")
+
+
 def test_a_socket_is_refused(tmp_path, monkeypatch):
     import socket
 
