@@ -1,6 +1,7 @@
-"""Names and metadata that would take over a terminal or a page: they are shown, and do nothing."""
+"""Names and metadata that would take over a terminal, a page or a spreadsheet: they are shown, and do nothing."""
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -8,8 +9,10 @@ import subprocess
 import sys
 
 import pytest
+from markdown_it import MarkdownIt
 
 from dense_lstm_zoo import describe
+from dense_lstm_zoo.cards import model_card
 from dense_lstm_zoo.cli import main
 from tests.bundle_harness import bundle, seal
 
@@ -98,3 +101,101 @@ def test_a_training_into_such_a_folder_shows_its_name_escaped(tmp_path):
     assert ended.returncode == 0, ended.stderr
     assert ESCAPED in ended.stdout
     assert not UNSAFE.search((ended.stdout + ended.stderr).replace("\t", "").replace("\b", "").replace("\r", ""))
+
+
+MARKS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "# heading",
+    "a\n\n# heading\n\n<b>",
+    "](javascript:alert(1))",
+    "[x](javascript:alert(1))",
+    "![x](http://a.example/b.png)",
+    "a | b",
+    "``` a\n```\n# heading",
+    "`" * 9 + "<b>",
+    "&lt;b&gt; ***a*** http://a.example",
+    '=HYPERLINK("http://a.example")',
+    "\u202ea\x1b[31m",
+)
+
+
+def parts_of(page):
+    """What a Markdown reader makes of a page: headings, and what must not come from a stranger."""
+    reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    tokens = [inner for token in reader.parse(page) for inner in (token, *(token.children or ()))]
+    kinds = [token.type for token in tokens]
+    headings = [tokens[i + 1].content for i, kind in enumerate(kinds) if kind == "heading_open"]
+    return headings, {
+        kind for kind in kinds if kind.startswith(("html", "link", "image", "s_open", "strong", "em_open"))
+    }
+
+
+def hostile(mark):
+    """A bundle with a mark in every place that a stranger can fill, and scores of all kinds."""
+    made = bundle("bilstm")
+    made.labels = [mark, "no", "yes"]
+    made.config["training"] |= {
+        "dataset": mark,
+        "recipe": mark,
+        mark: mark,
+        "vectors": mark,
+        "init_from": {
+            **{"name": mark, "model": mark, "dataset": mark, "sha256": mark, "head": mark, "freeze": mark},
+            **{"unfreeze": mark, "layer_decay": mark, "unfreeze_after": mark, "new_words": 3, "overlap": {mark: 2}},
+        },
+        "context": {"name": mark, "datasets": [mark], "overlap": {mark: 2}},
+    }
+    made.config["versions"] = {mark: mark}
+    made.config["arguments"] = {**made.config["arguments"], mark: mark}
+    rows = [{"label": name, "precision": 0.5, "recall": 0.5, "f1": 0.5, "texts": 20} for name in made.labels]
+    wrong = [{"label": mark, "predicted": "no", "probability": 0.9, "text": mark}]
+    made.evaluation = {
+        **{"split": mark, "classes": rows, "labels": made.labels, "confusion": [[1, 2, 3]] * 3, "wrong": wrong},
+        **{"calibration": [], "calibration_error": 0.1},
+    }
+    made.metrics = {"parameters": 5, "encoder_parameters": 3, "speed_of": mark, "chosen": mark, "tested_on": mark}
+    return made
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_card_and_a_report_show_a_strangers_text_and_do_not_obey_it(mark):
+    from dense_lstm_zoo.classification.report import markdown
+
+    plain, made = hostile("plain"), hostile(mark)
+    for page, benign in (
+        (model_card(made), model_card(plain)),
+        (model_card(made, use="use"), model_card(plain, use="use")),
+        (markdown(made.evaluation, f"{mark} on {mark}"), markdown(plain.evaluation, "plain on plain")),
+    ):
+        headings, kinds = parts_of(page)
+        expected, benign_kinds = parts_of(benign)
+        assert len(headings) == len(expected)
+        assert kinds <= benign_kinds
+        assert not UNSAFE.search(page)
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_notebook_shows_a_strangers_text_and_does_not_obey_it(mark):
+    page = hostile(mark)._repr_html_()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert not re.search(r"<b>(?!\w)", page.replace("<b>bilstm", ""))
+    assert not UNSAFE.search(page)
+
+
+@pytest.mark.parametrize(
+    "mark", ['=HYPERLINK("http://a.example")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "\t=1+1", "-2+3"]
+)
+def test_labels_and_names_are_no_formulas_in_a_csv_file(mark, tmp_path, capsys):
+    made = bundle("bilstm")
+    made.labels = [mark, "no", "yes"]
+    made.save(tmp_path / "b")
+    (tmp_path / "a.csv").write_text("text\ngood film\n")
+    assert (
+        main(["predict", str(tmp_path / "b"), "--file", str(tmp_path / "a.csv"), "--output", str(tmp_path / "o.csv")])
+        == 0
+    )
+    with (tmp_path / "o.csv").open(newline="") as file:
+        for row in csv.reader(file):
+            assert not [cell for cell in row if re.match(r"\s*[=+@-](?![\d.]+$)", cell)]

@@ -75,7 +75,7 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
     ]
     return "\n".join(
         [
-            f"# {escape(title)}: {evaluation['split']} texts",
+            f"# {escape(title)}: {escape(evaluation['split'], 80)} texts",
             "\n## The most confidently wrong\n",
             table(["probability", "predicted", "right", "text"], wrong) if wrong else "None.",
             "\n## By class\n",

@@ -34,7 +34,7 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
         (f"{row['from']:,} to {row['to']:,}", f"{row['perplexity']:.2f}", f"{row['tokens']:,}")
         for row in evaluation["by_rank"]
     ]
-    told = f"""# {escape(title)}: {evaluation["split"]} text
+    told = f"""# {escape(title)}: {escape(evaluation["split"], 80)} text
 
 Perplexity {evaluation["perplexity"]:.2f} over {evaluation["tokens"]:,} tokens, of which
 {evaluation["unknown_words"]:,} are unknown words (`<unk>`), counted as in the papers.

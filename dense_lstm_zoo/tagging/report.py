@@ -30,7 +30,7 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
     """Return the report in Markdown: scores by tag, and the most frequent confusions."""
     confusions = [(row["tokens"], label(row["right"]), label(row["predicted"])) for row in evaluation["confusions"]]
     f1 = f", span F1 {percent(evaluation['f1'])} %" if "f1" in evaluation else ""
-    return f"""# {escape(title)}: {evaluation["split"]} sentences
+    return f"""# {escape(title)}: {escape(evaluation["split"], 80)} sentences
 
 Accuracy {percent(evaluation["accuracy"])} % of {evaluation["tokens"]:,} tokens{f1}.
 
