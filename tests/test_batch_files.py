@@ -274,7 +274,7 @@ def test_shards_have_at_most_so_many_rows_and_say_how_many_there_are(model, writ
 
 
 def test_tables_with_other_delimiters_are_read_and_bad_rows_are_named_by_their_line(tmp_path, model):
-    (tmp_path / "a.csv").write_text('sep=;\nid;text\n1;"good, but\nlong"\nid;text\n2;bad;film\n3;fine\n')
+    (tmp_path / "a.csv").write_text('sep=;\nid;text\n1;"good, but\nlong"\nid;text\n2;bad;film\n3;fine;\n')
     (tmp_path / "b.csv").write_text("id,text\n4,good film\n")
     done = predict(model[0], tmp_path / "*.csv", tmp_path / "out")
     assert (done.predicted, done.bad) == (3, 2)

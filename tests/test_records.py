@@ -174,3 +174,17 @@ def test_a_file_that_is_removed_or_whose_name_another_takes_is_read_whole(tmp_pa
         path.unlink()
         path.write_text("another\n")
         assert [record.text for record in source.records] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("form", "content"), [("csv", "text\ncaf\u00e9\n"), ("jsonl", '{"text": "caf\u00e9"}\n')])
+def test_a_file_in_utf_16_is_read_to_its_end_and_stays_open(tmp_path, form, content):
+    (tmp_path / "a").write_bytes(content.encode("utf-16"))
+    with (tmp_path / "a").open("rb") as stream:
+        records_in = list(records.read(stream, "a", records.Options(form)).records)
+        assert not stream.closed
+    assert [record.text for record in records_in] == ["caf\u00e9"]
+    fails("is UTF-16 without its mark.*--encoding utf-16-le", content.encode("utf-16-le"), form)
+
+
+def test_empty_cells_after_the_last_column_are_no_cells_of_a_record():
+    assert read("text\na,\nb,,\n", "csv")[1] == [("a", ["a"]), ("b", ["b"])]

@@ -107,7 +107,10 @@ def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
         if error or _ESCAPED.search("".join(cells)):
             reason = error or f"not {layout.codec.removesuffix('-sig')}"
             yield bad(number, reason, dialect.delimiter.join(cells).encode("ascii", "backslashreplace").decode(), count)
-        elif len(cells) > len(names) or len(cells) <= text_at:
+            continue
+        while len(cells) > len(names) and not cells[-1].strip():  # a delimiter at the end of each row
+            cells.pop()
+        if len(cells) > len(names) or len(cells) <= text_at:
             reason = f"{len(cells)} cells; there are {len(names)} columns"
             yield bad(number, reason, dialect.delimiter.join(cells), count)
         elif repeats_names(cells, names):

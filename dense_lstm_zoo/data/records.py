@@ -138,6 +138,8 @@ def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> 
     first = next(lines, b"")
     check_is_text(first + (stream.read(_BEGINNING) if first.startswith(b"PK\x03\x04") else b""), name)
     codec = encodings.by_mark(first, codec)
+    if codec == "utf-8-sig" and errors == "strict" and (encodings.best_fit(first) or "").startswith("utf-16"):
+        raise ValueError(f"{name} is UTF-16 without its mark. {encodings.advice(first, codec)}")
     if codec not in ("utf-8-sig", "utf-8") and "\n".encode(codec) != b"\n":  # such as UTF-16
         try:
             yield from io.TextIOWrapper(io.BufferedReader(_Rejoined(first, stream)), codec, errors, newline="\n")
@@ -172,7 +174,7 @@ class _Rejoined(io.RawIOBase):
 
 def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
     try:
-        yield from stream
+        yield from iter(stream.readline, b"")  # from the stream itself, it would be closed with the generator
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{name} is a truncated or damaged gzip file: {str(error).rstrip('.')}.") from error
 
