@@ -219,3 +219,12 @@ def test_files_in_another_form_are_refused_with_what_makes_them_columns(tmp_path
     (tmp_path / "a.conll").write_bytes(content.encode())
     with pytest.raises(ValueError, match=message):
         load_corpus(tmp_path / "a.conll", task="tagging")
+
+
+def test_column_names_in_a_file_of_columns_are_warned_of(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text("Word POS\nDogs X\nbark Y\n\nGo Y\n")
+    with pytest.warns(UserWarning, match=r"line 1 looks like column names: 2 columns \(Word, POS\)\. Remove it"):
+        assert read_columns(path).tokens[0] == ["Word", "Dogs", "bark"]
+    path.write_text("Word NOUN\nDogs X\n\nGo Y\n")
+    assert read_columns(path).tags[0] == ["NOUN", "X"]

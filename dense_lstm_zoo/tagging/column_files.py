@@ -82,6 +82,23 @@ def read_columns(
     return TaggedSplit(tokens, tags)
 
 
+_NAMES = {
+    "word",
+    "words",
+    "token",
+    "tokens",
+    "form",
+    "tag",
+    "tags",
+    "pos",
+    "upos",
+    "ner",
+    "ner_tag",
+    "ner_tags",
+    "label",
+}
+
+
 def _check_words(path: Path, sentences: list[list[str]]) -> None:
     """Refuse a treebank whose words are withheld, ``_`` in place of each, and warn if those of many sentences are."""
     withheld = sum(not token.strip("_") for tokens in sentences for token in tokens)
@@ -115,4 +132,9 @@ def _check_columns(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
         raise ValueError(
             f"{file.path} has {len(cells)} columns, in which {' and '.join(f'{n}={c}' for n, c in columns.items())} "
             "are the same; tokens and tags must be in different columns (--token-column, --tag-column)."
+        )
+    if all(cells[column].lower() in _NAMES for column in columns.values()):
+        warnings.warn(
+            f"{file.path}, line {number} looks like column names: {describe(cells)}. Remove it, or it is a token.",
+            stacklevel=4,
         )
