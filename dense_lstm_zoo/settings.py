@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import json
 import os
@@ -12,9 +13,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dense_lstm_zoo.data.notes import say
+
 _BACKENDS = ("tensorflow", "jax", "torch")
 _TRUE = ("1", "true")
 _MOST_THREADS = 1024
+_OF_MATPLOTLIB = ("MPLBACKEND", "MATPLOTLIBRC", "MPLCONFIGDIR")
 
 
 def check_settings() -> None:
@@ -27,6 +31,7 @@ def check_settings() -> None:
         value = os.environ.get(variable_name)
         if value and (reason := fault(value)):
             raise ValueError(f"{variable_name}={value} {reason}")
+    _settle_matplotlib()
     path = _keras_json()
     config = _read(path)
     variable = os.environ.get("KERAS_BACKEND")
@@ -92,6 +97,43 @@ _VARIABLES: dict[str, Callable[[str], str]] = {
     "TF_XLA_FLAGS": _ends_the_process,
     "XLA_FLAGS": _ends_the_process,
 }
+
+
+def _settle_matplotlib() -> None:
+    """Import matplotlib without the user's settings if it refuses them: Keras imports it, and would fail with it.
+
+    Raises:
+        ValueError: It fails without them too, for a file in the current folder.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111
+    files = ("matplotlibrc", f"{home}/.config/matplotlib/matplotlibrc", f"{home}/.matplotlib/matplotlibrc")
+    has_settings = any(os.environ.get(name) for name in _OF_MATPLOTLIB) or any(map(os.path.exists, files))
+    if not has_settings or "matplotlib" in sys.modules or importlib.util.find_spec("matplotlib") is None:
+        return
+    error = _try_matplotlib()
+    if error is None:
+        return
+    reason = " ".join(str(error).split())
+    os.environ.pop("MPLBACKEND", None)  # for this process and those that it starts
+    os.environ["MATPLOTLIBRC"] = os.devnull
+    if _try_matplotlib() is not None:
+        raise ValueError(
+            f"matplotlib cannot read its settings, which {', '.join(_OF_MATPLOTLIB)} or a file matplotlibrc hold: "
+            f"{reason:.200}. Correct them."
+        )
+    places = f"{', '.join(_OF_MATPLOTLIB)}, matplotlibrc"
+    say(f"matplotlib's own settings are used in place of yours ({places}): {reason:.200}")
+
+
+def _try_matplotlib() -> Exception | None:
+    """Import matplotlib; return the error, after which it can be tried again."""
+    try:
+        importlib.import_module("matplotlib")
+    except Exception as error:  # whatever a file of settings can cause
+        for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+            del sys.modules[name]
+        return error
+    return None
 
 
 def _keras_json() -> Path:

@@ -335,3 +335,25 @@ def test_a_command_ends_in_one_line_that_names_the_setting(tmp_path, setting):
     assert run.stderr.startswith("error: ")
     assert run.stderr.count("\n") == 1
     assert name in run.stderr
+
+
+@pytest.mark.slow  # fresh processes
+@pytest.mark.parametrize("setting", ["MPLBACKEND", "MATPLOTLIBRC"])
+def test_settings_that_matplotlib_refuses_cost_only_themselves(tmp_path, setting):
+    (tmp_path / "matplotlibrc").write_bytes(b"font.size: \xff")
+    value = "garbage" if setting == "MPLBACKEND" else str(tmp_path / "matplotlibrc")
+    code = (
+        "import os\n"
+        "from dense_lstm_zoo import settings\n"
+        "settings.check_settings()\n"
+        "import matplotlib.pyplot\n"
+        "assert 'MPLBACKEND' not in os.environ\n"
+        "assert os.environ['MATPLOTLIBRC'] == os.devnull\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, setting: value}, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    last = run.stderr.splitlines()[-1]  # matplotlib warns of a file that it cannot decode itself
+    assert last.startswith("matplotlib's own settings are used in place of yours (MPLBACKEND, MATPLOTLIBRC")
+    assert "Traceback" not in run.stderr
