@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 
-from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo_runtime.screen import escape_controls
 
 KEPT = "\n\t"
 
