@@ -45,7 +45,7 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["dense_lstm_zoo", "dense_lstm_zoo.*"]),
-    package_data={"dense_lstm_zoo": ["py.typed", "presets_index.json"]},
+    package_data={"dense_lstm_zoo": ["py.typed", "bundles/presets_index.json"]},
     # tensorflow-text and tensorflow are built against each other: their minor versions must agree. 2.21.0 of the former
     # does not load beside the latter: an undefined symbol.
     install_requires=[

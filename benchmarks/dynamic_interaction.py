@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import tables
-from dense_lstm_zoo import plots
+from dense_lstm_zoo.display import plots
 from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table

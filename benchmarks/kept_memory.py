@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, result_files
 from benchmarks.speed.measure import Worker, compare, spread
-from dense_lstm_zoo import checks, machine, registry
+from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check

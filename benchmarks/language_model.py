@@ -15,7 +15,7 @@ import pandas as pd
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo import plots
+from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.search import trial
 from tuning.columns import Found
 from tuning.command import main, read

@@ -37,8 +37,9 @@ def workload() -> tuple[Any, list[str], list[Any]]:
     """Return the untrained model W, as a bundle, and 1,000 texts of 30 words; there are no labels."""
     import pandas as pd
 
-    from dense_lstm_zoo import registry, task
+    from dense_lstm_zoo import tasks
     from dense_lstm_zoo.classification.vocabulary import Vocabulary
+    from dense_lstm_zoo.models import registry
 
     words = tuple(f"w{number}" for number in range(_WORDS - 2))
     text = {"num_frozen_words": 0, "oov": "unk", "chars": ""}
@@ -46,7 +47,7 @@ def workload() -> tuple[Any, list[str], list[Any]]:
     config = {"task": "classification", "model": "dc_bilstm", "arguments": arguments, "text": text}
     config |= {"training": {"dataset": "none", "seed": 1}, "versions": {}}
     history = pd.DataFrame(columns=["epoch", "loss"])
-    made = task.find("classification").bundle_class(
+    made = tasks.find("classification").bundle_class(
         zoo.build("dc_bilstm", **arguments), config, Vocabulary(words, **text), ["no", "yes"], {}, history
     )
     drawn = np.random.default_rng(1).integers(0, len(words), (1000, _STEPS))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.display import escape, fenced
+from dense_lstm_zoo.storage import files
 
 ROOT = Path(__file__).parent.parent
 

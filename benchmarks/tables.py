@@ -27,8 +27,8 @@ from benchmarks.result_files import merge as merge  # what scripts call
 from benchmarks.speed.more_tables import kept_memory, long_texts, profile
 from benchmarks.speed.table import table as speed_table
 from benchmarks.table_cells import compared, named, paper, rows_table, with_spread
-from dense_lstm_zoo import files, plots
-from dense_lstm_zoo.display import code
+from dense_lstm_zoo.display import code, plots
+from dense_lstm_zoo.storage import files
 
 README = ROOT / "results" / "README.md"
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"

@@ -22,9 +22,10 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo import checks, plots
-from dense_lstm_zoo.bundle import check
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles.bundle import check
 from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold, split_dev
+from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.language.encoder_files import identity
 
 RESULTS = tables.ROOT / "results" / "transfer.csv"

@@ -14,20 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import models as models
-from dense_lstm_zoo.bundle import Bundle, BundleError, load
+from dense_lstm_zoo.bundles.bundle import Bundle, BundleError, load
+from dense_lstm_zoo.bundles.presets import Preset, from_preset, list_presets
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.datasets import bucketed, text_dataset
-from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
+from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.tokens import tokenize
 from dense_lstm_zoo.data.word_table import WordTable, load_vectors
-from dense_lstm_zoo.describing import describe
 from dense_lstm_zoo.language.encoder import TextEncoder, join_language_models
 from dense_lstm_zoo.measuring.measure import measure
-from dense_lstm_zoo.presets import Preset, from_preset, list_presets
-from dense_lstm_zoo.recipes import get_recipe, list_recipes
-from dense_lstm_zoo.registry import build, count_encoder_parameters, list_models
+from dense_lstm_zoo.models.registry import build, count_encoder_parameters, list_models
+from dense_lstm_zoo.reports.describing import describe
 from dense_lstm_zoo.search import Range
 from dense_lstm_zoo.search.sweep import TuneResult, tune
+from dense_lstm_zoo.tasks.recipes import get_recipe, list_recipes
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo.training.protocol import ProtocolResult, run_protocol
 from dense_lstm_zoo_runtime import __version__ as __version__

@@ -6,9 +6,9 @@ inside models of your own, ``import dense_lstm_zoo.layers`` is enough.
 
 import keras
 
-import dense_lstm_zoo.adam
 import dense_lstm_zoo.layers
-import dense_lstm_zoo.sgd
+import dense_lstm_zoo.models.adam
+import dense_lstm_zoo.models.sgd
 
 if keras.config.backend() == "tensorflow":  # no other backend runs these
     import dense_lstm_zoo.classification.text_ids

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from dense_lstm_zoo.data.notes import say
+from dense_lstm_zoo.display.notes import say
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _TRUE = ("1", "true")

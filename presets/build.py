@@ -73,7 +73,9 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
         ValueError: No plan of that name.
     """
     import dense_lstm_zoo as zoo
-    from dense_lstm_zoo import checks, registry, task
+    from dense_lstm_zoo import checks
+    from dense_lstm_zoo import tasks as task
+    from dense_lstm_zoo.models import registry
 
     plan = plans[checks.one_of("preset", name, plans)]
     kind = task.find(registry.entry(plan.model).task)
@@ -123,7 +125,7 @@ def corpus_of(bundle: Any) -> Any:
 def build_encoder(name: str, work: Path, output: Path = MODELS, plans: Mapping[str, Plan] = ENCODERS) -> Path:
     """Train the language models of a text encoder, join them into ``output``, and return its folder."""
     import dense_lstm_zoo as zoo
-    from dense_lstm_zoo.options import DIRECTIONS
+    from dense_lstm_zoo.tasks.options import DIRECTIONS
 
     plan, runs = plans[name], [work / name / direction for direction in DIRECTIONS]
     for direction, run in zip(DIRECTIONS, runs, strict=True):
@@ -153,7 +155,8 @@ def speed(bundle: Any, part: Any) -> dict[str, Any]:
 def main() -> None:
     """Build the presets that are named, and write the index."""
     from benchmarks import protocols
-    from dense_lstm_zoo import checks, presets
+    from dense_lstm_zoo import checks
+    from dense_lstm_zoo.bundles import presets
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(

@@ -36,27 +36,30 @@ def _medians(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 def write(folder: Path, figures: Mapping[str, Any]) -> None:
     """Write figures into a preset and its card, and its new checksum into its export; no weights are written."""
     import dense_lstm_zoo as zoo
-    from dense_lstm_zoo import cards, files, manifest, report
-    from dense_lstm_zoo.onnx_export import folder as onnx_folder
+    from dense_lstm_zoo.bundles import manifest
+    from dense_lstm_zoo.exports.onnx import folder as onnx_folder
+    from dense_lstm_zoo.reports import base, cards
+    from dense_lstm_zoo.storage import files
 
     names = manifest.listed(folder)
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     files.write_json(folder / "metrics.json", {**metrics, **figures})
     (folder / "manifest.json").write_text(manifest.manifest(folder / name for name in names), encoding="utf-8")
     bundle = zoo.load(folder)
-    report.write_readme(lambda: cards.model_card(bundle, folder), folder)
+    base.write_readme(lambda: cards.model_card(bundle, folder), folder)
     export = folder / "onnx"
     config = json.loads((export / "config.json").read_text(encoding="utf-8"))
     files.write_json(export / "config.json", {**config, "bundle": files.sha256(folder / "manifest.json")})
     onnx_folder.write_manifest(export)
-    report.write_card(bundle, export, onnx_folder.USE)
+    base.write_card(bundle, export, onnx_folder.USE)
 
 
 def main() -> None:
     """Measure the presets, and write their cards and the index."""
     import dense_lstm_zoo as zoo
     from benchmarks import protocols
-    from dense_lstm_zoo import checks, presets
+    from dense_lstm_zoo import checks
+    from dense_lstm_zoo.bundles import presets
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="of each preset, in turn (default: 3)")

@@ -180,8 +180,8 @@ def lowest_cosine(table: WordTable, matrix: np.ndarray) -> float:
 
 def join(work: Path, output: Path, missing: str = "zeros") -> None:
     """Write both halves side by side as the table ``zoo_600d``, and the half from reviews as ``zoo_300d``."""
-    from dense_lstm_zoo import files
     from dense_lstm_zoo.data.word_table import part_of, quantised
+    from dense_lstm_zoo.storage import files
 
     words, left, right = halves(work, missing)
     matrix = np.concatenate([left, right], axis=1)

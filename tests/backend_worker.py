@@ -14,10 +14,10 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
-from dense_lstm_zoo.adam import FusedAdam
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
-from dense_lstm_zoo.sgd import FusedSGD
+from dense_lstm_zoo.models.adam import FusedAdam
+from dense_lstm_zoo.models.sgd import FusedSGD
 from tests import layer_harness as harness
 
 IDS, LABELS = np.array([[3, 4, 5, 0], [7, 8, 0, 0]], np.int32), np.array([0, 1])

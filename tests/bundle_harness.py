@@ -12,11 +12,11 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
 from tests.model_harness import FROZEN, TAGS, tiny_arguments
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo.storage import files
 
 
 def write(path, content, error=None):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.models import registry
 
 VOCABULARY, CLASSES, TAGS, CHARS, FROZEN = 20, 3, 4, 9, 4
 TIME = 6

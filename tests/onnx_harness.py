@@ -6,8 +6,8 @@ import keras
 import onnx
 import onnxruntime
 
-from dense_lstm_zoo.onnx_export import Graph, trace
-from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
+from dense_lstm_zoo.exports.onnx import Graph, trace
+from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 
 
 def graph_of(model: keras.Model, weights: str = "float32") -> onnx.ModelProto:

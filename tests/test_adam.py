@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.adam import FusedAdam
+from dense_lstm_zoo.models.adam import FusedAdam
 
 WORDS, WIDTH, STEPS = 6, 3, 5
 RATE, BETA_1, BETA_2, EPSILON = 0.1, 0.9, 0.999, 1e-7

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.models import registry
 from tests import pages, test_models
 from tests.model_harness import Case
 from tests.training_harness import small_demo
@@ -93,7 +93,7 @@ TASK = {
     """,
     "models": """
         from dense_lstm_zoo.classification.assembly import pooled_classifier, classifier
-        from dense_lstm_zoo.registry import register
+        from dense_lstm_zoo.models.registry import register
 
         @register(task="toy", paper="None", options=(pooled_classifier, classifier), encoder_parameters=lambda **_: 0)
         def toy_words(**options):

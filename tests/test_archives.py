@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from dense_lstm_zoo import archives
+from dense_lstm_zoo.bundles import archives
 from dense_lstm_zoo.data import download as download_module
 from tests import download_harness
 

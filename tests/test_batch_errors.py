@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.batch import engines, output
 from dense_lstm_zoo.batch.layout import BrokenInputError
+from dense_lstm_zoo.storage import files
 from tests.batch_harness import left_in, lines_of, predict
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import bundle_names, registry
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import bundle_names
 from tests.bundle_harness import refused, seal, sealed_copy
 
 

@@ -5,9 +5,9 @@ import shlex
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import cards, command_line
 from dense_lstm_zoo.classification import demo as classification_demo
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.reports import cards, command_line
 from dense_lstm_zoo.tagging import demo as tagging_demo
 from tests.preset_harness import write_table
 from tests.saving_harness import made

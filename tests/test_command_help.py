@@ -5,10 +5,10 @@ import re
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.docstrings import argument_texts, first_sentence
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.models.docstrings import argument_texts, first_sentence
 from tests.cli_harness import output_of
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import presets
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
 

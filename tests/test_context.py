@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import cards, command_line, registry
-from dense_lstm_zoo.data import text_hashes
+from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.language.encoder import TextEncoder
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.reports import cards, command_line
 from tests.preset_harness import write_table
 from tests.saving_harness import same_weights
 from tests.text_encoder_harness import language_model, with_table
@@ -22,7 +23,7 @@ TEXTS = ["What is the capital of France ?", "", "qwerty who", "Name the film abo
 def words_of(task):
     """Some words of the demo corpus, which the language models are to know."""
     corpus = small_demo(task)
-    rows = zoo.task.find(task).job_class.token_rows(corpus.train)
+    rows = zoo.tasks.find(task).job_class.token_rows(corpus.train)
     return tuple(dict.fromkeys(word.casefold() for row in rows[:40] for word in row))
 
 
@@ -213,7 +214,7 @@ def test_context_is_refused_where_it_has_no_place(tmp_path):
 def test_texts_that_the_encoder_has_read_are_counted_and_told(tmp_path):
     corpus = small_demo()
     model = language_model()
-    rows = zoo.task.find("classification").job_class.token_rows(corpus.test)
+    rows = zoo.tasks.find("classification").job_class.token_rows(corpus.test)
     model.train_texts = text_hashes.hash_texts(rows)
     model.save(tmp_path / "lm")
     with pytest.warns(UserWarning, match=r"trained on .* of the test texts, without labels"):

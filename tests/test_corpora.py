@@ -11,9 +11,9 @@ import pytest
 
 from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Corpus, Split
+from dense_lstm_zoo.corpora.loader import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data import download as download_module
 from dense_lstm_zoo.data import sources
-from dense_lstm_zoo.data.corpora import fetch, list_corpora, load_corpus
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import find_file
 
@@ -74,7 +74,7 @@ def home(tmp_path, monkeypatch):
 
 def test_importing_the_corpora_loads_no_heavy_library():
     code = (
-        "import sys, dense_lstm_zoo.data.corpora, dense_lstm_zoo.data.tables;"
+        "import sys, dense_lstm_zoo.corpora.loader, dense_lstm_zoo.data.tables;"
         "print([name for name in ('tensorflow', 'keras', 'pandas', 'numpy') if name in sys.modules])"
     )
     root = Path(sources.__file__).parents[2]

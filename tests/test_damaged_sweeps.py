@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.json_files import DamagedFileError
+from dense_lstm_zoo.storage.json_files import DamagedFileError
 from tests.sweep_harness import leave_trials
 from tests.sweep_harness import sweep_rows as sweep
 

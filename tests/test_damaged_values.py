@@ -121,7 +121,7 @@ def test_many_changed_values_in_a_bundle_are_accepted_or_refused_by_name(model, 
     ],
 )
 def test_metrics_of_another_kind_are_refused(tmp_path, metrics, message):
-    from dense_lstm_zoo.bundle_checks import read_metrics
+    from dense_lstm_zoo.bundles.checks import read_metrics
 
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     with pytest.raises(zoo.BundleError, match=message):

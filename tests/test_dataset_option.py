@@ -6,7 +6,8 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import commands, main
-from dense_lstm_zoo.data import dataset_forms, origins
+from dense_lstm_zoo.corpora import forms
+from dense_lstm_zoo.data import origins
 from dense_lstm_zoo.search import plan
 from tests.cli_harness import output_of
 
@@ -53,17 +54,17 @@ def test_a_file_and_a_folder_are_taken_as_they_are(tmp_path):
     for name in ("train.jsonl", "validation.jsonl", "notes.txt"):
         (tmp_path / "all" / name).write_text("")
     file, folder = str(tmp_path / "mine.csv"), str(tmp_path / "all")
-    assert dataset_forms.resolve(file, {"dev_file": None}, "classification") == ("csv", {"train_file": file})
-    form, found = dataset_forms.resolve(folder, {"text_column": "said"}, "classification")
+    assert forms.resolve(file, {"dev_file": None}, "classification") == ("csv", {"train_file": file})
+    form, found = forms.resolve(folder, {"text_column": "said"}, "classification")
     assert form == "jsonl"
     assert found == {
         "train_file": f"{folder}/train.jsonl",
         "dev_file": f"{folder}/validation.jsonl",
         "text_column": "said",
     }
-    assert dataset_forms.resolve("demo", {}, "tagging") == ("demo", {})
-    assert dataset_forms.resolve("csv", {"train_file": file}, "classification") == ("csv", {"train_file": file})
-    assert dataset_forms.resolve(None, {"train_file": file}, "classification") == ("csv", {"train_file": file})
+    assert forms.resolve("demo", {}, "tagging") == ("demo", {})
+    assert forms.resolve("csv", {"train_file": file}, "classification") == ("csv", {"train_file": file})
+    assert forms.resolve(None, {"train_file": file}, "classification") == ("csv", {"train_file": file})
 
 
 def test_python_takes_a_file_and_a_folder_too(tmp_path):
@@ -130,8 +131,8 @@ def test_a_sweep_of_a_file_reads_it(tmp_path):
 
 
 def test_each_task_has_its_own_example():
-    assert "(text; such as mine.txt)" in dataset_forms.forms("language_model")
-    assert "such as mine.conll)" in dataset_forms.forms("tagging")
+    assert "(text; such as mine.txt)" in forms.forms("language_model")
+    assert "such as mine.conll)" in forms.forms("tagging")
 
 
 def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_path, capsys):

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.describing import BundleDescription, ModelDescription, RecipeDescription
+from dense_lstm_zoo.reports.describing import BundleDescription, ModelDescription, RecipeDescription
 
 
 def test_a_model_has_a_line_for_each_argument_with_its_default_and_its_text():

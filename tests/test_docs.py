@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import layers, registry
+from dense_lstm_zoo import layers
 from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.data.word_table import quantised
+from dense_lstm_zoo.models import registry
 from tests import pages
 from tuning import command as results
 

@@ -19,7 +19,7 @@ from tests.test_archives import PUBLISHED, archive
 START = """
 import sys
 from pathlib import Path
-from dense_lstm_zoo import archives
+from dense_lstm_zoo.bundles import archives
 from dense_lstm_zoo.data import sources
 from dense_lstm_zoo.data.download import download, download_member
 

@@ -78,7 +78,7 @@ def test_a_wrong_request_is_answered_in_a_line_without_tensorflow(answers, name)
 
 def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", sys.modules["keras"])
-    monkeypatch.setattr("dense_lstm_zoo.registry.entry", lambda name: pytest.fail("the factory was looked up"))
+    monkeypatch.setattr("dense_lstm_zoo.models.registry.entry", lambda name: pytest.fail("the factory was looked up"))
     training.check_arguments("bilstm", {"units": 3})
 
 

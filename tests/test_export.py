@@ -18,7 +18,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.data.text import to_bytes
-from dense_lstm_zoo.export import graph_ops, portable_copy
+from dense_lstm_zoo.exports.saved_model import graph_ops, portable_copy
 from tests.bundle_harness import LABELS, WORDS, bundle, written_sizes
 
 TEXTS = [

@@ -6,8 +6,8 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401 - registers the ops of an export
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles.fewer_words import with_words
 from dense_lstm_zoo.data.word_table import quantised
-from dense_lstm_zoo.fewer_words import with_words
 
 KNOWN = ["good", "bad", "film"]
 

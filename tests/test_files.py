@@ -12,13 +12,13 @@ import sys
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files, lock, output_files
 from dense_lstm_zoo.batch import inputs
+from dense_lstm_zoo.corpora.loader import load_corpus
 from dense_lstm_zoo.data import sources, word_source
-from dense_lstm_zoo.data.corpora import load_corpus
 from dense_lstm_zoo.language.corpora import read_text_files
-from dense_lstm_zoo.lock import Lock
 from dense_lstm_zoo.measuring import folders
+from dense_lstm_zoo.storage import files, lock, outputs
+from dense_lstm_zoo.storage.lock import Lock
 from dense_lstm_zoo.tagging.column_files import read_columns
 from dense_lstm_zoo_runtime import Predictor, word_table
 from tests.bundle_harness import bundle
@@ -58,7 +58,7 @@ def test_an_error_leaves_the_old_folder(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dense_lstm_zoo import files, lock
+from dense_lstm_zoo.storage import files, lock
 writers = [getattr(files, sys.argv[1])(Path(path)) for path in sys.argv[2:]]
 for writer in writers:
     writer.__enter__()
@@ -169,7 +169,7 @@ def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, 
         lambda name: folders.find([name]),
         lambda name: read_text_files(train_file=name),
         lambda name: load_corpus("csv", train_file=name),
-        lambda name: output_files.check_output(name, overwrite=False),
+        lambda name: outputs.check_output(name, overwrite=False),
     ],
 )
 @pytest.mark.parametrize("name", ["a" * 300, "b/" * 3000], ids=["a name", "a path"])
@@ -333,7 +333,7 @@ def test_an_output_file_that_appears_or_changes_meanwhile_is_not_lost(tmp_path, 
     path = tmp_path / "o.csv"
     if existing:
         path.write_text(existing)
-    output = output_files.check_output(path, overwrite=True)
+    output = outputs.check_output(path, overwrite=True)
     message = r"o\.csv has changed since .* is in \S*o\.csv\.not-published\.$"
     with pytest.raises(FileExistsError, match=message), files.new_file(output, "w") as file:  # noqa: PT012
         file.write("finished")
@@ -341,7 +341,7 @@ def test_an_output_file_that_appears_or_changes_meanwhile_is_not_lost(tmp_path, 
     assert path.read_text() == "precious"
     assert (tmp_path / "o.csv.not-published").read_text() == "finished"
     assert names(tmp_path) == ["o.csv", "o.csv.not-published"]
-    with files.new_file(output_files.check_output(path, overwrite=True), "w") as file:
+    with files.new_file(outputs.check_output(path, overwrite=True), "w") as file:
         file.write("new")
     assert path.read_text() == "new"
 
@@ -349,7 +349,7 @@ def test_an_output_file_that_appears_or_changes_meanwhile_is_not_lost(tmp_path, 
 def test_a_path_keeps_its_meaning_when_the_current_folder_changes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other").mkdir()
-    target, output = files.check_new_folder("nodir/../run/"), output_files.check_output("o.txt", overwrite=False)
+    target, output = files.check_new_folder("nodir/../run/"), outputs.check_output("o.txt", overwrite=False)
     assert files.resolved("nodir/../run/") == target.real == tmp_path / "run"
     with files.new_folder(target) as folder, files.new_file(output, "w") as file:
         (folder / "a").touch()
@@ -364,7 +364,7 @@ def test_the_home_folder_is_meant_by_a_tilde_wherever_a_path_is_written(tmp_path
     write("~/run", "new")
     with files.new_file("~/a.txt", "w") as file:
         file.write("a")
-    with files.new_file(output_files.check_output("~/b.txt", overwrite=False), "w") as file:
+    with files.new_file(outputs.check_output("~/b.txt", overwrite=False), "w") as file:
         file.write("b")
     assert files.beside("~/run", ".unfinished") == tmp_path / "run.unfinished"
     assert names(tmp_path) == ["a.txt", "b.txt", "run"]

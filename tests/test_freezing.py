@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.data import text_hashes
-from dense_lstm_zoo.registry import network
+from dense_lstm_zoo.bundles import text_hashes
+from dense_lstm_zoo.models.registry import network
 from dense_lstm_zoo.training.freezing import Freeze
 from tests.training_harness import interrupt, train
 from tests.transfer_harness import MODELS, TEXTS, classification

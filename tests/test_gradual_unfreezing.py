@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from dense_lstm_zoo.data import text_hashes
+from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.training.freezing import Freeze
 from dense_lstm_zoo.training.loop import Paused
 from tests import bundle_harness

@@ -6,7 +6,7 @@ import pickle
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.graphs import graph, graph_if_used
+from dense_lstm_zoo.data.graphs import graph, graph_if_used
 from tests.bundle_harness import bundle
 
 

@@ -12,8 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from dense_lstm_zoo import describe
-from dense_lstm_zoo.cards import model_card
 from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.reports.cards import model_card
 from tests.bundle_harness import bundle, seal
 
 NAME = "a\x1b]0;owned\x07\n\x9b31m\u202egnp"  # a title, a bell, a line of its own, a colour, letters from right to left

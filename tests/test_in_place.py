@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo import files, in_place, leftovers, renames
+from dense_lstm_zoo.storage import files, renames, temporary
+from dense_lstm_zoo.storage import mounted as in_place
 from tests.files_harness import mounted, names, write
 
 
@@ -68,7 +69,7 @@ def test_a_kill_at_any_step_in_place_loses_nothing(tmp_path, monkeypatch):
         with monkeypatch.context() as patch, contextlib.suppress(KillError):
             patch.setattr(Path, "rename", dying)
             patch.setattr(renames, "rename_new", dying)
-            patch.setattr(leftovers, "remove", lambda path: None)
+            patch.setattr(temporary, "remove", lambda path: None)
             patch.setattr(in_place, "recover", lambda folder: None)
             with files.new_folder(path, "any") as folder:
                 for name in ("b", "c"):

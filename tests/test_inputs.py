@@ -98,7 +98,7 @@ def test_a_taggers_words_and_characters_and_a_language_models_words_are_checked(
 def test_the_graph_of_an_export_refuses_ids_outside_the_vocabulary(run, wrong):
     import tensorflow as tf
 
-    from dense_lstm_zoo.export import portable_copy
+    from dense_lstm_zoo.exports.saved_model import portable_copy
 
     bundle = run[0]
     model = portable_copy(bundle)

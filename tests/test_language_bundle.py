@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.export import graph_ops
+from dense_lstm_zoo.exports.saved_model import graph_ops
 from dense_lstm_zoo.language.batches import evaluation_windows
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
 from tests.bundle_harness import written_sizes

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness, model_harness

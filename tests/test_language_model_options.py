@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo import layers, registry
+from dense_lstm_zoo import layers
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.averaging import EvaluateAverage
 from tests.language_windows import text, tiny, windows
 from tests.test_averaging import same

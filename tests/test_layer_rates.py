@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.adam import FusedAdam
+from dense_lstm_zoo.models.adam import FusedAdam
 from dense_lstm_zoo.training.layer_order import decay_rates, weights_from_the_top
 from tests import model_harness as harness
 

@@ -8,7 +8,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.data import corpora
+from dense_lstm_zoo.corpora import loader
 from dense_lstm_zoo.tagging import licensed
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from tests.treebank_files import AUTO, TAGS, WORDS, lay_out
@@ -38,7 +38,7 @@ def no_sizes(monkeypatch):
 @pytest.mark.parametrize("place", ["", "AUTO", "data/AUTO", "ccgbank_1_1/data/AUTO"])
 def test_ccgbank_is_divided_into_its_sections_wherever_its_folder_begins(folder, place):
     lay_out(folder / "ccgbank" / place, "auto")
-    assert corpora.is_here("ccgbank")
+    assert loader.is_here("ccgbank")
     corpus = zoo.load_corpus("ccgbank")
     assert birds(corpus.train) == [*range(2, 22)]
     assert (birds(corpus.dev), birds(corpus.test)) == ([0], [23])
@@ -78,9 +78,9 @@ def test_trees_are_read_before_tagged_files(folder):
 
 @pytest.mark.parametrize(("name", "number"), [("ccgbank", "LDC2005T13"), ("wsj", "LDC99T42")])
 def test_a_licensed_corpus_that_is_not_here_says_where_to_put_it(folder, name, number, capsys):
-    assert not corpora.is_here(name)
-    assert corpora.is_licensed(name)
-    assert not corpora.is_licensed("trec")
+    assert not loader.is_here(name)
+    assert loader.is_licensed(name)
+    assert not loader.is_licensed("trec")
     (folder / name).mkdir()
     (folder / name / "catalog.txt").write_text("")
     for act in (zoo.load_corpus, zoo.fetch):

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from dense_lstm_zoo import layers
-from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.bundles.bundle import Bundle
 from tests import model_harness, training_harness
 
 

@@ -13,10 +13,10 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.classification.embedding import pooled_of
 from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.models import registry
 from tests import model_harness as harness
 from tests.bundle_harness import WORDS
 from tests.bundle_harness import bundle as made

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dense_lstm_zoo import notebook
-from dense_lstm_zoo.notebook import Answers
+from dense_lstm_zoo.display import notebook
+from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
 from tests.bundle_harness import bundle
 

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dense_lstm_zoo import plots, task
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.classification.explain import Explanation
 from dense_lstm_zoo.classification.report import markdown
-from dense_lstm_zoo.report import write_evaluation
+from dense_lstm_zoo.display import plots
+from dense_lstm_zoo.reports.base import write_evaluation
 from dense_lstm_zoo.search import report
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.tagging import pictures as tagging_pictures
@@ -116,7 +117,7 @@ def test_a_report_on_its_own_is_written_though_its_picture_fails(tmp_path, monke
     monkeypatch.setattr(pictures, "evaluation", broken)
     evaluation = {"split": "test", **analyse(["a"], np.array([0]), np.array([[0.9, 0.1]]), ["x", "y"])}
     with pytest.warns(UserWarning, match=r"lacks report\.png \(MemoryError"):
-        write_evaluation(task.find("classification"), evaluation, tmp_path, "model")
+        write_evaluation(tasks.find("classification"), evaluation, tmp_path, "model")
     assert [file.name for file in tmp_path.iterdir()] == ["report.md"]
 
 

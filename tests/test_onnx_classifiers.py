@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from dense_lstm_zoo.classification.to_onnx import graphs
-from dense_lstm_zoo.onnx_export import OPSET
+from dense_lstm_zoo.exports.onnx import OPSET
 from tests import bundle_harness
 from tests import model_harness as harness
 from tests.onnx_harness import every_node, graph_of, session

@@ -12,8 +12,8 @@ import onnx
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import cards
 from dense_lstm_zoo.cli import light
+from dense_lstm_zoo.reports import cards
 from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests.bundle_harness import WORDS, bundle
 from tests.cli_harness import output_of
@@ -62,7 +62,7 @@ def test_a_language_model_is_two_graphs_over_one_file_of_weights(tmp_path):
 
 
 def test_a_large_table_of_words_stands_in_a_file_of_its_own(tmp_path, monkeypatch):
-    from dense_lstm_zoo.onnx_export import folder as folders
+    from dense_lstm_zoo.exports.onnx import folder as folders
 
     one = bundle("bilstm", embedding_dim=7)
     expected = one.probabilities(TEXTS)
@@ -161,7 +161,7 @@ def test_a_folder_that_is_there_is_replaced_only_if_asked(run, tmp_path):
 
 
 def test_a_layer_without_an_onnx_form_is_named_and_nothing_is_left(tmp_path, monkeypatch):
-    from dense_lstm_zoo.onnx_export import walk
+    from dense_lstm_zoo.exports.onnx import walk
 
     one = bundle("bilstm")
     monkeypatch.delitem(walk.CONVERTERS, "BiLSTM")

@@ -6,10 +6,10 @@ import onnx
 import onnxruntime
 import pytest
 
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.exports.onnx import Graph, WeightsFile, trace
 from dense_lstm_zoo.language.to_onnx import graphs
 from dense_lstm_zoo.layers import Bias, RecurrentStack
-from dense_lstm_zoo.onnx_export import Graph, WeightsFile, trace
+from dense_lstm_zoo.models import registry
 from tests import bundle_harness
 from tests.model_harness import CHOICES, Case
 

@@ -7,7 +7,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import layers
-from dense_lstm_zoo.onnx_export import WEIGHTS, Graph
+from dense_lstm_zoo.exports.onnx import WEIGHTS, Graph
 from tests import layer_harness, reference_pooling
 from tests import model_harness as harness
 from tests.onnx_harness import graph_of, session

@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto
 
 from dense_lstm_zoo import layers
+from dense_lstm_zoo.exports.onnx import Graph, crf
 from dense_lstm_zoo.layers.recurrence.gated_skip import SKIPS
-from dense_lstm_zoo.onnx_export import Graph, crf
 from dense_lstm_zoo.tagging.to_onnx import graphs
 from tests import bundle_harness, model_harness
 from tests.model_harness import VARIANTS, Case

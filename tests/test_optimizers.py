@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.adam import FusedAdam
-from dense_lstm_zoo.sgd import FusedSGD
+from dense_lstm_zoo.models.adam import FusedAdam
+from dense_lstm_zoo.models.sgd import FusedSGD
 
 
 @pytest.mark.parametrize(

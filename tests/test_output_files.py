@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from dense_lstm_zoo import files
-from dense_lstm_zoo.output_files import check_output
-from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
 
 
 def write(path, content="new"):
@@ -105,8 +105,8 @@ def test_a_full_device_is_named_in_the_error(tmp_path):
 
 def test_standard_output_by_name_is_not_replaced_when_it_is_a_file(tmp_path):
     code = (
-        "from dense_lstm_zoo import files, output_files\n"
-        "output_files.check_output('/dev/stdout', overwrite=False)\n"
+        "from dense_lstm_zoo.storage import files, outputs\n"
+        "outputs.check_output('/dev/stdout', overwrite=False)\n"
         "with files.new_file('/dev/stdout', 'w') as file:\n"
         "    file.write('new')\n"
     )

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from dense_lstm_zoo import files, pipes
-from dense_lstm_zoo.data.corpora import load_corpus
-from dense_lstm_zoo.data.own_files import read_split
+from dense_lstm_zoo.corpora.loader import load_corpus
+from dense_lstm_zoo.corpora.own_files import read_split
 from dense_lstm_zoo.data.text_file import TextFile
 from dense_lstm_zoo.data.vectors import read_vectors
 from dense_lstm_zoo.search.plan import plan
+from dense_lstm_zoo.storage import files, pipes
 
 COLUMNS = "".join(f"token{number:05}_abcdefghij O\n\n" for number in range(3000)).encode()  # more than a pipe holds
 TABLE = b"text,label\n" + b"a fine film,good\na bad film,bad\n" * 3000

@@ -7,10 +7,10 @@ import signal
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import json_files, replaceable
 from dense_lstm_zoo.batch.output import check as check_output
-from dense_lstm_zoo.bundle_checks import BundleError
+from dense_lstm_zoo.bundles.checks import BundleError
 from dense_lstm_zoo.cli import light
+from dense_lstm_zoo.storage import json_files, overwriting
 from dense_lstm_zoo.training import run_folder, state_files
 from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests.bundle_harness import bundle
@@ -72,7 +72,7 @@ def test_what_is_to_be_overwritten_is_looked_into_without_waiting(folders, tmp_p
     folder = spoil(folders / "bundle", tmp_path / "spoilt", "manifest.json", "pipe")
     (folder / "notes.txt").touch()
     with pytest.raises(FileExistsError, match=r"also holds 'notes\.txt'"):
-        replaceable.check(folder, "bundle")
+        overwriting.check(folder, "bundle")
     (tmp_path / "out").mkdir()
     os.mkfifo(tmp_path / "out" / "_manifest.json")
     with pytest.raises(FileExistsError, match="is not the output of predict-batch"):

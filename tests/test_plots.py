@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import language_model, tables, tagging
-from dense_lstm_zoo import plots
+from dense_lstm_zoo.display import plots
 
 pytest.importorskip("matplotlib")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import presets
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.measuring import latency
 from dense_lstm_zoo_runtime import Predictor
 from presets import build, speeds

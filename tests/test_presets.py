@@ -13,8 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import archives, manifest, presets, terms
-from dense_lstm_zoo.data import download, own_files
+from dense_lstm_zoo.bundles import archives, manifest, presets
+from dense_lstm_zoo.corpora import own_files
+from dense_lstm_zoo.data import download, terms
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
 from tests.preset_harness import TABLE, write_table

@@ -12,7 +12,7 @@ import pytest
 from dense_lstm_zoo.classification import corpora as readers
 from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold
 from dense_lstm_zoo.classification.trees import parse_tree
-from dense_lstm_zoo.data.corpora import fetch, load_corpus
+from dense_lstm_zoo.corpora.loader import fetch, load_corpus
 
 TREES = [
     "(3 (2 A) (4 (4 fine) (2 film)))",

@@ -7,7 +7,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks.claims.rows import one, row
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.models import registry
 from tests import pages
 
 README = pages.ROOT / "README.md"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import bundle_names, replaceable
+from dense_lstm_zoo.storage import bundle_names, overwriting
 from tests.bundle_harness import bundle
 from tests.files_harness import content
 from tests.training_harness import small_demo
@@ -16,20 +16,20 @@ MARKS = {"bundle": "model.weights.h5", "word table": "vectors.npy", "export": "s
 
 @pytest.mark.parametrize("kind", MARKS)
 def test_a_folder_of_the_kind_may_be_replaced_and_no_other(kind, tmp_path):
-    replaceable.check(tmp_path / "none", kind)
+    overwriting.check(tmp_path / "none", kind)
     (tmp_path / "lost+found").mkdir()
-    replaceable.check(tmp_path, kind)  # a mounted disk with nothing on it
+    overwriting.check(tmp_path, kind)  # a mounted disk with nothing on it
     for found, mark in MARKS.items():
         folder = tmp_path / found
         folder.mkdir()
         (folder / mark).touch()
         if found == kind:
-            replaceable.check(folder, kind)
+            overwriting.check(folder, kind)
         else:
             with pytest.raises(FileExistsError, match=f"{found} is an? {found}, not an? {kind}: it is not overwritten"):
-                replaceable.check(folder, kind)
+                overwriting.check(folder, kind)
     with pytest.raises(FileExistsError, match=f"is not an? {kind}, and holds files"):
-        replaceable.check(tmp_path, kind)
+        overwriting.check(tmp_path, kind)
 
 
 @pytest.mark.parametrize("format", ["saved_model", "onnx"])
@@ -62,19 +62,19 @@ def test_a_bundle_a_preset_and_a_run_replace_no_other_files(tmp_path):
 def test_what_is_not_of_the_kind_is_not_deleted_with_it(kind, tmp_path):
     (tmp_path / MARKS[kind]).touch()
     (tmp_path / "README.md").touch()
-    replaceable.check(tmp_path, kind)
+    overwriting.check(tmp_path, kind)
     (tmp_path / "notes.txt").touch()
     with pytest.raises(FileExistsError, match=f"also holds 'notes.txt', which an? {kind} does not have"):
-        replaceable.check(tmp_path, kind)
+        overwriting.check(tmp_path, kind)
     (tmp_path / "thesis").mkdir()
     with pytest.raises(FileExistsError, match=r"also holds 'notes\.txt' and 1 more"):
-        replaceable.check(tmp_path, kind)
+        overwriting.check(tmp_path, kind)
     (tmp_path / "thesis").rmdir()
     (tmp_path / "manifest.json").write_text('{"sha256": {"notes.txt": ""}}\nsha256 of the above: 0')
-    replaceable.check(tmp_path, kind)
+    overwriting.check(tmp_path, kind)
     (tmp_path / "manifest.json").write_text("[" * 100_000)
     with pytest.raises(FileExistsError, match="also holds"):
-        replaceable.check(tmp_path, kind)
+        overwriting.check(tmp_path, kind)
 
 
 def test_what_training_writes_is_of_a_bundle(run):

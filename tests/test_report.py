@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from dense_lstm_zoo import task
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.classification.report import markdown
-from dense_lstm_zoo.report import write_evaluation
+from dense_lstm_zoo.reports.base import write_evaluation
 
 
 def made(num_labels, texts=500, seed=0):
@@ -65,5 +65,5 @@ def test_the_report_shows_text_as_text_and_many_labels_as_their_confusions(tmp_p
     assert "| a | 0 | 2 |" in text
     many = markdown({"split": "dev", **analyse(*made(30))}, "model")
     assert "| texts | right | predicted |" in many
-    write_evaluation(task.find("classification"), {"split": "dev", **analyse(*made(30))}, tmp_path, "model")
+    write_evaluation(tasks.find("classification"), {"split": "dev", **analyse(*made(30))}, tmp_path, "model")
     assert (tmp_path / "report.png").read_bytes().startswith(b"\x89PNG")

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import toml_text
 from dense_lstm_zoo.classification.tables import read_table_corpus
 from dense_lstm_zoo.cli import main, training
 from dense_lstm_zoo.data import origins
 from dense_lstm_zoo.language.corpora import read_text_files
+from dense_lstm_zoo.storage import toml_text
 from dense_lstm_zoo.tagging.corpora import read_column_files
 from dense_lstm_zoo.training import request, run_file
 from tests.cli_harness import output_of

@@ -12,8 +12,8 @@ import time
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files, leftovers
-from dense_lstm_zoo.bundle_names import FOR_PEOPLE
+from dense_lstm_zoo.storage import files, temporary
+from dense_lstm_zoo.storage.bundle_names import FOR_PEOPLE
 from dense_lstm_zoo.training import run_folder
 from tests.checkpoint_harness import an_epoch, checkpoint, small_model
 from tests.files_harness import mounted, names
@@ -88,7 +88,7 @@ def test_a_state_whose_bundle_is_written_is_removed_and_another_runs_is_not(run,
 KILLED_BEFORE_REMOVAL = """
 import os, signal, sys
 from pathlib import Path
-from dense_lstm_zoo import leftovers
+from dense_lstm_zoo.storage import temporary
 from dense_lstm_zoo.training.checkpoint import Checkpoint
 from tests.training_harness import train
 remove = Checkpoint.remove
@@ -163,7 +163,7 @@ def test_a_run_through_a_link_writes_its_target(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["", "a\0b", "a" * 250])
 def test_a_run_with_a_name_that_no_folder_can_have_is_refused_before_any_work(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dense_lstm_zoo.data.corpora.load_corpus", None)
+    monkeypatch.setattr("dense_lstm_zoo.corpora.loader.load_corpus", None)
     with pytest.raises(ValueError, match="folder"):
         zoo.train("bilstm", "demo", name)
     with pytest.raises(ValueError, match="folder"):
@@ -188,7 +188,7 @@ def test_kill_9_during_a_save_to_a_volume_loses_nothing(run, tmp_path):
             process.communicate()
             files.check_new_folder(path, "bundle")
             assert zoo.load(path).predict(["The soup was bland."]) == expected
-            found = {name for name in names(path) if not leftovers.is_ours(name)}
+            found = {name for name in names(path) if not temporary.is_ours(name)}
             # The card, the report and the pictures come last: a kill may leave the bundle without them.
             assert set(names(folder)) - FOR_PEOPLE <= found <= set(names(folder))
 

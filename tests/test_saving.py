@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import cards, plots
 from dense_lstm_zoo.classification import report as classification_report
+from dense_lstm_zoo.display import plots
+from dense_lstm_zoo.reports import cards
 from tests.saving_harness import NEEDED, made, names, same_weights
 
 FOR_PEOPLE = ["README.md", "learning_curve.png", "report.md", "report.png"]
@@ -161,7 +162,7 @@ def test_the_users_own_matplotlib_is_left_alone_and_cannot_break_the_pictures(pl
 def test_a_process_killed_while_it_draws_leaves_a_whole_bundle(tmp_path):
     script = f"""
     import os, signal
-    from dense_lstm_zoo import plots
+    from dense_lstm_zoo.display import plots
     from tests.saving_harness import made
     plots.learning_curve = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     made(["no", "yes"]).save({str(tmp_path / "run")!r})

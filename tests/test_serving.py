@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 from tensorflow_serving.apis import prediction_log_pb2
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.serving import page, warmup
-from dense_lstm_zoo.serving.endpoint import Endpoint, texts_alone
+from dense_lstm_zoo.exports import page, warmup
+from dense_lstm_zoo.exports.endpoint import Endpoint, texts_alone
 from tests.bundle_harness import bundle
 from tests.serving_harness import Loaded, Models, serving
 

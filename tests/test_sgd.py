@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dense_lstm_zoo.sgd import FusedSGD
+from dense_lstm_zoo.models.sgd import FusedSGD
 
 RATE = 0.5
 

@@ -9,7 +9,7 @@ import pytest
 
 from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
 from dense_lstm_zoo.classification.job import ClassificationJob
-from dense_lstm_zoo.data.corpora import load_corpus
+from dense_lstm_zoo.corpora.loader import load_corpus
 
 
 def made_corpus(counts):

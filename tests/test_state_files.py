@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo.storage import files
 from tests.checkpoint_harness import a_batch, an_epoch, checkpoint, small_model
 from tests.files_harness import names
 

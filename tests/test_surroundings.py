@@ -276,7 +276,7 @@ def test_a_command_in_a_folder_with_such_a_file_ends_in_one_line(tmp_path, modul
 
 
 def test_a_warning_that_is_an_error_does_not_cost_the_model(tmp_path, monkeypatch, capsys):
-    from dense_lstm_zoo import plots
+    from dense_lstm_zoo.display import plots
     from tests.bundle_harness import bundle
 
     def fail(*_, **__):

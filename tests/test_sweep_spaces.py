@@ -7,7 +7,7 @@ import keras_tuner
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import fit_width, parse_count
 from dense_lstm_zoo.search.hypermodel import ZooHyperModel
 from dense_lstm_zoo.search.plan import make_oracle_of, plan

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files
-from dense_lstm_zoo.json_files import DamagedFileError
 from dense_lstm_zoo.search import process, trouble
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search.progress import Progress
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import DamagedFileError
 from tests.sweep_harness import FakeProcess, leave_trials
 from tests.sweep_harness import sweep_rows as sweep
 

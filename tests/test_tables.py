@@ -4,8 +4,8 @@ import re
 import pytest
 
 from dense_lstm_zoo.classification.tables import read_table_corpus
+from dense_lstm_zoo.corpora.loader import load_corpus
 from dense_lstm_zoo.data import records
-from dense_lstm_zoo.data.corpora import load_corpus
 from dense_lstm_zoo.data.text_file import TextFile, numbered_lines
 
 

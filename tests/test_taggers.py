@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tagging.assembly import SentenceLoss, TokenAccuracy
 from tests.model_harness import TAGS, sentences, tiny
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from dense_lstm_zoo.data.corpora import load_corpus
+from dense_lstm_zoo.corpora.loader import load_corpus
 from dense_lstm_zoo.tagging import corpora as tagging_files
 from dense_lstm_zoo.tagging.corpora import read_column_files, read_columns, read_conll2000, read_ud_ewt
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus, is_right, merge_rare_tags

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import manifest, presets
+from dense_lstm_zoo.bundles import manifest, presets
 from dense_lstm_zoo.cli import commands, main
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.language.encoder_files import stack_shapes
 from dense_lstm_zoo.layers import RecurrentStack
+from dense_lstm_zoo.storage import files
 from tests.bundle_harness import WORDS, bundle, seal
 from tests.preset_harness import TABLE, write_table
 from tests.text_encoder_harness import encoder, language_model, pair, same, with_table
@@ -109,7 +110,7 @@ def test_the_shapes_of_a_stack_are_known_without_building_it(wiring, cell):
 def test_a_saved_encoder_loads_as_it_was_and_is_half_as_large_in_float16(made, tmp_path):
     whole = made.save(tmp_path / "whole", dtype="float32")
     half = made.save(tmp_path / "half")
-    assert (made.name, made.sha256) == ("half", zoo.bundle.files.sha256(half / "manifest.json"))
+    assert (made.name, made.sha256) == ("half", files.sha256(half / "manifest.json"))
     assert same(TextEncoder.load(whole), made)
     again = TextEncoder.load(half)
     np.testing.assert_array_equal(again.vectors, made.vectors.astype(np.float16))
@@ -182,7 +183,7 @@ def test_the_command_joins_saved_language_models(tmp_path, capsys):
     assert "encoder: forward and backward, 2 layers of 4, 16 words" in capsys.readouterr().out
     found = TextEncoder.load(output)
     assert same(found, zoo.join_language_models(zoo.load(forward), backward))
-    assert found.models["backward"]["sha256"] == zoo.bundle.files.sha256(tmp_path / "back" / "manifest.json")
+    assert found.models["backward"]["sha256"] == files.sha256(tmp_path / "back" / "manifest.json")
     assert main(command) == 2
     assert "already exists" in capsys.readouterr().err
     assert main(["join-lm", forward, backward, forward, "--output", str(tmp_path / "other")]) == 2

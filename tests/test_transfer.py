@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files
-from dense_lstm_zoo.data import text_hashes
-from dense_lstm_zoo.registry import network
+from dense_lstm_zoo.bundles import text_hashes
+from dense_lstm_zoo.models.registry import network
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness
 from tests.transfer_harness import (

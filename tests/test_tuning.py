@@ -205,9 +205,9 @@ def test_bad_sweeps_are_refused_before_any_work(options, message, tmp_path):
 
 
 def test_a_budget_is_checked_before_anything_is_read(monkeypatch, tmp_path):
-    from dense_lstm_zoo.data import dataset_forms
+    from dense_lstm_zoo.corpora import forms
 
-    monkeypatch.setattr(dataset_forms, "resolve", lambda *_, **__: pytest.fail("the dataset is looked at"))
+    monkeypatch.setattr(forms, "resolve", lambda *_, **__: pytest.fail("the dataset is looked at"))
     with pytest.raises(ValueError, match="The budget of 30,000 parameters is below the smallest dc_bilstm"):
         zoo.tune("dc_bilstm", "large.csv", tmp_path / "s", budget="30k")
 

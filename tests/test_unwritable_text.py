@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tagging.corpora import read_columns
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary, build_tagging_vocabulary

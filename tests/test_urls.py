@@ -8,11 +8,11 @@ import pytest
 import tensorflow as tf
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.bundles.text_hashes import hash_texts
 from dense_lstm_zoo.classification.text_ids import TextToIds
 from dense_lstm_zoo.classification.vocabulary import build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.text import Tokenizer
-from dense_lstm_zoo.data.text_hashes import hash_texts
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tagging.vocabulary import build_tagging_vocabulary, carry_tagging_vocabulary
 from dense_lstm_zoo_runtime import Predictor, rules, text
 from tests import bundle_harness

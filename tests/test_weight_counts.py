@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from dense_lstm_zoo import layers, weight_counts
+from dense_lstm_zoo import layers
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.models import weight_counts
 
 FEATURES = 6
 # A layer with its arguments, and the formula with what it is told beside them.

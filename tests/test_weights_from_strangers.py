@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import bundle_checks
+from dense_lstm_zoo.bundles import checks
 from tests import model_harness as harness
 from tests.bundle_harness import refused, sealed_copy
 
@@ -129,11 +129,11 @@ STRANGE = [
 def test_every_model_can_be_built_from_the_shapes_of_its_weights(tmp_path, case):
     weights = case.build().weights
     shapes = [tuple(weight.shape) for weight in weights]
-    with bundle_checks.bounded_by(tmp_path, shapes):
+    with checks.bounded_by(tmp_path, shapes):
         again = case.build()
-    bundle_checks.check_shapes(tmp_path, again, shapes)
+    checks.check_shapes(tmp_path, again, shapes)
     with (
         pytest.raises(zoo.BundleError, match=r"which model\.weights\.h5 does not hold"),
-        bundle_checks.bounded_by(tmp_path, [(1, 1)]),
+        checks.bounded_by(tmp_path, [(1, 1)]),
     ):
         case.build(**case.accepted(units=2000, dense_units=2000, embedding_dim=2000))

@@ -5,9 +5,9 @@ import functools
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.language.demo import demo_language_splits
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.callbacks import EpochSeconds
 from tests.model_harness import tiny_arguments
 

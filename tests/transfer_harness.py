@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from dense_lstm_zoo.bundles import text_hashes
 from dense_lstm_zoo.classification.corpus import Corpus, Split
-from dense_lstm_zoo.data import text_hashes
 from dense_lstm_zoo.language.corpus import LanguageCorpus
-from dense_lstm_zoo.registry import network
+from dense_lstm_zoo.models.registry import network
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
 from dense_lstm_zoo.training import prepare, request
 from tests import bundle_harness

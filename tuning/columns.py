@@ -10,8 +10,8 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import published, trial
 from dense_lstm_zoo.search.budget import DEPTHS, width_argument
 from dense_lstm_zoo.search.rows import Row

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import parse_count
 from dense_lstm_zoo.search.plan import ROW, Sweep, plan
 from dense_lstm_zoo.search.rows import Row, plan_rows
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.tasks import Task
 from tuning.columns import PAPER_KEY, paper
 
 if TYPE_CHECKING:

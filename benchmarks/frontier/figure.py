@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dense_lstm_zoo import plots
+from dense_lstm_zoo.display import plots
 
 COSTS = {"p50_ms_1": "milliseconds for one text", "disk_mb": "megabytes on disk"}
 

@@ -77,7 +77,7 @@ class OurLanguageModel(KerasLanguageModel):
 
     def make_model(self) -> Any:
         """Return the compiled model."""
-        from dense_lstm_zoo import registry
+        from dense_lstm_zoo.models import registry
 
         a = self.architecture
         options: dict[str, Any] = {"kernel": a.kernel} if a.kernel is not None else {}

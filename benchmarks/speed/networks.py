@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from dense_lstm_zoo import weight_counts
+from dense_lstm_zoo.models import weight_counts
 
 TIME = 30  # steps of a sentence in workload W
 

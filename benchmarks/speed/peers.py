@@ -74,7 +74,7 @@ class OurSide(KerasClassifier):
 
     def optimizer(self) -> Any:
         """Return the project's Adam."""
-        from dense_lstm_zoo.adam import FusedAdam
+        from dense_lstm_zoo.models.adam import FusedAdam
 
         return FusedAdam(LEARNING_RATE)
 

@@ -25,7 +25,7 @@ from benchmarks.speed.workloads import FRESH_BATCH, Settings
 def corpora_here(settings: Settings) -> tuple[str, ...]:
     """Return the corpora whose files are on this machine, or the built-in one; nothing is downloaded."""
     from dense_lstm_zoo import checks
-    from dense_lstm_zoo.data.corpora import is_here, published
+    from dense_lstm_zoo.corpora.loader import is_here, published
 
     here = []
     for name in settings.corpora:

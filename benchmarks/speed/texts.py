@@ -15,11 +15,11 @@ import tensorflow as tf
 
 from benchmarks.speed.measure import seconds_a_step
 from benchmarks.speed.peers import SEED, stock_encoder
-from dense_lstm_zoo import registry
 from dense_lstm_zoo.classification.batches import TrainingBatches
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
 from dense_lstm_zoo.classification.vocabulary import build_vocabulary
-from dense_lstm_zoo.data.corpora import load_corpus
+from dense_lstm_zoo.corpora.loader import load_corpus
+from dense_lstm_zoo.models import registry
 
 BATCH = 200
 PREDICT_BATCH = 256  # what the bundle uses

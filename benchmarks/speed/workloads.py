@@ -13,7 +13,7 @@ from benchmarks.speed.networks import (
     TaggerArchitecture,
 )
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.data.corpora import published
+from dense_lstm_zoo.corpora.loader import published
 
 LONG_REPEATS = 5
 FRESH_BATCH = 200  # of the rows that take a fresh process a time

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime.answers import Prediction, TaggedSentence
 from dense_lstm_zoo_runtime.batches import plan
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER

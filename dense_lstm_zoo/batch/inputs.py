@@ -13,17 +13,18 @@ from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
 
-from dense_lstm_zoo import checks, pipes
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch import streams
 from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
 from dense_lstm_zoo.batch.streams import Lines, opened
 from dense_lstm_zoo.batch.tables import decoded, table_rows
+from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import DELIMITERS, Dialect, find_dialect, is_quoted
 from dense_lstm_zoo.data.encodings import UTF_16
-from dense_lstm_zoo.data.notes import say
-from dense_lstm_zoo.data.own_files import format_of
+from dense_lstm_zoo.display.notes import say
+from dense_lstm_zoo.storage import pipes
 from dense_lstm_zoo_runtime.paths import user_path
 
 _LOOKED_AT = 100  # JSON lines of the first file

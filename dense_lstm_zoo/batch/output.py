@@ -14,9 +14,9 @@ from typing import Any
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.batch import accounts
-from dense_lstm_zoo.snapshots import Target
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.snapshots import Target
 
 # Names that begin with an underscore are left out by Spark, Arrow and pandas when they read a folder.
 MANIFEST = "_manifest.json"

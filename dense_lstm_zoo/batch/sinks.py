@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from dense_lstm_zoo import json_files
 from dense_lstm_zoo.batch import answers
 from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
+from dense_lstm_zoo.storage import json_files
 
 SUFFIXES = {"text": "txt", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 # What a row that was read as the first can be written as.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.compiling import compile_model
-from dense_lstm_zoo.context import context_features, context_width
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
-from dense_lstm_zoo.registry import register
+from dense_lstm_zoo.models.compiling import compile_model
+from dense_lstm_zoo.models.context import context_features, context_width
+from dense_lstm_zoo.models.registry import register
 
 if TYPE_CHECKING:
     import keras

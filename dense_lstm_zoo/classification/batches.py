@@ -19,7 +19,7 @@ from dense_lstm_zoo.data.batching import (
     plan_batches,
     plan_in_order,
 )
-from dense_lstm_zoo.graphs import graph
+from dense_lstm_zoo.data.graphs import graph
 
 
 class Examples:

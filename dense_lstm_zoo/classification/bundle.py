@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.bundle import Bundle
+from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
 from dense_lstm_zoo.classification.corpus import Split, check_labels
 from dense_lstm_zoo.classification.embedding import CHUNK, Embedded
@@ -19,12 +19,12 @@ from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.data.dataset_forms import is_frame
+from dense_lstm_zoo.corpora.forms import is_frame
+from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.labels import key
 from dense_lstm_zoo.data.text import to_bytes
-from dense_lstm_zoo.graphs import graph
-from dense_lstm_zoo.notebook import Answers
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.display.notebook import Answers
+from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.answers import Prediction
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.classification.trees import Phrase, parse_tree
-from dense_lstm_zoo.data import imdb, imdb_archive
+from dense_lstm_zoo.corpora import imdb, imdb_archive
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 
 

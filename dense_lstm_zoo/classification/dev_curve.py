@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.bundle import DEV_CURVE, read_dev_curve
-from dense_lstm_zoo.resumable import Resumable
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles.bundle import DEV_CURVE, read_dev_curve
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.training.resumable import Resumable
 
 COLUMNS = ("epoch", "batch", "dev_accuracy")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.text import to_bytes
-from dense_lstm_zoo.graphs import graph
 
 if TYPE_CHECKING:
     import keras

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo import notebook
+from dense_lstm_zoo.display import notebook
 from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttention
 
 

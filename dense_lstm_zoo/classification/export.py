@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.classification.embedding import with_pooled
 from dense_lstm_zoo.classification.explain import explainer
 from dense_lstm_zoo.classification.text_ids import pad_features
-from dense_lstm_zoo.export import portable_copy, write
+from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
+from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.serving.endpoint import Endpoint, Endpoints, texts_alone
+from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle

@@ -18,8 +18,8 @@ from dense_lstm_zoo.classification.options import DevLoss, DevMacroF1, class_wei
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
 from dense_lstm_zoo.data.batching import MAX_TOKENS
 from dense_lstm_zoo.data.tokens import tokenize
-from dense_lstm_zoo.job import FitData, WordVectorJob
-from dense_lstm_zoo.options import Options
+from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training.job import FitData, WordVectorJob
 
 if TYPE_CHECKING:
     import keras

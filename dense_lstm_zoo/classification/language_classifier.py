@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, weight_counts
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.assembly import classifier, register_classifier
 from dense_lstm_zoo.classification.models import pooling_count
+from dense_lstm_zoo.models import weight_counts
 
 if TYPE_CHECKING:
     import keras

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.classification.analysis import confusion_cells
-from dense_lstm_zoo.plots import first_tokens, picture, short
+from dense_lstm_zoo.display.plots import first_tokens, picture, short
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.explain import Explanation

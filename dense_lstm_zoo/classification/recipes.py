@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dense_lstm_zoo.recipe import Recipe
+from dense_lstm_zoo.tasks.recipe import Recipe
 
 
 def _dc(num_dense_layers: int, dense_units: int, top_units: int = 100) -> dict[str, int]:

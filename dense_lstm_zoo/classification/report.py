@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import report
 from dense_lstm_zoo.classification.analysis import confusion_cells
 from dense_lstm_zoo.display import by_class, escape, label, percent, table
-from dense_lstm_zoo.report import write
+from dense_lstm_zoo.reports import base
+from dense_lstm_zoo.reports.base import write
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 _MOST_COLUMNS = 12  # more would make a table unreadable
 _MOST_CONFUSIONS = 20
@@ -35,7 +35,7 @@ def score_line(scores: Mapping[str, Any]) -> str:
 
 def summary(bundle: Bundle) -> str:
     """Return a run's result in a few lines; of a calibrated bundle, with what the temperature changed."""
-    metrics, lines = bundle.metrics, [report.summary(bundle)]
+    metrics, lines = bundle.metrics, [base.summary(bundle)]
     if "temperature" in metrics:
         lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
     for split in ("dev", "test"):

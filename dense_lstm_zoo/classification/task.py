@@ -1,9 +1,9 @@
 """Sentence classification, as the rest of the package sees it."""
 
-from dense_lstm_zoo.options import BATCHES, CONTEXT, WORD_VECTORS, Option
-from dense_lstm_zoo.ranges import Range
-from dense_lstm_zoo.recipe import Recipe
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import BATCHES, CONTEXT, WORD_VECTORS, Option
+from dense_lstm_zoo.tasks.ranges import Range
+from dense_lstm_zoo.tasks.recipe import Recipe
 
 TASK = Task(
     name="classification",

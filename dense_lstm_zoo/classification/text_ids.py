@@ -10,10 +10,10 @@ import numpy as np
 import tensorflow as tf
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.graphs import graph_if_used
 from dense_lstm_zoo.data.text import Tokenizer, WordLayer, fold, to_bytes
 from dense_lstm_zoo.data.token_ids import UNKNOWN, lookup_table, pad_ids, split_characters, word_characters
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
-from dense_lstm_zoo.graphs import graph_if_used
 
 _CHUNK = 4096  # texts turned into ids in one call
 

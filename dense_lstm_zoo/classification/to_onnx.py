@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data.token_sizes import MAX_CHARS
-from dense_lstm_zoo.onnx_export import Graph, folder, trace, word_inputs
-from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
+from dense_lstm_zoo.exports.onnx import Graph, folder, trace, word_inputs
+from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.classification.bundle import ClassificationBundle

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo.batch import check_beam
-from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo.display import notes
 
 # Of ``batch.layout``, ``batch.sinks`` and ``batch.job``, which take seconds to import.
 READABLE = ("text", "csv", "tsv", "jsonl", "parquet")

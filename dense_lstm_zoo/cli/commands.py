@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files, registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundle import Bundle, check, read_dev_curve
-from dense_lstm_zoo.bundle_checks import refuse_encoder
+from dense_lstm_zoo.bundles.bundle import Bundle, check, read_dev_curve
+from dense_lstm_zoo.bundles.checks import refuse_encoder
 from dense_lstm_zoo.cli import few_texts, training
-from dense_lstm_zoo.data import dataset_forms as datasets
-from dense_lstm_zoo.data import notes
+from dense_lstm_zoo.corpora import forms as datasets
+from dense_lstm_zoo.corpora.own_files import input_format, read_split
 from dense_lstm_zoo.data.cells import escape_controls, escape_json
-from dense_lstm_zoo.data.own_files import input_format, read_split
-from dense_lstm_zoo.json_files import finite
-from dense_lstm_zoo.output_files import check_output
-from dense_lstm_zoo.snapshots import Target
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import finite
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.snapshots import Target
 from dense_lstm_zoo.training.run_file import DATA
 from dense_lstm_zoo_runtime import install
 
@@ -123,7 +124,7 @@ def evaluate(
     else:
         notes.show(f"{split} {loaded.task.module('report').all_scores(scores)}")
     if target:
-        from dense_lstm_zoo.report import write_evaluation
+        from dense_lstm_zoo.reports.base import write_evaluation
 
         with files.new_folder(target) as folder:
             write_evaluation(loaded.task, {"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
@@ -135,7 +136,7 @@ def export(bundle: str, path: str, **options: Any) -> None:
     written = load(bundle).export(target, **options)
     notes.show(escape_controls(str(written)))
     if (written / "saved_model.pb").is_file():
-        from dense_lstm_zoo.serving import warmup
+        from dense_lstm_zoo.exports import warmup
 
         if not (written / "assets.extra" / warmup.FILE).is_file():
             print(warmup.MISSING, file=sys.stderr)
@@ -155,7 +156,7 @@ def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
         best = curve.loc[curve["dev_accuracy"].idxmax()]
         print(f"{escape_controls(bundle)}\t{curve['batch'].max()}\t{best['dev_accuracy']:.4f}\t{int(best['batch'])}")
     if picture:
-        from dense_lstm_zoo import plots
+        from dense_lstm_zoo.display import plots
 
         plots.by_batch({"": found}, picture, "dev accuracy by batch")
 
@@ -164,7 +165,7 @@ def check_picture(output: str | None, overwrite: bool) -> Target | None:
     """Return the file of a picture, if there is to be one. Raise for one that cannot be written."""
     if output is None:
         return None
-    from dense_lstm_zoo.report import has_matplotlib
+    from dense_lstm_zoo.reports.base import has_matplotlib
 
     if not has_matplotlib():
         raise ValueError(f"--output needs matplotlib: {install.extra('plots')}.")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import presets
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.cli.command import Command
 from dense_lstm_zoo.cli.listing import KINDS
 from dense_lstm_zoo.cli.model_help import options_of_others

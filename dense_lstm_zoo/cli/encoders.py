@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files
+from dense_lstm_zoo.bundles.manifest import check
 from dense_lstm_zoo.cli.commands import import_tensorflow
-from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.manifest import check
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.storage import files
 
 
 def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:

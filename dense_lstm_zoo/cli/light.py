@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.cli import commands
 from dense_lstm_zoo.data.cells import escape_controls
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime import export_folder
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 from dense_lstm_zoo_runtime.paths import user_path

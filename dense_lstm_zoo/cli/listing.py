@@ -6,9 +6,11 @@ import fnmatch
 from collections.abc import Callable, Iterator
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import checks, presets, registry
-from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data import corpora, notes
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles import presets
+from dense_lstm_zoo.corpora import loader
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.models import registry
 
 
 def list_kind(kind: str, pattern: str | None, task: str | None) -> None:
@@ -41,20 +43,20 @@ def _presets(pattern: str, task: str | None) -> Iterator[str]:
 
 
 def _corpora(pattern: str, task: str | None) -> Iterator[str]:
-    for name in corpora.list_corpora(task):
+    for name in loader.list_corpora(task):
         if fnmatch.fnmatchcase(name, pattern):
-            having = [one.name for one in tasks.every() if name in corpora.list_corpora(one.name)]
+            having = [one.name for one in tasks.every() if name in loader.list_corpora(one.name)]
             yield f"{name:<14} {', '.join(having):<42} {_place(name)}"
 
 
 def _place(name: str) -> str:
-    if name not in corpora.published():
+    if name not in loader.published():
         return "your own files: --train-file"
     if name == "demo":
         return "built in"
-    if corpora.is_here(name):
+    if loader.is_here(name):
         return "on this machine"
-    if corpora.is_licensed(name):
+    if loader.is_licensed(name):
         return "licensed: from a copy of your own, see docs/tagging.md"
     return f"downloaded when it is first used, or by fetch {name}"
 

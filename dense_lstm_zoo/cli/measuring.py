@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import files, pipes
+from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls, mark_formula
-from dense_lstm_zoo.data.own_files import input_format
 from dense_lstm_zoo.measuring import rows
 from dense_lstm_zoo.measuring.measure import MAX_TEXTS, prepare
-from dense_lstm_zoo.output_files import check_output
-from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
 
 DESCRIPTION = (
     "Measure what trained models cost on this machine: seconds to load, the first prediction, the median and the 99th "

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data.dataset_forms import as_option
-from dense_lstm_zoo.docstrings import first_sentence
-from dense_lstm_zoo.registry import REQUIRED
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.corpora.forms import as_option
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.models.docstrings import first_sentence
+from dense_lstm_zoo.models.registry import REQUIRED
+from dense_lstm_zoo.tasks import Task
 
 Groups = dict[str, list[argparse.Action]]  # options by the title of their group
 _WIDTHS = range(60, 121)  # columns

@@ -7,6 +7,8 @@ import functools
 from typing import Any
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.bundles.publishing import EXPORT_FORMATS
+from dense_lstm_zoo.bundles.weights_file import DTYPES
 from dense_lstm_zoo.cli import (
     batch,
     commands,
@@ -33,8 +35,6 @@ from dense_lstm_zoo.cli.arguments import (
 from dense_lstm_zoo.cli.command import Command, Program
 from dense_lstm_zoo.cli.train_arguments import add_sweep, add_training
 from dense_lstm_zoo.data import records, word_table
-from dense_lstm_zoo.publishing import EXPORT_FORMATS
-from dense_lstm_zoo.weights_file import DTYPES
 
 TRAIN = "train dc_bilstm --dataset trec --recipe ding2018 --vectors glove.42B.300d.zip --run-dir runs/trec"
 TUNE = "tune dc_bilstm --dataset trec --search num_dense_layers=5,10,15 --budget 1.44M --run-dir runs/sweep"

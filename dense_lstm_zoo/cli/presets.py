@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dense_lstm_zoo import hub, presets
+from dense_lstm_zoo.bundles import hub, presets
 from dense_lstm_zoo.cli import commands
-from dense_lstm_zoo.data import notes
+from dense_lstm_zoo.display import notes
 
 _BUNDLES = ("bundle", "bundles", "runs")  # the arguments that name bundles
 

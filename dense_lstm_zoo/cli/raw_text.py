@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from dense_lstm_zoo import files, pipes
 from dense_lstm_zoo.cli.commands import import_tensorflow, load
-from dense_lstm_zoo.data import notes, records
+from dense_lstm_zoo.corpora.own_files import input_format
+from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.data.own_files import input_format
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.tokens import token_stream
-from dense_lstm_zoo.output_files import check_output
-from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo_runtime.streams import for_reading
 
 

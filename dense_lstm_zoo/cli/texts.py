@@ -9,15 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, pipes
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli import few_texts, light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load
+from dense_lstm_zoo.corpora.own_files import format_of, input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.endings import ENDINGS, ending
-from dense_lstm_zoo.data.own_files import format_of, input_format
-from dense_lstm_zoo.output_files import check_output
-from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo_runtime.streams import for_reading
 
 if TYPE_CHECKING:

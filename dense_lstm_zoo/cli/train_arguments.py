@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.cli.arguments import add_corpus
 from dense_lstm_zoo.cli.model_help import Groups, metavar_of
-from dense_lstm_zoo.options import COMMON, RUNNING, TRANSFER, Option
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import TUNERS
+from dense_lstm_zoo.tasks.options import COMMON, RUNNING, TRANSFER, Option
 
 _MODEL = "a model's name; see dense-lstm-zoo list"
 

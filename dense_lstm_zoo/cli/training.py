@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import files, recipes, registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.cli import few_texts
-from dense_lstm_zoo.data import dataset_forms as datasets
+from dense_lstm_zoo.corpora import forms as datasets
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.tasks import recipes
 from dense_lstm_zoo.training import request, run_file
 
 _PROTOCOL = ("seeds", "folds", "only_folds")

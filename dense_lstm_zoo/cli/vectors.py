@@ -9,11 +9,11 @@ from typing import IO, TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli import texts, writing
 from dense_lstm_zoo.cli.commands import check_task, load, read_config
+from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.data.own_files import format_of
-from dense_lstm_zoo.output_files import check_output
-from dense_lstm_zoo.packed_files import new_output
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from dense_lstm_zoo import json_files
 from dense_lstm_zoo.cli import written_columns
 from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.data.records import Record, Source
+from dense_lstm_zoo.storage import json_files
 
 FORMATS = ("text", "csv", "jsonl")
 TAGGER_FORMATS = ("text", "columns", "jsonl")

@@ -13,7 +13,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.cells import unmark_formula
-from dense_lstm_zoo.data.notes import say
+from dense_lstm_zoo.display.notes import say
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 _LONGEST_CELL = 1 << 30  # Python's csv module refuses cells of more than 131,072 characters by default

@@ -16,8 +16,8 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
-from dense_lstm_zoo import lock
 from dense_lstm_zoo.data.progress import Progress
+from dense_lstm_zoo.storage import lock
 from dense_lstm_zoo_runtime.paths import user_path
 
 ATTEMPTS = 3

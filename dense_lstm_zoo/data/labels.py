@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from dense_lstm_zoo.data.notes import say
+from dense_lstm_zoo.display.notes import say
 
 # Numbers as programs write them: with zeros before them, they are codes, such as 007.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*|(?=\.[0-9]))(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)

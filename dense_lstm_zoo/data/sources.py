@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import files, lock
 from dense_lstm_zoo.data.download import DownloadError, download, download_member
+from dense_lstm_zoo.storage import files, lock
 from dense_lstm_zoo_runtime.paths import user_path
 
 # The copies that NLTK distributes, with the authors' consent: in UTF-8, whereas the originals are in Latin-1.

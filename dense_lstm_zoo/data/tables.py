@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import delimited, encodings
 from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.data.delimited import name_lines
 from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.text_file import unpacked
+from dense_lstm_zoo.storage import files
 
 FORMATS = ("csv", "tsv", "jsonl")
 _LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from dense_lstm_zoo import checks, files, pipes
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import encodings
 from dense_lstm_zoo.data.binary import check_is_text
+from dense_lstm_zoo.storage import files, pipes
 
 _BLOCK = 1 << 16
 _LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size

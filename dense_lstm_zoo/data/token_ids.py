@@ -10,9 +10,9 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.data.graphs import graph_if_used
 from dense_lstm_zoo.data.text import WordLayer
 from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
-from dense_lstm_zoo.graphs import graph_if_used
 
 PADDING, UNKNOWN = 0, 1
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dense_lstm_zoo import checks, files, pipes
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data import vector_text
+from dense_lstm_zoo.storage import files, pipes
 
 PROBLEMS = ("malformed", "wrong width", "duplicate", "non-finite", "undecodable")
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.word_table import DEFAULT, WordTable
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.paths import user_path
 

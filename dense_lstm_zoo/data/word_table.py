@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.word_table import MappedTable, checksum, parts
 from dense_lstm_zoo_runtime.word_table import installed_tables as installed_tables

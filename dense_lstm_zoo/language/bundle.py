@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.bundle import Bundle
-from dense_lstm_zoo.graphs import graph
+from dense_lstm_zoo.bundles.bundle import Bundle
+from dense_lstm_zoo.data.graphs import graph
+from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo.language.task import TASK
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary, SentenceToIds
-from dense_lstm_zoo.notebook import Answers
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime import drawing
 from dense_lstm_zoo_runtime.answers import Continuation, Score
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dense_lstm_zoo.data import imdb_archive
+from dense_lstm_zoo.corpora import imdb_archive
 from dense_lstm_zoo.data.sources import Source, SourceFile
 from dense_lstm_zoo.data.text_file import TextFile, token_lines
 from dense_lstm_zoo.language.corpus import EOS, LanguageCorpus

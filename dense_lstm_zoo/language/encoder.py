@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import presets, shared_words
-from dense_lstm_zoo.bundle import load as load_bundle
+from dense_lstm_zoo.bundles import presets, shared_words
+from dense_lstm_zoo.bundles.bundle import load as load_bundle
 from dense_lstm_zoo.language import encoder_files
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 from dense_lstm_zoo.language.encoder_card import encoder_card
 from dense_lstm_zoo.language.encoder_files import SIZES
-from dense_lstm_zoo.options import DIRECTIONS
-from dense_lstm_zoo.report import write_readme
+from dense_lstm_zoo.reports.base import write_readme
+from dense_lstm_zoo.tasks.options import DIRECTIONS
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 
 @dataclass(eq=False)

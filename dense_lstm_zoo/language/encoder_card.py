@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import registry, terms
+from dense_lstm_zoo.data import terms
 from dense_lstm_zoo.display import escape, fenced, table
+from dense_lstm_zoo.models import registry
 
 _USE = """import dense_lstm_zoo as zoo
 

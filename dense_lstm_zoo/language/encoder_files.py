@@ -11,20 +11,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import (
-    bundle_checks,
-    checks,
-    files,
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles import (
+    checks as bundle_checks,
+)
+from dense_lstm_zoo.bundles import (
     manifest,
     presets,
     shared_words,
     shared_words_reader,
     weights_file,
 )
-from dense_lstm_zoo.bundle_checks import BundleError, Shape, named
-from dense_lstm_zoo.json_files import finite
-from dense_lstm_zoo.options import DIRECTIONS
-from dense_lstm_zoo.snapshots import Target
+from dense_lstm_zoo.bundles.checks import BundleError, Shape, named
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import finite
+from dense_lstm_zoo.storage.snapshots import Target
+from dense_lstm_zoo.tasks.options import DIRECTIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +86,7 @@ def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool
             (folder / f"{name}.json").write_text(files.to_json(finite(content)), encoding="utf-8")
         (folder / "history.csv").write_text("epoch\n", encoding="utf-8")
         if encoder.train_texts is not None:
-            from dense_lstm_zoo.data import text_hashes
+            from dense_lstm_zoo.bundles import text_hashes
 
             text_hashes.write_hashes(folder / text_hashes.FILE, encoder.train_texts)
         (folder / "manifest.json").write_text(manifest.manifest(folder.iterdir()), encoding="utf-8")
@@ -167,7 +169,7 @@ def _fields(folder: Path, config: dict[str, Any], names: set[str]) -> dict[str, 
     values = _values(weights, list(expected))
     if shared is not None:
         values[_WORDS] = shared.complete(_WORDS, values[_WORDS])
-    from dense_lstm_zoo.data import text_hashes
+    from dense_lstm_zoo.bundles import text_hashes
 
     texts = None
     if text_hashes.FILE in names:

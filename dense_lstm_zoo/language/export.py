@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.export import portable_copy, write
+from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
+from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.language.scoring import log_probabilities
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.serving.endpoint import Endpoint, Endpoints, texts_alone
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dense_lstm_zoo import files
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens, token_lines
 from dense_lstm_zoo.data.words import is_unspaced
-from dense_lstm_zoo.job import FitData, Job
 from dense_lstm_zoo.language.batches import TrainingWindows, check_length, evaluation_windows
 from dense_lstm_zoo.language.bundle import LanguageModelBundle
 from dense_lstm_zoo.language.corpus import LanguageCorpus
 from dense_lstm_zoo.language.vectors import read_new_vectors, read_vectors
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
-from dense_lstm_zoo.options import Options
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training.job import FitData, Job
 
 if TYPE_CHECKING:
     import keras
     import pandas as pd
 
-    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 _BLOCK = 1 << 20  # ids
 

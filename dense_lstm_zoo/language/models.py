@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, weight_counts
-from dense_lstm_zoo.compiling import compile_model
-from dense_lstm_zoo.registry import register
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.models import weight_counts
+from dense_lstm_zoo.models.compiling import compile_model
+from dense_lstm_zoo.models.registry import register
 
 if TYPE_CHECKING:
     import keras
@@ -202,8 +203,8 @@ def _optimizer(
     if weight_decay:
         options["weight_decay"] = weight_decay
 
-    from dense_lstm_zoo.adam import FusedAdam
-    from dense_lstm_zoo.sgd import FusedSGD
+    from dense_lstm_zoo.models.adam import FusedAdam
+    from dense_lstm_zoo.models.sgd import FusedSGD
 
     if name == "sgd":
         return FusedSGD(learning_rate, **options)

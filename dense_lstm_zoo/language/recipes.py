@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dense_lstm_zoo.recipe import Recipe
+from dense_lstm_zoo.tasks.recipe import Recipe
 
 
 def _language_model(

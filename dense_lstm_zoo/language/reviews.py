@@ -7,13 +7,13 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from dense_lstm_zoo import files
-from dense_lstm_zoo.data import imdb
+from dense_lstm_zoo.bundles.text_hashes import text_hash
+from dense_lstm_zoo.corpora import imdb
 from dense_lstm_zoo.data.progress import Progress
 from dense_lstm_zoo.data.sources import cache_folder
 from dense_lstm_zoo.data.text_file import TextFile
-from dense_lstm_zoo.data.text_hashes import text_hash
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime.rules import VERSIONS
 
 _DEV_EVERY = 100  # of this many reviews one is held out

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from dense_lstm_zoo.onnx_export import Graph, Value, folder, trace
-from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
+from dense_lstm_zoo.exports.onnx import Graph, Value, folder, trace
+from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.language.bundle import LanguageModelBundle

@@ -14,11 +14,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo import checks, files
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text import StringLayer
 from dense_lstm_zoo.data.text_file import token_lines
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
-from dense_lstm_zoo.options import DIRECTIONS
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.tasks.options import DIRECTIONS
 
 _BLOCK = 1 << 16  # ids
 # Words are separated by white space as Python defines it; TensorFlow's split knows fewer such characters.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dense_lstm_zoo import bundle
+from dense_lstm_zoo.bundles import bundle
 from dense_lstm_zoo_runtime.paths import user_path
 
 _ONNX = "model.onnx"

@@ -130,7 +130,7 @@ def prepare(
 def _texts(texts: Sequence[str] | None) -> list[str]:
     """Return the texts to predict, checked."""
     if texts is None:
-        from dense_lstm_zoo.data.corpora import load_corpus
+        from dense_lstm_zoo.corpora.loader import load_corpus
 
         return list(load_corpus("demo").test.texts)
     found: list[str] = list(itertools.islice(itertools.chain.from_iterable(checks.text_chunks(texts, 1024)), MAX_TEXTS))

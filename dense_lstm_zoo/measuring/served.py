@@ -28,7 +28,7 @@ class Served:
 
 def load_bundle(path: str) -> Served:
     """Load a bundle; texts are classified, tagged or scored."""
-    from dense_lstm_zoo.bundle import load
+    from dense_lstm_zoo.bundles.bundle import load
 
     bundle: Any = load(path)
     task = bundle.config["task"]

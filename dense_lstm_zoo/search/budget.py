@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any
 
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.space import Range, Space
 
 DEPTHS = ("num_layers", "num_dense_layers", "depth")  # the models' names for depth

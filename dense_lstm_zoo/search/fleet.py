@@ -25,10 +25,9 @@ from keras_tuner.engine.trial import Trial
 from keras_tuner.src import protos
 from keras_tuner.src.distribute import oracle_client
 
-from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.data import notes
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.json_files import DamagedFileError
+from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
 from dense_lstm_zoo.search.chief import parse_address
 from dense_lstm_zoo.search.oracles import Durable
@@ -39,6 +38,8 @@ from dense_lstm_zoo.search.settings import SETTINGS, read_settings
 from dense_lstm_zoo.search.surroundings import WITHOUT_PROXY, without_tuner_variables
 from dense_lstm_zoo.search.trouble import SweepPausedError, paused
 from dense_lstm_zoo.search.worker import TrialRunner
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo_runtime.streams import unread_output
 
 MOST_RESTARTS = 5  # of a worker that keeps ending without finishing a trial

@@ -8,10 +8,10 @@ from typing import Any
 import keras
 import keras_tuner
 
-from dense_lstm_zoo import registry
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import fit_width
 from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space
-from dense_lstm_zoo.task import check_options
+from dense_lstm_zoo.tasks import check_options
 
 # Data-dependent arguments for a model that is built only to check its other arguments.
 _TINY = {"vocab_size": 9, "num_classes": 2, "num_tags": 2, "num_chars": 9}

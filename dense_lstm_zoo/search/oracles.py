@@ -13,9 +13,10 @@ from typing import Any, TypeVar, cast
 import keras_tuner
 from keras_tuner.engine.trial import Trial, TrialStatus
 
-from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.search import TUNERS
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import DamagedFileError, Kind, check_fields, damaged, read_object
 from dense_lstm_zoo_runtime import install
 
 _ENDED = (TrialStatus.COMPLETED, TrialStatus.FAILED)

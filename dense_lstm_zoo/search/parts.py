@@ -8,8 +8,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dense_lstm_zoo import registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.trouble import OtherDataError
 
 
@@ -20,7 +20,7 @@ def parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]
         OtherDataError: The corpus is not the one that the sweep began with.
     """
     from dense_lstm_zoo.classification.corpus import cross_validation_fold
-    from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.corpora.loader import load_corpus
 
     task = registry.entry(spec["model"]).task
     corpus = load_corpus(spec["dataset"], task, **spec["data"])

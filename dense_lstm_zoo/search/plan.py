@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dense_lstm_zoo import checks, files, pipes, presets, registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.json_files import Kind
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import TUNERS
 from dense_lstm_zoo.search.budget import check_budget, parse_count, width_argument
 from dense_lstm_zoo.search.space import Range, Space, check_space, declare, default_space, describe_space, space_from
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo.storage.json_files import Kind
+from dense_lstm_zoo.tasks import Task
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.search.oracles import Durable
@@ -156,9 +158,9 @@ def plan(
     **arguments: Any,
 ) -> Sweep:
     """Return a sweep after checking every value; see ``tune``."""
-    from dense_lstm_zoo.data import dataset_forms
-    from dense_lstm_zoo.data.corpus_names import list_corpora
-    from dense_lstm_zoo.recipes import get_recipe, named
+    from dense_lstm_zoo.corpora import forms
+    from dense_lstm_zoo.corpora.names import list_corpora
+    from dense_lstm_zoo.tasks.recipes import get_recipe, named
 
     entry, recipe = registry.entry(name), named(recipe)
     checks.one_of("tuner", tuner, TUNERS)
@@ -171,7 +173,7 @@ def plan(
             f"received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own; "
             "write a frame to one with frame.to_csv(path, index=False)."
         )
-    dataset, data = dataset_forms.resolve(str(dataset), data or {}, entry.task, spelt=dataset_forms.as_argument)
+    dataset, data = forms.resolve(str(dataset), data or {}, entry.task, spelt=forms.as_argument)
     if dataset not in accepted:
         raise checks.unknown_name("corpus", dataset, accepted)
     check_rereadable(data, arguments)
@@ -231,7 +233,7 @@ def _with_budget(
     Raises:
         ValueError: Arguments that cannot be given, or a budget that a point of the space exceeds.
     """
-    from dense_lstm_zoo.recipes import recipe_arguments
+    from dense_lstm_zoo.tasks.recipes import recipe_arguments
 
     check_arguments(model, arguments)
     fixed = dict(arguments)
@@ -296,7 +298,7 @@ def _count_vectors(model: str, fixed: dict[str, Any]) -> None:
 
 def _check_options(task: str, arguments: Mapping[str, Any], epochs: int | None, recipe: str | None) -> None:
     """Raise ``ValueError`` for options that every trial would refuse: out of range, or in need of others."""
-    from dense_lstm_zoo.recipes import get_recipe
+    from dense_lstm_zoo.tasks.recipes import get_recipe
     from dense_lstm_zoo.training.request import check_transfer
 
     own = {option.name for option in tasks.find(task).all_options}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import registry
-from dense_lstm_zoo.recipes import get_recipe, list_recipes
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import DEPTHS
+from dense_lstm_zoo.tasks.recipes import get_recipe, list_recipes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,12 +9,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import files, plots
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.display import one_line
-from dense_lstm_zoo.report import has_matplotlib
+from dense_lstm_zoo.display import one_line, plots
+from dense_lstm_zoo.reports.base import has_matplotlib
 from dense_lstm_zoo.search.published import SIZES, of_phrases, published
 from dense_lstm_zoo.search.trial import RESULT, read_result, read_spec
+from dense_lstm_zoo.storage import files
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dense_lstm_zoo import checks, presets, registry
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.plan import ROW, Sweep, check_arguments, check_folds, check_rereadable
 
 
@@ -60,9 +62,9 @@ def plan_rows(
     Raises:
         ValueError: An unknown name, or a value that training or a row's model refuses.
     """
-    from dense_lstm_zoo.data.corpora import list_corpora
-    from dense_lstm_zoo.recipes import get_recipe, recipe_arguments
+    from dense_lstm_zoo.corpora.loader import list_corpora
     from dense_lstm_zoo.search.hypermodel import check_built  # loads TensorFlow
+    from dense_lstm_zoo.tasks.recipes import get_recipe, recipe_arguments
 
     models = {name: registry.entry(row.model) for name, row in rows.items()}
     (task,) = {entry.task for entry in models.values()}

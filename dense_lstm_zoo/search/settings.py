@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.json_files import DamagedFileError, read_object
-from dense_lstm_zoo.lock import Lock
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.search.plan import ROW, Sweep
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import DamagedFileError, read_object
+from dense_lstm_zoo.storage.lock import Lock
 
 SETTINGS = "sweep.json"
 

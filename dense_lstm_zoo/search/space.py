@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, registry
-from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.ranges import Range
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks.ranges import Range
 
 if TYPE_CHECKING:
     import keras_tuner

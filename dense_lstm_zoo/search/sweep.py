@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files
-from dense_lstm_zoo.data import notes
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
 from dense_lstm_zoo.search.space import Space
 from dense_lstm_zoo.search.surroundings import without_tuner_variables
 from dense_lstm_zoo.search.trouble import SweepPausedError, TrialDiedError, TrialFailedError, paused
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime.streams import unread_output
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
 def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
     """Return the sweep with the checksum of its corpus, and whether that has test texts."""
     from dense_lstm_zoo.classification.corpus import cross_validation_fold
-    from dense_lstm_zoo.data.corpora import load_corpus
+    from dense_lstm_zoo.corpora.loader import load_corpus
 
     corpus: Any = load_corpus(sweep.dataset, sweep.task.name, **sweep.data)
     if sweep.folds is not None:

@@ -19,15 +19,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import files, recipes, registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.json_files import Kind, check_fields, damaged, read_object
+from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import process, trouble
 from dense_lstm_zoo.search.parts import parts
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import Kind, check_fields, damaged, read_object
+from dense_lstm_zoo.tasks import recipes
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 SPEC, RESULT, TEST = "spec.json", "result.json", "test.json"
 # Signals of a crash in the trial's own code; others come from the system or the user.
@@ -206,7 +208,7 @@ def write_hparams(folder: Path, result: dict[str, Any]) -> None:
 
 def score_test(folder: Path) -> dict[str, Any]:
     """Score the test texts of a finished trial's runs: mean and standard deviation of each measure."""
-    from dense_lstm_zoo.bundle import load
+    from dense_lstm_zoo.bundles.bundle import load
 
     spec = read_spec(folder)
     rows = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dense_lstm_zoo import disk_errors
-from dense_lstm_zoo.json_files import DamagedFileError
+from dense_lstm_zoo.storage import disk_errors
+from dense_lstm_zoo.storage.json_files import DamagedFileError
 
 
 class SweepPausedError(OSError):

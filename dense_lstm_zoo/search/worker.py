@@ -16,12 +16,12 @@ from keras_tuner.engine.base_tuner import BaseTuner
 from keras_tuner.engine.trial import Trial, TrialStatus
 from keras_tuner.errors import FailedTrialError
 
-from dense_lstm_zoo import files
-from dense_lstm_zoo.json_files import damaged
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search import trouble
 from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.search.process import Child
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import damaged
 
 MOST_DEATHS = 3  # of a trial that repeatedly is killed by the system or runs out of memory
 _LOST = "LOST"  # status of a trial that was given to another worker

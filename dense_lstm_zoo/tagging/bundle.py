@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.bundle import Bundle
-from dense_lstm_zoo.graphs import graph, graph_if_used
-from dense_lstm_zoo.notebook import Answers
+from dense_lstm_zoo.bundles.bundle import Bundle
+from dense_lstm_zoo.data.graphs import graph, graph_if_used
+from dense_lstm_zoo.display.notebook import Answers
 from dense_lstm_zoo.tagging.corpus import RARE
 from dense_lstm_zoo.tagging.task import TASK
 from dense_lstm_zoo.tagging.vocabulary import TaggingVocabulary
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.answers import TaggedSentence
 
 if TYPE_CHECKING:

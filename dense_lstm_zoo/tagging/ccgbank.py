@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tagging import brackets
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 

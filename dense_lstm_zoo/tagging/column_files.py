@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.corpora.forms import as_option
 from dense_lstm_zoo.data.columns import ColumnFile, Row, describe, form_column
-from dense_lstm_zoo.data.dataset_forms import as_option
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.corpora.forms import as_option
 from dense_lstm_zoo.data.columns import UPOS, XPOS
-from dense_lstm_zoo.data.dataset_forms import as_option
 from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
 from dense_lstm_zoo.tagging import licensed

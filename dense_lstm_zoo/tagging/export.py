@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from dense_lstm_zoo import files, registry
-from dense_lstm_zoo.export import portable_copy, write
+from dense_lstm_zoo.exports.endpoint import Endpoint, Endpoints, texts_alone
+from dense_lstm_zoo.exports.saved_model import portable_copy, write
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.serving.endpoint import Endpoint, Endpoints, texts_alone
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tagging.decoding import tag
 
 if TYPE_CHECKING:

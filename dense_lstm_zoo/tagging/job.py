@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import tensorflow as tf
 
 from dense_lstm_zoo.data.batching import MAX_TOKENS, ShuffledBatches, generated, plan_batches
-from dense_lstm_zoo.job import FitData, WordVectorJob
-from dense_lstm_zoo.options import Options
-from dense_lstm_zoo.registry import network
+from dense_lstm_zoo.models.registry import network
 from dense_lstm_zoo.tagging.batches import TaggedExamples
 from dense_lstm_zoo.tagging.bundle import TaggingBundle
 from dense_lstm_zoo.tagging.corpus import RARE, TaggingCorpus, merge_rare_tags
@@ -20,12 +18,14 @@ from dense_lstm_zoo.tagging.vocabulary import (
     build_tagging_vocabulary,
     carry_tagging_vocabulary,
 )
+from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training.job import FitData, WordVectorJob
 
 if TYPE_CHECKING:
     import keras
     import pandas as pd
 
-    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.bundles.bundle import Bundle
 
 
 class TaggingJob(WordVectorJob):

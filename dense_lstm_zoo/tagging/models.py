@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, weight_counts
-from dense_lstm_zoo.compiling import compile_model
-from dense_lstm_zoo.context import context_features, context_width
+from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.token_sizes import AFFIX, CASES, MAX_CHARS
-from dense_lstm_zoo.registry import register
+from dense_lstm_zoo.models import weight_counts
+from dense_lstm_zoo.models.compiling import compile_model
+from dense_lstm_zoo.models.context import context_features, context_width
+from dense_lstm_zoo.models.registry import register
 
 if TYPE_CHECKING:
     import keras
@@ -94,8 +95,8 @@ def tagger(
     import keras
 
     from dense_lstm_zoo import layers
-    from dense_lstm_zoo.adam import FusedAdam
     from dense_lstm_zoo.layers.initializers import scaled_normal
+    from dense_lstm_zoo.models.adam import FusedAdam
     from dense_lstm_zoo.tagging.assembly import CRFTagger, SentenceLoss, TokenAccuracy
 
     inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ("token_ids", "case_ids")}

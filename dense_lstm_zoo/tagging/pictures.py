@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dense_lstm_zoo.plots import first_tokens, picture
+from dense_lstm_zoo.display.plots import first_tokens, picture
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import GateActivations

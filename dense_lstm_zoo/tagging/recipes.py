@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dense_lstm_zoo.recipe import Recipe
+from dense_lstm_zoo.tasks.recipe import Recipe
 
 
 def _row(variant: str, source: str, expected: float, model: str = "gated_skip_tagger", **arguments: Any) -> Recipe:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dense_lstm_zoo.display import by_class, escape, label, percent, table
-from dense_lstm_zoo.report import summary, write
+from dense_lstm_zoo.reports.base import summary, write
 
 __all__ = ["USE", "all_scores", "markdown", "score_line", "summary", "write"]
 

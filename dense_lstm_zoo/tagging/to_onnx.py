@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo.data.token_sizes import AFFIX, MAX_CHARS
-from dense_lstm_zoo.onnx_export import crf, folder, trace
-from dense_lstm_zoo.onnx_export.graph import Graph
-from dense_lstm_zoo.onnx_export.rows import at_least_one_row, first_rows
-from dense_lstm_zoo.onnx_export.words import word_inputs
+from dense_lstm_zoo.exports.onnx import crf, folder, trace
+from dense_lstm_zoo.exports.onnx.graph import Graph
+from dense_lstm_zoo.exports.onnx.rows import at_least_one_row, first_rows
+from dense_lstm_zoo.exports.onnx.words import word_inputs
 
 if TYPE_CHECKING:
     from dense_lstm_zoo.tagging.bundle import TaggingBundle

@@ -11,8 +11,8 @@ import keras
 import numpy as np
 
 from dense_lstm_zoo.data.progress import Progress
-from dense_lstm_zoo.recipe import learning_rate_factor
-from dense_lstm_zoo.resumable import Resumable
+from dense_lstm_zoo.tasks.recipe import learning_rate_factor
+from dense_lstm_zoo.training.resumable import Resumable
 
 
 def check_own(callbacks: Any) -> list[keras.callbacks.Callback]:

@@ -16,12 +16,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo import checks, files, leftovers
-from dense_lstm_zoo.data import notes
-from dense_lstm_zoo.lock import Lock
-from dense_lstm_zoo.resumable import Resumable
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.storage import files, temporary
+from dense_lstm_zoo.storage.lock import Lock
 from dense_lstm_zoo.training import state_files, variables
 from dense_lstm_zoo.training.averaging import averaged
+from dense_lstm_zoo.training.resumable import Resumable
 from dense_lstm_zoo.training.state_files import Inside, Progress
 from dense_lstm_zoo.training.stop_signals import StopSignals
 
@@ -251,7 +252,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def _read(self, overwrite: bool) -> None:
         for left in self.folder.iterdir():
-            if leftovers.is_ours(left.name) or _OLD_PART.fullmatch(left.name):
+            if temporary.is_ours(left.name) or _OLD_PART.fullmatch(left.name):
                 left.unlink()  # a half-written file; no one else writes here
         path = self.folder / "state.json"
         if not path.exists():

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.options import WORD_VECTORS
-from dense_lstm_zoo.recipes import list_recipes, named
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import WORD_VECTORS
+from dense_lstm_zoo.tasks.recipes import list_recipes, named
 
 # The recipe of a run with word vectors that stay as they are, and the same one with words that are trained.
 RECIPES = {

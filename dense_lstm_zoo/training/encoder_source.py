@@ -12,10 +12,10 @@ import keras
 import numpy as np
 
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.job import Job
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 from dense_lstm_zoo.language.encoder import TextEncoder
-from dense_lstm_zoo.options import Options
+from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.training.job import Job
 from dense_lstm_zoo.training.origin import arguments_of, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap, refused_parts
 from dense_lstm_zoo_runtime.rules import NEWEST

@@ -6,8 +6,8 @@ import logging
 
 import keras
 
-from dense_lstm_zoo import registry
-from dense_lstm_zoo.options import Options
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training.layer_order import WORDS, decay_rates, head_layers, weights_from_the_top
 
 _TENSORFLOW = logging.getLogger("tensorflow")

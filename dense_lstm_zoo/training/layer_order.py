@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import keras
 
-from dense_lstm_zoo import registry
-from dense_lstm_zoo.adam import FusedAdam
 from dense_lstm_zoo.layers import DenseBiLSTM, HighwayBiLSTM, RecurrentStack, SkipBiLSTM, TextEncoderStates
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.models.adam import FusedAdam
 
 HEAD = ("logits", "softmax", "crf")  # layers on top of the encoder
 WORDS = "embedding"

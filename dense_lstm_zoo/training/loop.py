@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, registry
-from dense_lstm_zoo.bundle import read_dev_curve
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles.bundle import read_dev_curve
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.task import with_options
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks import with_options
 from dense_lstm_zoo.training import run_file, run_folder
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import LINE_PER_EPOCH, Run, prepare
@@ -20,7 +21,7 @@ from dense_lstm_zoo_runtime.streams import unread_output
 if TYPE_CHECKING:
     import keras
 
-    from dense_lstm_zoo.bundle import Bundle
+    from dense_lstm_zoo.bundles.bundle import Bundle
     from dense_lstm_zoo.classification.corpus import Corpus
     from dense_lstm_zoo.language.corpus import LanguageCorpus
     from dense_lstm_zoo.tagging.corpus import TaggingCorpus

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import registry
 from dense_lstm_zoo.data import word_source, word_table
-from dense_lstm_zoo.job import Job
-from dense_lstm_zoo.options import Options
-from dense_lstm_zoo.recipes import recipe_arguments
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.tasks.recipes import recipe_arguments
+from dense_lstm_zoo.training.job import Job
 
 # Arguments that change how a model is trained or its last layer, but not what its encoder computes.
 # fmt: off

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dense_lstm_zoo import bundle_checks, manifest, presets
-from dense_lstm_zoo import task as tasks
-from dense_lstm_zoo.data import text_hashes
-from dense_lstm_zoo.job import Job
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.bundles import checks, manifest, presets, text_hashes
+from dense_lstm_zoo.training.job import Job
 
 PARTS = ("test", "dev")
 _TEXT_ALONE = "language_model"  # the task that reads texts without their labels
@@ -61,7 +60,7 @@ def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: A
     folder = presets.find(options["init_from"])
     if text_hashes.FILE in manifest.listed(folder):
         hashes = text_hashes.read_hashes(folder / text_hashes.FILE)
-        refused = refused_parts(bundle_checks.read_config(folder / "config.json"), job_class)
+        refused = refused_parts(checks.read_config(folder / "config.json"), job_class)
         check_overlap(hashes, folder, job_class, corpus, forced=bool(options.get("force_overlap")), refused=refused)
 
 

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import files, registry
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.data import notes
 from dense_lstm_zoo.data.words import UncoveredError
+from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.machine import versions
-from dense_lstm_zoo.options import COMMON
-from dense_lstm_zoo.snapshots import Target
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.snapshots import Target
+from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import COMMON
 from dense_lstm_zoo.training import run_file
 from dense_lstm_zoo.training.request import Request
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
-    from dense_lstm_zoo.job import Job
     from dense_lstm_zoo.training.freezing import Freeze
+    from dense_lstm_zoo.training.job import Job
 
 LINE_PER_EPOCH = 2  # ``verbose`` of ``fit``, for output that is not a terminal
 
@@ -68,8 +69,8 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     name, task, arguments, seed = request.model, request.task, request.arguments, request.seed
     check_tensorflow("Trainings by zoo.train")
 
-    from dense_lstm_zoo.data.corpora import load_corpus
-    from dense_lstm_zoo.data.dataset_forms import is_frame
+    from dense_lstm_zoo.corpora.forms import is_frame
+    from dense_lstm_zoo.corpora.loader import load_corpus
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory
     from dense_lstm_zoo.training.freezing import train_by_layers

@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, pipes, presets, registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundle import BundleError, check
-from dense_lstm_zoo.data import notes, origins, word_source
+from dense_lstm_zoo.bundles import presets
+from dense_lstm_zoo.bundles.bundle import BundleError, check
+from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.json_files import read_object
-from dense_lstm_zoo.options import RUNNING
-from dense_lstm_zoo.task import Task
+from dense_lstm_zoo.display import notes
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files, pipes
+from dense_lstm_zoo.storage.json_files import read_object
+from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo.tasks.options import RUNNING
 from dense_lstm_zoo.training import run_folder
 from dense_lstm_zoo.training.loop import train
 from dense_lstm_zoo_runtime.streams import unread_output
@@ -144,8 +147,8 @@ def run_protocol(
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
     from dense_lstm_zoo.classification.corpus import Corpus
-    from dense_lstm_zoo.data.corpora import load_corpus
-    from dense_lstm_zoo.data.dataset_forms import is_frame
+    from dense_lstm_zoo.corpora.forms import is_frame
+    from dense_lstm_zoo.corpora.loader import load_corpus
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
     checks.integer("seeds", seeds)

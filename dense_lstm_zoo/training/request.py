@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo import checks, files, presets, registry
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.data import word_source
-from dense_lstm_zoo.options import Options
-from dense_lstm_zoo.recipes import get_recipe
-from dense_lstm_zoo.snapshots import Target
-from dense_lstm_zoo.task import Task, every_option
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.snapshots import Target
+from dense_lstm_zoo.tasks import Task, every_option
+from dense_lstm_zoo.tasks.options import Options
+from dense_lstm_zoo.tasks.recipes import get_recipe
 from dense_lstm_zoo.training import defaults, run_folder
 from dense_lstm_zoo_runtime import install
 

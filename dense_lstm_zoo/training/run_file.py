@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks, files, recipes, registry, toml_text
-from dense_lstm_zoo import task as tasks
+from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.machine import versions
-from dense_lstm_zoo.options import RUNNING, WORD_VECTORS
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files, toml_text
+from dense_lstm_zoo.tasks import recipes
+from dense_lstm_zoo.tasks.options import RUNNING, WORD_VECTORS
 from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:

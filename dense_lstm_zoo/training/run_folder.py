@@ -6,8 +6,8 @@ import contextlib
 import json
 from pathlib import Path
 
-from dense_lstm_zoo import files, leftovers
-from dense_lstm_zoo.lock import Lock
+from dense_lstm_zoo.storage import files, temporary
+from dense_lstm_zoo.storage.lock import Lock
 
 
 def state_folder(run_dir: Path) -> Path:
@@ -18,7 +18,7 @@ def state_folder(run_dir: Path) -> Path:
 def tidy(run_dir: Path) -> None:
     """Remove the state of a run that was killed after its bundle was written."""
     state_dir = state_folder(run_dir)
-    leftovers.sweep(state_dir)
+    temporary.sweep(state_dir)
     needed = (run_dir / "manifest.json", run_dir / "config.json", state_dir / "state.json")
     if not all(path.is_file() for path in needed):
         return

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from dense_lstm_zoo import files
+from dense_lstm_zoo.storage import files
 
 FORMAT = 3  # format 1 had no checksum, format 2 nothing inside an epoch
 _SEAL = "seal"

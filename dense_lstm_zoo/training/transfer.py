@@ -11,14 +11,16 @@ from typing import Any
 import keras
 import numpy as np
 
-from dense_lstm_zoo import bundle_checks, files, manifest, presets, registry
-from dense_lstm_zoo.bundle import Bundle, load
+from dense_lstm_zoo.bundles import checks, manifest, presets
+from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.data.carried_words import with_new_rows
-from dense_lstm_zoo.job import Job
 from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding, WordScores
-from dense_lstm_zoo.options import Options
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training import encoder_source
 from dense_lstm_zoo.training.encoder_source import EncoderSource
+from dense_lstm_zoo.training.job import Job
 from dense_lstm_zoo.training.layer_order import head_layers
 from dense_lstm_zoo.training.origin import arguments_of, is_free, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap
@@ -115,7 +117,7 @@ def read_source(
         return None
     folder = presets.find(options.init_from)
     manifest.check(folder)
-    config = bundle_checks.read_config(folder / "config.json")
+    config = checks.read_config(folder / "config.json")
     if model in encoder_source.MODELS and config["task"] == "language_model":
         return encoder_source.read(model, folder, config, options, given, recipe)
     if config["task"] != task or config["model"] != model:

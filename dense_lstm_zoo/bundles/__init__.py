@@ -1,0 +1,1 @@
+"""Trained models on disk: written, checked, read, published and downloaded."""

@@ -1,0 +1,314 @@
+"""A bundle: the folder that holds a trained model, and the object for it."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+import hashlib
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dense_lstm_zoo.bundles import checks, weights_file
+from dense_lstm_zoo.bundles import shared_words as sharing
+from dense_lstm_zoo.bundles.checks import BundleError, values_of
+from dense_lstm_zoo.bundles.manifest import FORMAT, check, manifest
+from dense_lstm_zoo.bundles.publishing import Published
+from dense_lstm_zoo.bundles.reading import DEV_CURVE, read, read_dev_curve
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.storage.json_files import finite
+from dense_lstm_zoo.storage.outputs import check_output
+from dense_lstm_zoo.storage.packed_files import new_output
+from dense_lstm_zoo.tasks import Task
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
+from dense_lstm_zoo_runtime.paths import user_path
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+    import pandas as pd
+
+
+__all__ = ["DEV_CURVE", "FORMAT", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
+
+# Metrics that stay when the weights change: what is still true, and what predictions are made with.
+_FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")
+_REPEAT = "run.toml"  # it repeats the run, and is its owner's to edit
+_CHANGED = "the weights have changed since training"
+
+
+@dataclass(eq=False)
+class Bundle(Published, abc.ABC):
+    """A trained model with everything needed to use it, and its record.
+
+    Args:
+        model: The model, rebuilt from ``config``.
+        config: The model's name, every resolved argument, how it was trained, versions.
+        vocabulary: The words it knows.
+        labels: Names of the classes, in the order of the logits; empty where there are none.
+        metrics: Test and dev scores, parameter counts, seconds of training.
+        history: One row per epoch of its training: losses, scores, seconds.
+        evaluation: Analysis of its errors on the test texts (else the dev texts); empty if it was never scored.
+        dev_curve: Dev accuracy by batch, for a run with ``dev_every``.
+        train_texts: Hashes of the texts it was trained on; None if they are not known.
+        scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` describe; by default, if there
+            are metrics, that of the model's current weights.
+    """
+
+    model: keras.Model
+    config: dict[str, Any]
+    vocabulary: Any
+    labels: list[str]
+    metrics: dict[str, Any]
+    history: pd.DataFrame
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    dev_curve: pd.DataFrame | None = None
+    scored_weights: str | None = None
+    train_texts: np.ndarray | None = None
+
+    # Texts that the next saves write beside the model, by the file's name, such as how a run is repeated.
+    beside: dict[str, str] = field(default_factory=dict, init=False)
+    _saved: tuple[str, Any] | None = field(default=None, init=False)
+
+    task: ClassVar[Task]
+    read_vocabulary: ClassVar[Callable[..., Any]]  # reads what ``vocabulary.write`` wrote
+
+    def __post_init__(self) -> None:
+        if self.metrics and self.scored_weights is None:
+            self.scored_weights = self.fingerprint()
+
+    @property
+    def measure(self) -> str:
+        """The score of its task: ``accuracy`` or ``perplexity``."""
+        return self.task.measure
+
+    @property
+    def network(self) -> keras.Model:
+        """The model without the parts only training needs: for a language model, the network with states in and out."""
+        return registry.network(self.model)
+
+    @property
+    def _weights(self) -> keras.Model:
+        """The network as an uncompiled model: Adam's moments would triple the size of the file."""
+        import keras
+
+        return keras.Model(self.network.inputs, self.network.outputs)
+
+    @property
+    def _variables(self) -> list[keras.Variable]:
+        """The variables that prediction depends on; a language model's carried states are not among them."""
+        return list(self.network.weights)
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of all weights, which changes with any further training."""
+        import numpy as np
+
+        digest = hashlib.sha256()
+        for variable in self._variables:
+            value = np.ascontiguousarray(values_of(variable))
+            digest.update(value.reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle has: all but traced graphs and the like, which are made again when needed."""
+        members = [vars(cls) for cls in type(self).__mro__]
+        made = {name for found in members for name in found if isinstance(found[name], functools.cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
+    @property
+    def saved_as(self) -> str | None:
+        """The sha256 of the manifest of the folder that holds the same model, if it was loaded or saved as it is."""
+        if self._saved is None or self._saved[1] != (self.fingerprint(), self.metrics.get("temperature")):
+            return None
+        return self._saved[0]
+
+    def mark_saved(self, folder: Path) -> str:
+        """Remember which folder holds the model, which its exports name; return its fingerprint."""
+        fingerprint = self.fingerprint()
+        self._saved = files.sha256(folder / "manifest.json"), (fingerprint, self.metrics.get("temperature"))
+        return fingerprint
+
+    @property
+    def has_other_weights(self) -> bool:
+        """Whether the weights have changed since the bundle was scored."""
+        return self.scored_weights is not None and self.scored_weights != self.fingerprint()
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, shared_words: bool = False) -> Path:
+        """Write the bundle to the folder ``path``, whole or not at all; return the path.
+
+        The card, the report and the pictures are written last, once the bundle is in place; a failure there is only a
+        warning. Weights that have changed since they were scored are saved without scores, with a warning.
+
+        Args:
+            path: The folder to write.
+            overwrite: Whether to replace an existing bundle.
+            shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name
+                and sha256: a few MB instead of a hundred. Such a bundle loads only where that table is installed.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False, or it is no bundle.
+            ValueError: Weights that are not finite, or ``shared_words`` with word vectors that are not those of an
+                installed table.
+        """
+        target = files.check_new_folder(path, "bundle" if overwrite else None)
+        path = target.real
+        checks.check_finite(self._weights, "The model cannot be saved")
+        shown = self._without_foreign_scores() if self.has_other_weights else self
+        beside = {**self._kept(path), **shown.beside}
+        had_export = (path / SUBFOLDER).is_dir()
+        with files.new_folder(target) as folder:
+            shown._write(folder, shared_words)
+            for name, text in beside.items():
+                (folder / name).write_text(text, encoding="utf-8")
+        self.mark_saved(path)
+        self.task.module("report").write(shown, path)
+        if had_export:
+            warnings.warn(
+                f"{target.path / SUBFOLDER}, the export of the bundle that was there, is gone with it: "
+                "export this one.",
+                stacklevel=2,
+            )
+        if shown is not self:
+            warnings.warn(
+                f"{target} is saved without scores: its weights have changed since they were scored. "
+                "bundle.rescore(dev=..., test=...) scores the current weights.",
+                stacklevel=2,
+            )
+        return target.path
+
+    def _kept(self, path: Path) -> dict[str, str]:
+        """Return the file that repeats the run if the folder is the one that the bundle came from."""
+        manifest_file, repeat = path / "manifest.json", path / _REPEAT
+        if not self._saved or not manifest_file.is_file() or files.sha256(manifest_file) != self._saved[0]:
+            return {}
+        return {_REPEAT: repeat.read_text(encoding="utf-8")} if repeat.is_file() else {}
+
+    def save_word_vectors(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the model's word vectors in GloVe's text format, one word per line, with all digits.
+
+        ``train(vectors=path)`` lets another model start from them; other tools read them too.
+
+        Args:
+            path: The file to write, whole or not at all; compressed if its name ends in ``.gz``.
+            overwrite: Whether to replace an existing file.
+
+        Returns:
+            The path.
+
+        Raises:
+            FileExistsError: Something is there and ``overwrite`` is False.
+        """
+        output = check_output(path, overwrite)
+        layer = self.network.get_layer("embedding")
+        matrix = layer.get_matrix() if hasattr(layer, "get_matrix") else values_of(layer.embeddings)
+        words = self.vocabulary.words
+        with new_output(output) as file:
+            for word, row in zip(words, matrix[len(matrix) - len(words) :], strict=True):  # after padding and unknown
+                file.write(" ".join([word, *(f"{value:.9g}" for value in row.tolist())]) + "\n")
+        return output.path
+
+    def _without_foreign_scores(self) -> Bundle:
+        facts = {name: value for name, value in self.metrics.items() if name in _FACTS}
+        return dataclasses.replace(self, metrics={**facts, "changed": _CHANGED}, evaluation={}, scored_weights=None)
+
+    def _write(self, folder: Path, shared_words: bool | None = False, dtype: str = "float32") -> None:
+        """Write everything but the files for people, and the manifest."""
+        weights = folder / "model.weights.h5"
+        self._weights.save_weights(weights)
+        shared = None
+        if shared_words is not False:
+            used = self.config["training"].get("vectors")
+            shared = sharing.find(weights, self.network, self.vocabulary.words, used, required=shared_words)
+            shared = shared and shared.shortened()
+        if shared is not None or dtype != "float32":
+            weights_file.reduce(weights, shared.reduced if shared else None, dtype)
+        words = shared.own_words if shared else self.vocabulary.words
+        dataclasses.replace(self.vocabulary, words=words).write(folder / "vocabulary.txt")
+        config = self.config if shared is None else {**self.config, sharing.KEY: shared.config}
+        if shared is not None:
+            shared.write_rows(folder / sharing.ROWS)
+        contents = {"config": config, "labels": self.labels}
+        contents |= {"metrics": finite(self.metrics), "evaluation": finite(self.evaluation)}
+        for name, content in contents.items():
+            (folder / f"{name}.json").write_text(files.to_json(content), encoding="utf-8")
+        self.history.to_csv(folder / "history.csv", index=False)
+        if self.dev_curve is not None:
+            self.dev_curve.to_csv(folder / DEV_CURVE, index=False)
+        if self.train_texts is not None:
+            from dense_lstm_zoo.bundles import text_hashes
+
+            text_hashes.write_hashes(folder / text_hashes.FILE, self.train_texts)
+        (folder / "manifest.json").write_text(manifest(folder.iterdir()), encoding="utf-8")
+
+    def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
+        """Score splits with the current weights; the bundle keeps these scores and drops those of earlier weights.
+
+        Args:
+            dev: Dev data as ``evaluate`` takes it, or None to skip it.
+            test: Test data, likewise.
+            **options: Arguments of ``evaluate``.
+
+        Returns:
+            The bundle's metrics.
+
+        Example:
+            ``bundle.model.fit(...)``, then ``bundle.rescore(test=zoo.load_corpus("trec").test)``
+        """
+        known = self._without_foreign_scores() if self.has_other_weights else self
+        metrics, evaluation = dict(known.metrics), known.evaluation
+        for split, data in {"dev": dev, "test": test}.items():
+            if data is not None:
+                scores, analysis = self.assess(data, **options)
+                metrics |= {f"{split}_{measure}": value for measure, value in scores.items()}
+                if split == "test" or evaluation.get("split") != "test":
+                    evaluation = {"split": split, **analysis}
+        self.metrics, self.evaluation, self.scored_weights = metrics, evaluation, self.fingerprint()
+        return metrics
+
+    @abc.abstractmethod
+    def assess(self, data: Any) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return the scores of a split and the analysis for its report."""
+
+    def summary(self) -> str:
+        """Return its scores, parameters and seconds of training in a few lines."""
+        told: str = self.task.module("report").summary(self)
+        return told
+
+    def __repr__(self) -> str:
+        """Return the model, the training corpus and the scores."""
+        scores = ", ".join(f"{k}={v:.4f}" for k, v in self.metrics.items() if k.endswith((self.task.measure, "loss")))
+        return f"{type(self).__name__}({self.config['model']}, {self.config['training']['dataset']}: {scores})"
+
+    def _repr_html_(self) -> str:
+        from dense_lstm_zoo.display.notebook import bundle_card
+
+        return bundle_card(self)
+
+
+def load(path: str | Path, *, compile: bool = True, kernel: str | None = None) -> Bundle:
+    """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
+
+    Nothing in the folder's files is unpickled or executed.
+
+    Args:
+        path: A folder that ``train`` or ``Bundle.save`` wrote.
+        compile: Whether the model gets its loss and optimiser, which only further training needs; without them it
+            loads sooner and takes a third of the memory.
+        kernel: The kernel that its recurrent layers run, such as ``"native"``, which compiles nothing; by default the
+            one it was built with. The bundle's config keeps that one.
+
+    Raises:
+        FileNotFoundError: No such folder.
+        ValueError: An unknown kernel, or one that cannot run here.
+        BundleError: Not a bundle, or a damaged one; the message names the file.
+
+    Example:
+        ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
+    """
+    bundle: Bundle = read(user_path(path), compile=compile, kernel=kernel)
+    return bundle

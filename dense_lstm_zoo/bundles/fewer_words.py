@@ -1,0 +1,42 @@
+"""A bundle with fewer words: the tables of its word embeddings are cut after the words most worth keeping."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.models import registry
+
+
+def with_words(bundle: Any, max_words: int) -> Any:
+    """Return a bundle that knows at most ``max_words`` words; the given one is unchanged.
+
+    A vocabulary begins with the words of the training texts, most frequent first; the other words of the vectors
+    follow, most frequent first. So the first ``max_words`` are kept. The result has no scores: texts with the words
+    that were dropped may be labelled differently. A classifier's temperature stays.
+
+    Raises:
+        ValueError: ``max_words`` is not a positive integer, or the bundle is a language model.
+    """
+    max_words = checks.integer("max_words", max_words)
+    if bundle.task.name == "language_model":
+        raise ValueError("max_words is for classifiers and taggers; a language model predicts every word it knows.")
+    dropped = max(0, len(bundle.vocabulary.words) - max_words)
+    arguments = dict(bundle.config["arguments"])
+    frozen = max(0, arguments["num_frozen_words"] - dropped)
+    arguments |= {"vocab_size": arguments["vocab_size"] - dropped, "num_frozen_words": frozen}
+    text = {**bundle.config["text"], "num_frozen_words": frozen}
+    words = tuple(bundle.vocabulary.words[: len(bundle.vocabulary.words) - dropped])
+    vocabulary = dataclasses.replace(bundle.vocabulary, words=words, num_frozen_words=frozen)
+    config = {**bundle.config, "arguments": arguments, "text": text}
+    made = type(bundle)(
+        registry.build(config["model"], **arguments), config, vocabulary, bundle.labels, {}, bundle.history
+    )
+    kept = {variable.path: variable for variable in bundle._variables}
+    for variable in made._variables:
+        value = kept[variable.path]
+        variable.assign(value if value.shape == variable.shape else value[: variable.shape[0]])
+    if "temperature" in bundle.metrics:
+        made.metrics["temperature"] = bundle.metrics["temperature"]
+    return made

@@ -1,0 +1,141 @@
+"""The corpora by name: found in the user's data folder or the cache, or downloaded from their sources, then read.
+
+To add a corpus, write a reader and an entry in ``SOURCES`` in its task's ``corpora.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.corpora import forms, own_files
+from dense_lstm_zoo.corpora.names import list_corpora as list_corpora
+from dense_lstm_zoo.data import origins, sources
+from dense_lstm_zoo.data.sources import Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **options: Any) -> Any:
+    """Load a corpus by name, or your own file or folder; published files are downloaded first (see ``fetch``).
+
+    Args:
+        name: One of ``list_corpora()``; or your own file, whose name shows its format (``"mine.csv"``); or a folder
+            that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``, or pandas' frame of labelled
+            texts, or a table that has ``to_pandas`` (polars, pyarrow, Hugging Face), with the columns ``text`` and
+            ``label`` or those of ``text_column`` and ``label_column``. See ``Corpus.from_frame`` for more.
+        task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
+        options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
+            "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
+            "auto", "pos", "mrg").
+
+    Returns:
+        A ``Corpus`` of labelled texts, a ``LanguageCorpus`` of running text or a ``TaggingCorpus`` of tagged sentences.
+
+    Raises:
+        ValueError: The name or an option is unknown, the corpus is for another task, or a file has unexpected content.
+        DownloadError: A file is not on this machine and cannot be downloaded.
+        FileNotFoundError: There is no such file; or a licensed corpus is not on this machine, and the message says
+            where to put it.
+
+    Example:
+        >>> from dense_lstm_zoo.corpora.loader import load_corpus
+        >>> print(load_corpus("demo"))
+        demo: 4,000 train, 500 dev, 1,000 test; 2 labels: negative, positive
+    """
+    if not isinstance(name, (str, os.PathLike)):
+        return _of_frame(name, task, options)
+    name, options = forms.resolve(str(name), options, task, spelt=forms.as_argument)
+    if name not in list_corpora(task):
+        other = next(one for one in tasks.every() if name in list_corpora(one.name))
+        accepted = ", ".join(list_corpora(task))
+        raise ValueError(f"Corpus {name!r} is for {other.name}, not for {task}. Accepted: {accepted}.")
+    source = _source(name, task)
+    if source is None:
+        return origins.remember(own_files.read_corpus(name, **options), {"dataset": name, **options})
+    if options:
+        own = ", ".join(own_files.formats())
+        raise ValueError(f"Corpus {name!r} takes no options; received {', '.join(options)}. Options are for {own}.")
+    return origins.remember(source.read(name, sources.find_files(source)), {"dataset": name})
+
+
+def fetch(name: str, *, progress: bool = True) -> list[Path]:
+    """Find or download every file of a corpus, and return where they are.
+
+    Args:
+        name: A corpus with published files (or "demo", which needs none).
+        progress: Whether to report a download on stderr.
+
+    Raises:
+        ValueError: The name is unknown, or the downloaded file has the wrong checksum.
+        DownloadError: A download fails; the message names both places where the file can be put by hand.
+
+    Example:
+        >>> from dense_lstm_zoo.corpora.loader import fetch
+        >>> [path.name for path in fetch("trec")]  # doctest: +SKIP
+        ['train_5500.label', 'TREC_10.label']
+    """
+    source = _source(name)
+    if source is None and name in list_corpora():
+        raise ValueError(f"Corpus {name!r} reads your own files; there is nothing to fetch.")
+    if source is None:
+        raise checks.unknown_name("corpus", name, published())
+    return sources.find_files(source, progress=progress)
+
+
+def published() -> list[str]:
+    """Return the corpora with published files, and the built-in "demo"."""
+    return list(dict.fromkeys(name for one in tasks.every() for name in one.sources))
+
+
+def is_here(name: str) -> bool:
+    """Return whether all files of a published corpus are on this machine."""
+    source = _source(name)
+    if source is None or source.locate is None:
+        return source is not None and all(sources.find_file(source.folder, file.filename) for file in source.files)
+    try:
+        return bool(source.locate())
+    except (OSError, ValueError):
+        return False
+
+
+def is_licensed(name: str) -> bool:
+    """Return whether a corpus cannot be downloaded, because only its licensees may have it."""
+    source = _source(name)
+    return source is not None and source.locate is not None
+
+
+def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
+    """Return the corpus of a frame, which is never shown in an error: it may be long, and not for everyone's eyes."""
+    advice = "Corpus.from_frame(frame, text=..., label=...)"
+    if not forms.is_frame(frame):
+        raise TypeError(
+            "A dataset must be a corpus's name, a file, a folder or a frame of labelled texts; received "
+            f"{type(frame).__name__}. A frame becomes a corpus with {advice}."
+        )
+    owner = next(one for one in tasks.every() if "csv" in one.own_files)
+    if task not in (None, owner.name):
+        raise ValueError(f"A frame of labelled texts is for {owner.name}, not for {task}.")
+    columns = {"text_column": "text", "label_column": "label"}
+    for option in options:
+        if option not in columns:
+            raise ValueError(f"{checks.unknown_name('option for a frame:', option, columns)} For more, see {advice}.")
+    text, label = ({**columns, **options}[name] for name in columns)
+    header: Any = frame.column_names if hasattr(frame, "column_names") else getattr(frame, "columns", ())
+    names = [str(column) for column in header]
+    for column in (text, label):
+        if str(column) not in names:
+            raise ValueError(
+                f"{checks.unknown_name('column of the frame:', column, names)} Name the columns with {advice}."
+            )
+    return owner.module("corpus").Corpus.from_frame(frame, text=text, label=label)
+
+
+def _source(name: str, task: str | None = None) -> Source | None:
+    """Return the source of a corpus, or None for a user's own files; without a task, the first match."""
+    chosen = tasks.every() if task is None else [tasks.find(task)]
+    return next((one.sources[name] for one in chosen if name in one.sources), None)

@@ -1,0 +1,122 @@
+"""ONNX forms of Keras's own layers, of ids and of word vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from dense_lstm_zoo.exports.onnx.graph import Graph, Value
+from dense_lstm_zoo.exports.onnx.walk import converts
+
+
+def numbers(variable: Any) -> np.ndarray:
+    """Return a weight's values in float32."""
+    return np.asarray(ops.convert_to_numpy(variable), np.float32)
+
+
+def real_steps(graph: Graph, lengths: str, like: str) -> str:
+    """Return which steps are real: bool (batch, time, 1), for sequences as long as ``like`` (batch, time, ...)."""
+    key = "real", lengths
+    if key not in graph.cache:
+        time = graph.op("Squeeze", graph.dim(like, 1), graph.ints(0))
+        steps = graph.op("Range", graph.constant(0, "int64"), time, graph.constant(1, "int64"))
+        steps = graph.op("Unsqueeze", graph.cast(steps, "int32"), graph.ints(0, 2))
+        graph.cache[key] = graph.op("Less", steps, graph.op("Unsqueeze", lengths, graph.ints(1, 2)), name="real")
+    return graph.cache[key]
+
+
+def masked(graph: Graph, values: str, lengths: str, otherwise: float = 0.0) -> str:
+    """Return (batch, time, features) with another number past each row's length."""
+    return graph.op("Where", real_steps(graph, lengths, values), values, graph.constant(otherwise))
+
+
+def masked_softmax(graph: Graph, logits: str, real: str) -> str:
+    """Return ``layers.pooling.masked_softmax`` over time: zeros where ``real`` is false, also in an empty row."""
+    lowest = graph.constant(-1e30)
+    largest = graph.op("ReduceMax", graph.op("Where", real, logits, lowest), graph.ints(1), keepdims=1)
+    powers = graph.op("Exp", graph.op("Where", real, graph.op("Sub", logits, largest), lowest))
+    total = graph.op("ReduceSum", powers, graph.ints(1), keepdims=1)
+    return graph.op("Div", powers, graph.op("Max", total, graph.constant(1e-30)))
+
+
+def project(graph: Graph, layer: Any, states: str, lengths: str) -> str:
+    """Return ``layers.pooling.project`` with the layer's kernel and bias: LeakyReLU(h W + b), h zeros at padding."""
+    kernel = graph.weight(numbers(layer.kernel), f"{layer.name}_kernel")
+    product = graph.op("MatMul", masked(graph, states, lengths), kernel)
+    return graph.op(
+        "LeakyRelu",
+        graph.op("Add", product, graph.weight(numbers(layer.bias), f"{layer.name}_bias")),
+        alpha=layer.negative_slope,
+    )
+
+
+@converts("SequenceLengths")
+def sequence_lengths(graph: Graph, layer: Any, ids: Value) -> str:
+    """Count the ids that are not 0."""
+    is_token = graph.op("Not", graph.op("Equal", ids, graph.constant(0, "int32")))
+    return graph.op("ReduceSum", graph.cast(is_token, "int32"), graph.ints(1), keepdims=0, name="lengths")
+
+
+@converts("WordEmbedding")
+def word_embedding(graph: Graph, layer: Any, ids: Value) -> str:
+    """Look up the rows of the trained and the frozen table, which are one table here."""
+    return graph.rows(layer.get_matrix(), ids, layer.name)
+
+
+@converts("keras.Embedding")
+def embedding(graph: Graph, layer: Any, ids: Value) -> str:
+    """Look up rows."""
+    return graph.rows(numbers(layer.embeddings), ids, layer.name)
+
+
+@converts("keras.Dropout")
+def dropout(graph: Graph, layer: Any, values: Value) -> Value:
+    """Do nothing: there is no dropout in prediction."""
+    return values
+
+
+@converts("keras.Dense")
+def dense(graph: Graph, layer: Any, values: Value) -> str:
+    """x W + b, with no activation or one of ONNX's own."""
+    found = graph.op("MatMul", values, graph.weight(numbers(layer.kernel), f"{layer.name}_kernel"))
+    if layer.bias is not None:
+        found = graph.op("Add", found, graph.weight(numbers(layer.bias), f"{layer.name}_bias"))
+    return activation(graph, layer, found)
+
+
+@converts("keras.Activation")
+def activation(graph: Graph, layer: Any, values: str) -> str:
+    """Apply an activation function."""
+    name = layer.activation.__name__
+    known = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+    if name == "linear":
+        return values
+    if name not in known:
+        raise ValueError(f"The activation {name!r} of {layer.name!r} has no ONNX form here. Known: {', '.join(known)}.")
+    return graph.op(known[name], values)
+
+
+@converts("keras.Concatenate")
+def concatenate(graph: Graph, layer: Any, values: list[Value]) -> str:
+    """Join features."""
+    return graph.op("Concat", *values, axis=layer.axis)
+
+
+@converts("keras.Add")
+def add(graph: Graph, layer: Any, *values: Any) -> str:
+    """Sum tensors: ``layers.Add()([a, b])`` and ``a + b``."""
+    first, *others = values[0] if isinstance(values[0], list) else values
+    for other in others:
+        first = graph.op("Add", first, other)
+    return first
+
+
+@converts("keras.GetItem")
+def get_item(graph: Graph, layer: Any, values: Value, key: Any) -> str:
+    """``x[..., start:stop]``."""
+    key = key if isinstance(key, list) else [key]
+    if key[:-1] != [Ellipsis] or not isinstance(key[-1], slice) or key[-1].step not in (None, 1):
+        raise ValueError(f"Only x[..., start:stop] has an ONNX form here; received {key!r}.")
+    return graph.slice(values, -1, key[-1].start or 0, key[-1].stop)

@@ -1,0 +1,118 @@
+"""The folder of an ONNX export: graphs, vocabulary, labels and rules of the tokeniser, with the sha256 of each file.
+
+``dense_lstm_zoo_runtime`` reads it; any ONNX runtime reads the graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.reports import base
+from dense_lstm_zoo.exports.onnx.graph import OPSET, WEIGHTS, Graph, WeightsFile
+from dense_lstm_zoo.exports.onnx.words import write_shared
+from dense_lstm_zoo_runtime.export_folder import FORMAT, KIND
+from dense_lstm_zoo_runtime.rules import VERSIONS
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundles.bundle import Bundle
+
+USE = """from dense_lstm_zoo_runtime import Predictor
+
+print(Predictor("this folder").predict(["a text", "another one"]))"""
+_CARD, _MANIFEST = "README.md", "manifest.json"
+_MOST_BYTES = 2**31 - 1  # of a file in the format's protocol
+_LARGE = 1 << 20  # numbers
+
+
+def write(
+    bundle: Bundle,
+    path: str | Path,
+    graphs_of: Callable[..., dict[str, Graph]],
+    *,
+    overwrite: bool = False,
+    weights: str = "float32",
+    shared_words: bool = False,
+) -> Path:
+    """Write a bundle as an ONNX export, whole or not at all; return its path.
+
+    The card is written last, once the export is in place; a failure there is only a warning.
+
+    Args:
+        bundle: A trained model.
+        path: The folder to write.
+        graphs_of: Returns the bundle's graphs by the names of their files: ``graphs`` of its task's ``to_onnx``.
+        overwrite: Whether to replace an existing folder.
+        weights: How weights are stored: ``float32``, ``float16`` or ``int8``. Answers are computed in float32.
+        shared_words: Leave out the word vectors that an installed word table has, and refer to the table by name and
+            sha256.
+
+    Raises:
+        FileExistsError: Something is there and ``overwrite`` is False.
+        ValueError: Another ``weights``, a layer without an ONNX form, a graph above 2 GB, or ``shared_words`` with word
+            vectors that are not those of an installed table.
+    """
+    checks.one_of("weights", weights, WEIGHTS)
+    target = files.check_new_folder(path, "export" if overwrite else None)
+    graphs = graphs_of(bundle, weights=weights, shared=shared_words)
+    with files.new_folder(target) as folder:
+        _write_graphs(folder, graphs)
+        table = write_shared(folder, bundle) if shared_words else None
+        if table is None:
+            bundle.vocabulary.write(folder / "vocabulary.txt")
+        files.write_json(folder / "config.json", _config(bundle, graphs["model.onnx"], weights, table))
+        write_manifest(folder)
+    base.write_card(bundle, target.real, USE)
+    return target.path
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the checksums of an export's files, all but its card."""
+    names = (file for file in sorted(folder.iterdir()) if file.name not in (_CARD, _MANIFEST))
+    sums = {file.name: files.sha256(file) for file in names}
+    files.write_json(folder / _MANIFEST, {"format": FORMAT, "sha256": sums})
+
+
+def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
+    """Write the graphs; several share one file of weights, and large tables of words always stand in it."""
+    external = WeightsFile() if len(graphs) > 1 else WeightsFile(_LARGE)
+    for name, graph in graphs.items():
+        model = graph.model(Path(name).stem, external)
+        if model.ByteSize() > _MOST_BYTES:
+            raise ValueError(
+                f"{name} would be {model.ByteSize() / 2**30:.1f} GB; the format holds 2. Use smaller weights, such as "
+                "'float16'."
+            )
+        (folder / name).write_bytes(model.SerializeToString())
+    if external.data:
+        (folder / external.name).write_bytes(external.data)
+
+
+def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | None) -> dict[str, Any]:
+    names = [one.name for one in graph.inputs]
+    task = bundle.task.name
+    config = {
+        "kind": KIND,
+        "format": FORMAT,
+        "task": task,
+        "model": bundle.config["model"],
+        "labels": bundle.labels,
+        "text": {name: value for name, value in bundle.config["text"].items() if name != "tokenizer"},
+        "columns": bundle.config["training"].get("columns", {}),
+        "inputs": names,
+        "states": [name for name in names if name.startswith("state_")],
+        "weights": weights,
+        "bundle": bundle.saved_as,
+        "shared_words": table,
+        "opset": OPSET,
+        "versions": {**bundle.config.get("versions", {}), "onnx": onnx.__version__},
+    }
+    if task != "language_model":  # its words are separated by white space
+        rules = VERSIONS[bundle.vocabulary.tokenizer]  # themselves, so that a runtime need not know their version
+        config["tokenizer"] = {"normalization": "NFKC", "rules": [list(rule) for rule in rules]}
+    return config

@@ -1,0 +1,121 @@
+"""Export: a bundle becomes a SavedModel that takes raw strings, for TF Serving or any TensorFlow process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import keras
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from dense_lstm_zoo.storage import files
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.reports import base
+from dense_lstm_zoo.exports import page, warmup
+from dense_lstm_zoo.exports.endpoint import Endpoints
+from dense_lstm_zoo.exports.signature import describe
+from dense_lstm_zoo.storage.snapshots import Target
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.bundles.bundle import Bundle
+
+# Ops in exported graphs that come from tensorflow_text; all others are TensorFlow's own.
+TEXT_OPS = ("CaseFoldUTF8", "NormalizeUTF8")
+_USE = """import tensorflow as tf
+import tensorflow_text  # registers the ops of the tokeniser
+
+serve = tf.saved_model.load("this folder").signatures["serving_default"]
+print(serve(text=tf.constant(["a text", "another one"])))  # SIGNATURES.md shows this and every other signature"""
+
+
+class _Served(tf.Module):
+    """The content of a SavedModel: functions as attributes, with their variables and tables.
+
+    Keras's ``ExportArchive`` tracks each variable both as a Keras and as a TensorFlow variable, and writes it twice.
+    """
+
+    # Properties of tf.Module; here they are plain attributes, so that a loaded export has them too.
+    variables: Any = ()
+    trainable_variables: Any = ()
+    non_trainable_variables: Any = ()
+
+
+def write(
+    bundle: Bundle,
+    target: Target,
+    text_layer: keras.Layer,
+    endpoints: Endpoints,
+    vocabulary: Any = None,
+) -> Path:
+    """Write a SavedModel, whole or not at all; return its path.
+
+    Beside it lie requests that warm TF Serving up, if tensorflow-serving-api is installed, ``SIGNATURES.md`` and the
+    card. The card is written last, once the export is in place; a failure there is only a warning.
+
+    Args:
+        bundle: The bundle that is exported.
+        target: The folder to write, as it was when it was checked.
+        text_layer: The layer that reads strings; its tables are saved too.
+        endpoints: The signatures.
+        vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.
+    """
+    served = _Served()
+    signatures = {name: _traced_once(made.function, made.inputs) for name, made in endpoints.items()}
+    for name, function in signatures.items():
+        setattr(served, name, function)
+    read = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
+    found = {id(variable): variable for variable in read}
+    served.variables = list(found.values())
+    served.trainable_variables = [v for v in found.values() if v.trainable]
+    served.non_trainable_variables = [v for v in found.values() if not v.trainable]
+    parts = tf.train.TrackableView(text_layer).descendants()
+    served.tables = [part for part in parts if isinstance(part, tf.lookup.StaticHashTable)]
+    with files.new_folder(target) as folder:
+        logger = tf.get_logger()
+        level = logger.level
+        logger.setLevel("WARNING")  # otherwise a notebook shows the name of the temporary folder
+        try:
+            tf.saved_model.save(served, str(folder), signatures)
+        finally:
+            logger.setLevel(level)
+        extra = folder / "assets.extra"
+        extra.mkdir()
+        used = sorted(graph_ops(folder) & set(TEXT_OPS))
+        (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in used))
+        if vocabulary is not None:
+            vocabulary.write(extra / "vocabulary.txt")
+        warm_up_requests = warmup.write(extra, endpoints)
+        described = [describe(name, endpoints[name], function) for name, function in signatures.items()]
+        (folder / page.NAME).write_text(page.markdown(described, warm_up_requests), encoding="utf-8")
+    base.write_card(bundle, target.real, _USE)
+    return target.path
+
+
+def _traced_once(function: Callable[..., Any], signature: list[Any]) -> Any:
+    """Return a ``tf.function`` around a trace of the function, since saving would trace it twice."""
+    traced = tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
+    return tf.function(lambda *inputs: traced(*inputs), input_signature=signature, autograph=False)
+
+
+def portable_copy(bundle: Bundle) -> keras.Model:
+    """Return the bundle's model on the kernel that uses only core TensorFlow ops, without XLA or cuDNN.
+
+    It keeps what it computes: ``remat`` is for training, and its gradient cannot be saved.
+    """
+    arguments = {**bundle.config["arguments"], "kernel": "native"}
+    if "remat" in arguments:
+        arguments["remat"] = False
+    model = registry.build(bundle.config["model"], **arguments)
+    model.set_weights(bundle.model.get_weights())
+    return model
+
+
+def graph_ops(saved_model: Path) -> set[str]:
+    """Return the names of all ops in a SavedModel's graph and its functions."""
+    proto = saved_model_pb2.SavedModel.FromString((saved_model / "saved_model.pb").read_bytes())
+    graphs = [meta.graph_def for meta in proto.meta_graphs]
+    nodes = [node for graph in graphs for node in graph.node]
+    nodes += [node for graph in graphs for function in graph.library.function for node in function.node_def]
+    return {node.op for node in nodes}

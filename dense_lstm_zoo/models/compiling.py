@@ -1,0 +1,57 @@
+"""Compiling models, as all factories do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import keras
+
+_wanted = ContextVar("_wanted", default=True)
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Leave the models that are built in this block without loss, metrics and optimiser: enough for predictions.
+
+    An optimiser that is never used takes as long to create as the rest of a deep model, and Adam's moments take twice
+    the memory of the weights.
+    """
+    token = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def compile_model(
+    model: keras.Model, optimizer: keras.optimizers.Optimizer, loss: keras.losses.Loss, metric: keras.metrics.Metric
+) -> keras.Model:
+    """Compile a model so that ``fit`` traces its step only once, and return it.
+
+    A first trace that creates variables is done twice. Those may be the optimiser's, or those of a metric given by its
+    name, so metrics must be objects. Inside ``uncompiled``, the model is returned as it is.
+    """
+    if not _wanted.get():
+        return model
+    import keras
+
+    from dense_lstm_zoo.models import registry
+
+    # Keras looks at the policy of the model, and here it is that of the layers: in float16, small gradients are zero
+    # unless the loss is scaled.
+    in_float16 = any(layer.compute_dtype == "float16" for layer in registry.network(model).layers)
+    if in_float16 and not isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    model.compile(
+        optimizer=optimizer,
+        loss=loss,
+        metrics=[metric],
+        # XLA would compile the whole model again for every shape; JAX runs op by op without it.
+        jit_compile=keras.config.backend() == "jax",
+    )
+    model.optimizer.build(model.trainable_variables)
+    return model

@@ -1,0 +1,222 @@
+"""The registry: model names and their factory functions, without importing TensorFlow."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dense_lstm_zoo import checks, tasks
+from dense_lstm_zoo.models import context
+from dense_lstm_zoo.models.docstrings import argument_texts, plain
+from dense_lstm_zoo.settings import check_settings
+
+if TYPE_CHECKING:
+    import keras
+
+REQUIRED = inspect.Parameter.empty
+# Arguments that training derives from the data; users set them only when they build a model by hand.
+# fmt: off
+FROM_DATA = (
+    "vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words", *context.ARGUMENTS,
+)
+# fmt: on
+# Layers outside the encoder: those before it, and those on top of its states.
+_WORDS = ("embedding", "static_embedding", "characters", "window", "affixes", "case")
+_NOT_ENCODER = (*_WORDS, *context.LAYERS, "softmax", "logits")
+_entries: dict[str, ModelEntry] = {}
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One registered model: its factory and what ``describe`` reports."""
+
+    name: str
+    task: str
+    paper: str
+    factory: Callable[..., Any]
+    options: tuple[Callable[..., Any], ...]
+    encoder_parameters: Callable[..., int]
+    before: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """First line of the factory's docstring."""
+        return plain((inspect.getdoc(self.factory) or "").split("\n")[0])
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The arguments by name: the model's own, then the task's."""
+        functions = (self.factory, *self.options)
+        parameters = [p for function in functions for p in inspect.signature(function).parameters.values()]
+        return {p.name: p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Argument names with their defaults (``REQUIRED`` where there is none), in the order of ``parameters``."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What the docstrings say of each argument, on one line."""
+        found: dict[str, str] = {}
+        for function in (*reversed(self.options), self.factory):  # the factory's own text wins
+            found |= argument_texts(function)
+        return {name: found[name] for name in self.parameters if name in found}
+
+
+def register(
+    *,
+    task: str,
+    paper: str,
+    options: tuple[Callable[..., Any], ...],
+    encoder_parameters: Callable[..., int],
+    before: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that registers a factory under its function's name.
+
+    Args:
+        task: ``"classification"``, ``"language_model"`` or ``"tagging"``.
+        paper: The source, with the equations.
+        options: The functions whose keyword-only arguments the factories share and pass on.
+        encoder_parameters: A closed formula for the count, from the resolved arguments and ``biases``.
+        before: Values for arguments that were added later with a default that changes the model; older bundles, which
+            do not name them, are rebuilt with these values.
+    """
+
+    def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
+        name = factory.__name__
+        _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters, before or {})
+        return factory
+
+    return decorate
+
+
+@functools.cache
+def _load() -> None:
+    for task in tasks.every():
+        task.register_models()
+
+
+def entry(name: str) -> ModelEntry:
+    """Return the model registered under ``name``, or raise ``ValueError`` with near matches."""
+    _load()
+    if name not in _entries:
+        raise checks.unknown_name("model", name, _entries)
+    return _entries[name]
+
+
+def list_models(pattern: str = "*", *, task: str | None = None) -> list[str]:
+    """Return the sorted names of the models that match.
+
+    Args:
+        pattern: A name with the wildcards ``*``, ``?`` and ``[...]``.
+        task: Keep only this task's models.
+
+    Raises:
+        ValueError: An unknown task.
+
+    Example:
+        >>> list_models("dc_*", task="classification")
+        ['dc_bilstm']
+    """
+    _load()
+    if task is not None:
+        checks.one_of("task", task, sorted({e.task for e in _entries.values()}))
+    return sorted(n for n, e in _entries.items() if fnmatch.fnmatchcase(n, pattern) and task in (None, e.task))
+
+
+def resolve(
+    name: str, arguments: Mapping[str, Any], recipe: str | None = None, *, complete: bool = True
+) -> dict[str, Any]:
+    """Return every argument of a model: defaults, then the recipe's, then those given.
+
+    Args:
+        name: A registered model.
+        arguments: Arguments the user set.
+        recipe: A recipe's name, or None.
+        complete: Whether arguments without a default must be set.
+
+    Raises:
+        ValueError: An unknown model, recipe or argument, or a required one that is missing.
+    """
+    from dense_lstm_zoo.tasks.recipes import recipe_arguments
+
+    known = entry(name).arguments
+    for argument in arguments:
+        if argument not in known:
+            raise checks.unknown_name(f"argument of {name}:", argument, known)
+    resolved = {**known, **(recipe_arguments(recipe, name) if recipe else {}), **checks.plain(arguments)}
+    missing = [argument for argument, value in resolved.items() if value is REQUIRED]
+    if missing and complete:
+        raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")
+    return {argument: value for argument, value in resolved.items() if value is not REQUIRED}
+
+
+def saved_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a saved model, including those that were added after it was saved.
+
+    Example:
+        >>> saved_arguments("blstm_2dcnn", {"units": 300})
+        {'pool_size': None, 'units': 300}
+    """
+    return {**entry(name).before, **arguments}
+
+
+def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras.Model:
+    """Return a compiled ``keras.Model``, ready for ``fit`` on ids and labels.
+
+    Args:
+        name: A registered model; see ``list_models()``.
+        recipe: A published result whose model arguments to use, such as ``"ding2018_table3_10x20"``.
+        **arguments: The model's arguments; see ``describe(name)``.
+
+    Raises:
+        ValueError: An unknown model, recipe or argument (with near matches), a missing argument, a value out of range.
+
+    Example:
+        >>> model = build("dc_bilstm", vocab_size=18_000, num_classes=6)
+        >>> model.count_params()
+        6807766
+    """
+    check_settings()
+    return entry(name).factory(**resolve(name, arguments, recipe))
+
+
+def count_encoder_parameters(
+    model: str | keras.Model, /, *, recipe: str | None = None, biases: bool = True, **arguments: Any
+) -> int:
+    """Count the weights between the embedding and the softmax, as in the tables of Ding et al. 2018.
+
+    Args:
+        model: A model's name (counted by a closed formula, without building it) or a model from ``build`` (its weights
+            are counted).
+        recipe: A recipe's name; only with a model's name.
+        biases: Whether to count bias vectors; the paper's tables leave them out.
+        **arguments: Model arguments; only with a model's name.
+
+    Raises:
+        ValueError: As for ``build``; arguments given with a built model.
+
+    Example:
+        >>> count_encoder_parameters("dc_bilstm", num_dense_layers=10, dense_units=20, biases=False)
+        1440000
+    """
+    if isinstance(model, str):
+        resolved = resolve(model, arguments, recipe, complete=False)
+        for argument, default in entry(model).arguments.items():
+            if type(default) is int and resolved.get(argument) is not None:
+                checks.integer(argument, resolved[argument], minimum=0)
+        return entry(model).encoder_parameters(biases=biases, **resolved)
+    if arguments or recipe:
+        raise ValueError("count_encoder_parameters takes arguments only with a model's name, not with a built model.")
+    weights = [w for layer in network(model).layers if layer.name not in _NOT_ENCODER for w in layer.weights]
+    return sum(w.shape.num_elements() for w in weights if biases or not w.name.endswith("bias"))
+
+
+def network(model: keras.Model) -> keras.Model:
+    """Return the network inside a language model or CRF tagger, or the model itself for any other."""
+    return getattr(model, "core", model)

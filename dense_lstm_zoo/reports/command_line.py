@@ -1,0 +1,83 @@
+"""The command that trains a bundle again, from the bundle's config."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.models import registry
+from dense_lstm_zoo.tasks.recipes import NONE, get_recipe
+
+_TRANSFER = ("freeze", "unfreeze_after", "unfreeze", "layer_decay")
+# Told apart, or not recorded.
+_ELSEWHERE = ("vectors", "vector_words", "context", "init_from", "force_overlap", *_TRANSFER)
+
+
+def of(config: Mapping[str, Any]) -> str:
+    """Return the command of a run, or an empty string for a model, task or recipe that this version does not know.
+
+    Files are named without their folders, and a corpus of the user's own as ``YOUR_FILE``.
+    """
+    try:
+        return shlex.join(["dense-lstm-zoo", "train", *_words(config)])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ""
+
+
+def _words(config: Mapping[str, Any]) -> Iterator[str]:
+    model, training = config["model"], config["training"]
+    task, recipe = tasks.find(config["task"]), training["recipe"]
+    yield model
+    yield from (
+        ("--dataset", training["dataset"])
+        if training["dataset"] in task.sources
+        else (
+            "--train-file",
+            "YOUR_FILE",
+        )
+    )
+    origin = training.get("init_from")
+    has_vectors = any(option.name == "vectors" for option in task.all_options) and not origin
+    if recipe is not None or has_vectors:  # with word vectors, a recipe would be chosen
+        yield from ("--recipe", recipe or NONE)
+    yield from ("--seed", str(training["seed"]))
+    if origin:
+        yield from ("--init-from", origin["name"])
+        yield from _options({name: origin[name] for name in _TRANSFER if origin.get(name) is not None})
+    if has_vectors:
+        yield from ("--vectors", training.get("vectors") or word_source.NONE)
+    if training.get("context") and not origin:
+        yield from ("--context", training["context"]["name"])
+    usual = task.resolve({}, seed=0, recipe=get_recipe(recipe) if recipe else None)
+    own = [option.name for option in task.all_options if option.name not in _ELSEWHERE]
+    yield from _options({x: training[x] for x in own if x in training and training[x] != getattr(usual, x)})
+    most = config.get("text", {}).get("max_tokens")
+    yield from _options({**training.get("columns", {}), **({} if most is None else {"max_tokens": most})})
+    if not origin:  # else the source's
+        yield from _options(_arguments(model, recipe, config["arguments"], bool(training.get("vectors"))))
+    yield from ("--run-dir", "runs/mine")
+
+
+def _arguments(model: str, recipe: str | None, found: Mapping[str, Any], has_vectors: bool) -> dict[str, Any]:
+    """Return the model's arguments that differ from the recipe's and do not follow from the data."""
+    usual = registry.resolve(model, {}, recipe, complete=False)
+    derived = {*registry.FROM_DATA, *(["embedding_dim"] if has_vectors else [])}
+    changed = {name: _plain(value) for name, value in found.items() if name not in derived}
+    return {name: value for name, value in changed.items() if name not in usual or _plain(usual[name]) != value}
+
+
+def _options(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in sorted(values.items()):
+        yield "--" + name.replace("_", "-")
+        if value is not True or name not in tasks.every_option():  # an option that is a switch takes no value
+            word = value if isinstance(value, str) else json.dumps(value)
+            yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON reads it."""
+    return json.loads(json.dumps(value))

@@ -1,0 +1,73 @@
+"""What ``overwrite`` may replace: a folder of the kind that is written, never somebody's other files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from dense_lstm_zoo.storage import bundle_names, mounted
+from dense_lstm_zoo_runtime.export_folder import SUBFOLDER, is_export
+
+Kind = Literal["bundle", "export", "word table", "any"]
+
+_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST = "model.weights.h5", "vectors.npy", "saved_model.pb", "manifest.json"
+_CARD, _CONFIG = "README.md", "config.json"
+_OF_TENSORFLOW = ("fingerprint.pb", "keras_metadata.pb", "variables", "assets", "assets.extra")
+# Also what is written for people, and what a manifest that is damaged, or of an earlier version, does not list.
+_OWN: dict[str, frozenset[str]] = {
+    "bundle": bundle_names.ALL,
+    "export": frozenset({_CARD, _CONFIG, "SIGNATURES.md", *_OF_TENSORFLOW}),
+    "word table": frozenset({_CARD, _CONFIG, "words.txt", "scales.npy"}),
+}
+
+
+def check(folder: Path, kind: Kind) -> None:
+    """Raise ``FileExistsError`` if a folder is of another kind, or holds what is not of that kind.
+
+    Args:
+        folder: The folder that is to be overwritten; one that is not there, or is empty, may be.
+        kind: ``"bundle"`` (a run, a preset and a text encoder are bundles), ``"export"`` or ``"word table"``; ``"any"``
+            if the caller has made sure by itself.
+    """
+    if kind == "any" or not folder.is_dir():
+        return
+    entries = mounted.content(folder)
+    if not entries:
+        return
+    found = _kind(folder)
+    if found != kind:
+        what = f"is {_named(found)}, not {_named(kind)}" if found else f"is not {_named(kind)}, and holds files"
+        raise FileExistsError(f"{folder} {what}: it is not overwritten. Choose another folder, or remove it.")
+    own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_OWN[kind], *_listed(folder)}
+    if kind == "bundle" and is_export(folder / SUBFOLDER):
+        own.add(SUBFOLDER)
+    if others := sorted(entry.name for entry in entries if entry.name not in own):
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise FileExistsError(
+            f"{folder} also holds {others[0]!r}{more}, which {_named(kind)} does not have: it is not overwritten. Move "
+            "that elsewhere, or choose another folder."
+        )
+
+
+def _kind(folder: Path) -> Kind | None:
+    if (folder / _WEIGHTS).exists():
+        return "bundle"
+    if (folder / _TABLE).exists():
+        return "word table"
+    return "export" if (folder / _SAVED_MODEL).exists() or is_export(folder) else None
+
+
+def _listed(folder: Path) -> set[str]:
+    """Return the names in a folder's manifest, if there is one that can be read."""
+    if not (folder / _MANIFEST).is_file():  # a pipe would wait for its writer
+        return set()
+    try:
+        text = (folder / _MANIFEST).read_text(encoding="utf-8")
+        return set(json.JSONDecoder().raw_decode(text)[0]["sha256"])  # a bundle's manifest ends with a line of its own
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return set()
+
+
+def _named(kind: str) -> str:
+    return f"{'an' if kind == 'export' else 'a'} {kind}"

@@ -1,0 +1,206 @@
+"""Tasks: for each, one frozen object with everything the rest of the package needs to know about it.
+
+A fourth task is a folder with a ``task.py`` like the others' and a line in ``_MODULES``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dense_lstm_zoo import checks
+from dense_lstm_zoo.tasks.options import COMMON, RUNNING, TRANSFER, Option, Options
+from dense_lstm_zoo.tasks.ranges import Range
+from dense_lstm_zoo.tasks.recipe import Recipe
+
+if TYPE_CHECKING:
+    from dense_lstm_zoo.data.sources import Source
+
+# Imported when a task is first asked for; none of them loads TensorFlow.
+_MODULES = {
+    "classification": "dense_lstm_zoo.classification.task",
+    "language_model": "dense_lstm_zoo.language.task",
+    "tagging": "dense_lstm_zoo.tagging.task",
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task, as the rest of the package sees it.
+
+    Args:
+        name: As in ``list_models(task=...)``.
+        title: Its name in prose.
+        measure: The score by which epochs, runs and trials are compared.
+        higher_is_better: Whether a higher score is better.
+        digits: Decimals of the score in reports.
+        percent: Whether papers give it in percent.
+        options: Options of ``train`` for this task, in addition to ``COMMON``.
+        defaults: Batch size, schedule and the like without a recipe.
+        space: What a sweep searches by default, for models that have the argument.
+        own_files: Accepted formats of a user's own files.
+        factories: Modules that register the models.
+        commands: The commands that use a trained model.
+        package: The package its modules are in.
+        job: The name of the ``Job`` class in ``job.py``.
+        bundle: The name of the ``Bundle`` class in ``bundle.py``.
+    """
+
+    name: str
+    title: str
+    measure: str
+    higher_is_better: bool
+    digits: int
+    percent: bool
+    options: tuple[Option, ...]
+    defaults: Recipe
+    space: Mapping[str, Range | Sequence[Any]]
+    own_files: tuple[str, ...]
+    commands: str
+    package: str
+    job: str
+    bundle: str
+    factories: tuple[str, ...] = ("models",)
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """The options of a training run: those of every task, then those of this one."""
+        return (*COMMON, *RUNNING, *TRANSFER, *self.options)
+
+    def module(self, name: str) -> Any:
+        """Return a module of the task's folder, imported on first use."""
+        return importlib.import_module(f"{self.package}.{name}")
+
+    def register_models(self) -> None:
+        """Import the modules that register the task's models."""
+        for name in self.factories:
+            self.module(name)
+
+    def monitored(self, training: Mapping[str, Any]) -> tuple[str, bool]:
+        """Return the dev score in an epoch's row that chooses the best epoch, and whether higher is better."""
+        score = training.get("monitor", self.measure)
+        return f"val_{score}", self.higher_is_better if score == self.measure else score != "loss"
+
+    @property
+    def recipes(self) -> Sequence[Recipe]:
+        """The recipes of its models."""
+        found: Sequence[Recipe] = self.module("recipes").RECIPES
+        return found
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        """The published corpora, and the demo corpus, by name."""
+        found: Mapping[str, Source] = self.module("corpora").SOURCES
+        return found
+
+    @property
+    def read_files(self) -> Callable[..., Any]:
+        """Reads a user's own files as a corpus: ``(form, train_file=..., ...)``."""
+        read: Callable[..., Any] = self.module("corpora").read_files
+        return read
+
+    @property
+    def read_file(self) -> Callable[..., Any]:
+        """Reads one file to score a model on: ``(form, path, ...)`` to what ``evaluate`` takes and the label names."""
+        read: Callable[..., Any] = self.module("corpora").read_file
+        return read
+
+    @property
+    def job_class(self) -> Any:
+        """The class of its training runs, a ``Job``; importing it loads TensorFlow."""
+        return getattr(self.module("job"), self.job)
+
+    @property
+    def bundle_class(self) -> Any:
+        """The class of its trained models, a ``Bundle``."""
+        return getattr(self.module("bundle"), self.bundle)
+
+    def resolve(self, given: Mapping[str, Any], *, seed: int, recipe: Recipe | None = None) -> Options:
+        """Return the options of a run with its seed and dev fraction: as given, else the recipe's, else the task's.
+
+        Raises:
+            ValueError: An option of another task, or a value out of range.
+        """
+        own = {option.name: option for option in self.all_options}
+        for name, value in given.items():
+            if name not in own and value is not None:
+                accepted = ", ".join(option.name for option in self.options)
+                raise ValueError(f"{name} is not an option for {self.name}; received {value!r}. Accepted: {accepted}.")
+        check_options(given)
+        protocol = recipe or self.defaults
+        found: dict[str, Any] = {"seed": seed, "dev_fraction": protocol.dev_fraction}
+        for name, option in own.items():
+            places = (given.get(name), getattr(protocol, name, None), getattr(self.defaults, name, None))
+            found[name] = next((value for value in places if value is not None), option.default)
+        return Options(**found)
+
+
+@functools.cache
+def find(name: str) -> Task:
+    """Return a task by name, or raise ``ValueError`` with the accepted names.
+
+    Example:
+        >>> find("tagging").measure
+        'accuracy'
+    """
+    found: Task = importlib.import_module(_MODULES[checks.one_of("task", name, _MODULES)]).TASK
+    return found
+
+
+def names() -> list[str]:
+    """Return the names of all tasks."""
+    return list(_MODULES)
+
+
+def every() -> list[Task]:
+    """Return all tasks."""
+    return [find(name) for name in _MODULES]
+
+
+@functools.cache
+def every_option() -> Mapping[str, Option]:
+    """Return the options of all tasks by name, without repeats."""
+    return {option.name: option for one in every() for option in one.all_options}
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for a value that its option does not accept; unknown names are ignored.
+
+    Example:
+        >>> check_options({"batch_size": 0})
+        Traceback (most recent call last):
+        ValueError: batch_size must be an integer of at least 1; received 0.
+    """
+    for name, option in every_option().items():
+        option.check(given.get(name))
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def with_options(function: _Function) -> _Function:
+    """Add all options to the signature and docstring of a function with ``**options``.
+
+    The docstring has ``{options}`` on a line of its own among the arguments; the options take its place.
+    """
+    signature = inspect.signature(function)
+    *parameters, rest = signature.parameters.values()
+    own = [
+        inspect.Parameter(x.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=x.annotation)
+        for x in every_option().values()
+    ]
+    function.__signature__ = signature.replace(parameters=[*parameters, *own, rest])  # type: ignore[attr-defined]
+    lines = []
+    for option in every_option().values():
+        only = [one.title for one in every() if option in one.options]
+        whose = f"{' and '.join(only).capitalize()}: " if only else ""
+        help = f"{whose}{option.help}" if whose else option.help[0].upper() + option.help[1:]
+        words = f"{option.name}: {help} (default: {option.told_default})."
+        lines += textwrap.wrap(words, 108, initial_indent=" " * 8, subsequent_indent=" " * 12)
+    function.__doc__ = (function.__doc__ or "").replace("        {options}", "\n".join(lines))
+    return function

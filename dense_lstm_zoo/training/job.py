@@ -1,0 +1,231 @@
+"""What a task provides for ``train``: data, vocabulary, bundle, and how epochs and the final model are scored."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dense_lstm_zoo.data import word_source
+from dense_lstm_zoo.data.words import Coverage
+from dense_lstm_zoo.tasks.options import Options
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+    import pandas as pd
+    import tensorflow as tf
+
+    from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo.training.context_source import Context
+
+
+@dataclass
+class FitData:
+    """The input of ``fit``: training and dev data, and what goes with them.
+
+    Args:
+        training: The batches of an epoch; their number is known, and the same in every epoch.
+        dev: The batches to score each epoch on.
+        start_at: Returns the batches of the epoch that has begun, from one of them (counted from 0) on.
+        callbacks: The callbacks that the data needs.
+        class_weight: Weights of classes.
+        carried: What a batch leaves to the next one, apart from the variables of the model and its optimiser.
+        batch_tokens: Padded tokens in the median batch; 0 if few.
+    """
+
+    training: tf.data.Dataset
+    dev: tf.data.Dataset
+    start_at: Callable[[int], tf.data.Dataset]
+    callbacks: list[keras.callbacks.Callback] = field(default_factory=list)
+    class_weight: dict[int, float] | None = None
+    carried: Sequence[tf.Variable] = ()
+    batch_tokens: int = 0
+
+
+class Job(abc.ABC):
+    """One training run of one task, from a corpus to a scored bundle; ``train`` calls its methods in order.
+
+    Creating one reads the corpus and builds the vocabulary.
+
+    Args:
+        corpus: A corpus from ``load_corpus``, or one made by hand.
+        options: The task's options, each with its value.
+        source: The trained model whose words go on, for training with ``init_from``.
+    """
+
+    CORPUS: ClassVar[type]  # has ``dev`` and ``test``
+    NEEDS: ClassVar[str]  # start of the error for any other type
+
+    corpus: Any
+    options: Options
+    new_words: int = 0  # words of the training texts that the source does not know
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """The coverage of the training texts by the word vectors, or None without vectors."""
+        return None
+
+    @property
+    def is_unspaced(self) -> bool:
+        """Whether whole phrases are its words, for want of spaces."""
+        return False
+
+    @abc.abstractmethod
+    def __init__(self, corpus: Any, options: Options, source: Bundle | None = None) -> None: ...
+
+    @property
+    @abc.abstractmethod
+    def labels(self) -> list[str]:
+        """Names of the classes, in the order of the logits; empty where there are none."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def token_rows(part: Any) -> Iterable[Sequence[str]]:
+        """Return the tokens of each text of a part of a corpus, for hashes of the texts."""
+
+    @abc.abstractmethod
+    def found(self) -> str:
+        """Return a summary of the vocabulary for the log, or an empty string."""
+
+    @abc.abstractmethod
+    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the model arguments that follow from the data; ``given`` holds those that the user set."""
+
+    @abc.abstractmethod
+    def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the bundle's ``text`` (arguments of its vocabulary) and additions to its ``training``.
+
+        ``arguments`` are all of the model's.
+        """
+
+    @abc.abstractmethod
+    def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
+        """Return the data for ``fit``; ``folder`` is for files that the run needs until it ends."""
+
+    @abc.abstractmethod
+    def bundle(
+        self, model: keras.Model, config: dict[str, Any], history: pd.DataFrame, dev_curve: pd.DataFrame | None
+    ) -> Bundle:
+        """Return the bundle of a trained model, without scores."""
+
+    @classmethod
+    def check_corpus(cls, corpus: Any) -> None:
+        """Raise ``ValueError`` for anything but a corpus of this task, and for a dev or test part without texts."""
+        kind: Any = cls.CORPUS
+        if not isinstance(corpus, kind):
+            raise ValueError(f"{cls.NEEDS}; received {type(corpus).__name__}.")
+        for part in ("dev", "test"):
+            found = getattr(corpus, part)
+            if found is not None and cls.is_empty(found):
+                raise ValueError(f"{corpus.name} has a {part} part without texts. Give some, or None in its place.")
+
+    @staticmethod
+    def is_empty(part: Any) -> bool:
+        """Whether there is nothing to score in a part of a corpus."""
+        return len(part) == 0
+
+    @staticmethod
+    @abc.abstractmethod
+    def fingerprint(corpus: Any) -> str:
+        """Return a checksum of all data in a corpus; a run resumes only on the same data."""
+
+    def score(self, bundle: Bundle) -> dict[str, Any]:
+        """Score dev and test and return the metrics for the bundle; the test texts are scored only here."""
+        return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test)
+
+    def weights(self) -> dict[str, Any]:
+        """Return model arguments that only set initial weights, and so do not belong in a config."""
+        return {}
+
+
+class WordVectorJob(Job):
+    """A job whose word embeddings may start from a file of vectors; shared by classifiers and taggers.
+
+    ``words`` is the built vocabulary (with ``vocabulary``, ``matrix``, ``coverage`` and ``report``).
+    """
+
+    PARTS: ClassVar[tuple[str, ...]]  # the parts of a corpus that affect training
+
+    words: Any
+    source: Any = None  # the trained model that the run goes on from
+
+    @functools.cached_property
+    def context(self) -> Context | None:
+        """The text encoder whose states stand beside the words, read on first use; None without one."""
+        from dense_lstm_zoo.training.context_source import read_context
+
+        return read_context(self.options.context, self.words.vocabulary.words, self.source, self)
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """The coverage of the training texts by the word vectors, or None without vectors."""
+        coverage: Coverage | None = self.words.coverage
+        return coverage
+
+    @property
+    def is_unspaced(self) -> bool:
+        """Whether whole phrases are its words, for want of spaces."""
+        return bool(self.words.is_unspaced)
+
+    @property
+    def dim(self) -> int | None:
+        """Length of the file's vectors."""
+        return None if self.words.matrix is None else int(self.words.matrix.shape[1])
+
+    def found(self) -> str:
+        """Return a summary of the corpus and of how much of it the vectors cover."""
+        told = [str(found) for found in (self.words.report, self.words.coverage) if found is not None]
+        told += [self.context.found] if self.context else []
+        return "\n".join([str(self.corpus), *told])
+
+    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sizes of the vocabulary, of the vectors and of the context."""
+        if self.dim is not None and given.get("embedding_dim", self.dim) != self.dim:
+            raise ValueError(f"embedding_dim={given['embedding_dim']}, but {self.options.vectors} has {self.dim}.")
+        vocabulary = self.words.vocabulary
+        sizes = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
+        sizes |= self.context.model_arguments(given, self.words.matrix) if self.context else {}
+        return sizes if self.dim is None else {**sizes, "embedding_dim": self.dim}
+
+    def weights(self) -> dict[str, Any]:
+        """Return the word vectors, and the weights of the context."""
+        context = self.context.weights() if self.context else None
+        return {"embedding_matrix": self.words.matrix, "context_weights": context}
+
+    @classmethod
+    def fingerprint(cls, corpus: Any, matrix: np.ndarray | None = None) -> str:
+        """Return a checksum of a corpus and word vectors."""
+        parts = ", ".join(_contents(getattr(corpus, part)) for part in cls.PARTS)
+        digest = hashlib.sha256(f"({parts})".encode("utf-8", "replace"))
+        digest.update(b"" if matrix is None else matrix.tobytes())
+        return digest.hexdigest()
+
+    def score(self, bundle: Bundle) -> dict[str, Any]:
+        """Return the dev and test scores and the number of training texts."""
+        return {**super().score(bundle), "train_texts": len(self.corpus.train)}
+
+    def vector_config(self) -> dict[str, Any]:
+        """Return the source and coverage of the vectors and the context, for the config's ``training``."""
+        words, vectors = self.words, self.options.vectors
+        table = word_source.table(vectors)
+        return {
+            "vectors": Path(vectors).name if vectors else None,
+            **({"vectors_sha256": table.sha256} if table else {}),
+            "vector_report": str(words.report) if words.report else None,
+            "vector_coverage": str(words.coverage) if words.coverage else None,
+            **({"context": self.context.told} if self.context else {}),
+        }
+
+
+def _contents(part: Any) -> str:
+    """Return all that a part of a corpus holds. Its ``repr`` only counts its texts."""
+    if not dataclasses.is_dataclass(part):
+        return repr(part)
+    fields = (f"{field.name}={getattr(part, field.name)!r}" for field in dataclasses.fields(part))
+    return f"{type(part).__qualname__}({', '.join(fields)})"
