@@ -71,6 +71,7 @@ STANDARD = frozenset(
         "os",
         "pathlib",
         "pickle",
+        "pkgutil",
         "platform",
         "posixpath",
         "pprint",

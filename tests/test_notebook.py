@@ -135,10 +135,6 @@ assert "top_units: Width of one direction of the top layer (th)." in inspect.get
 assert not {"tensorflow", "keras", "numpy"} & set(sys.modules)
 assert zoo.layers.BiLSTM.__name__ == "BiLSTM"
 assert "keras" in sys.modules
-import warnings
-warnings.simplefilter("ignore")
-import dense_lstm_zoo.models.classifiers as old
-assert old.dc_bilstm and zoo.models.dc_bilstm.__name__ == "dc_bilstm"
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -43,7 +43,7 @@ def test_labels_and_tags_made_by_hand_are_refused_too(write):
 def test_a_taggers_words_are_read_as_they_were_written(tmp_path, token):
     built = build_tagging_vocabulary([[token, token, "dog", "dog"]]).vocabulary
     built.write(tmp_path / "words")
-    read = TaggingVocabulary.read(tmp_path / "words", chars=built.chars)
+    read = TaggingVocabulary.read(tmp_path / "words", chars=built.chars, tokenizer=built.tokenizer)
     assert read == built
     assert "dog" in read.words
 

@@ -95,10 +95,10 @@ def evaluate(
     own_file = file_options[f"{split}_file"]
     if own_file is not None:
         files.existing_file(own_file)
-        form = input_format(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
-        options = _as_in_training(config, form, file_options)
+        kind = input_format(own_file, tasks.find(task).own_files, "--dataset", dataset, otherwise=trained_on)
+        options = _as_in_training(config, kind, file_options)
         options = {key: x for key, x in options.items() if x is not None and not key.endswith("_file")}
-        name, (texts, label_names) = Path(own_file).name, read_split(form, own_file, **options)
+        name, (texts, label_names) = Path(own_file).name, read_split(kind, own_file, **options)
     else:
         known = tasks.find(task)
         if dataset is None and trained_on not in {*known.sources, *known.own_files}:  # a frame, or made by hand
@@ -107,8 +107,8 @@ def evaluate(
                 f"give its {split} texts as --{split}-file FILE."
             )
         if dataset is None and (train_file := file_options["train_file"]):
-            form = input_format(train_file, known.own_files, "--dataset", None, otherwise=trained_on)
-            file_options = _as_in_training(config, form, file_options)
+            kind = input_format(train_file, known.own_files, "--dataset", None, otherwise=trained_on)
+            file_options = _as_in_training(config, kind, file_options)
         name, found = datasets.resolve(dataset or trained_on, file_options, task)
         corpus = zoo.load_corpus(name, task, **found)
         name, texts, label_names = corpus.name, getattr(corpus, split), getattr(corpus, "label_names", ())
