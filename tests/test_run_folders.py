@@ -99,7 +99,7 @@ else:
         if "unfinished" in path.name:
             (path / "state.json").unlink()
             os.kill(os.getpid(), signal.SIGKILL)
-    leftovers.remove = half
+    temporary.remove = half
 train(Path(sys.argv[1]), epochs=1)
 """
 
