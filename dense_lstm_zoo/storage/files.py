@@ -126,13 +126,7 @@ def check_new_folder(
         if replaces is None:
             raise FileExistsError(f"{path} already exists; choose another folder.")
         overwriting.check(path, replaces)
-    parent = real if is_in_place else real.parent
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir():
-        raise NotADirectoryError(f"{path} cannot be created: {parent} is a file.")
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{path} cannot be created: no permission to write in {parent}.")
+    snapshots.check_parent(path, real if is_in_place else real.parent, "created")
     return Target(path, real, before)
 
 

@@ -46,13 +46,7 @@ def check_output(path: str | os.PathLike[str], overwrite: bool) -> Target:
         raise FileExistsError(
             f"{path} already exists{link}; choose another file, or ask to overwrite it (--overwrite)."
         )
-    parent = real.parent
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir():
-        raise NotADirectoryError(f"{path} cannot be written: {parent} is a file.")
-    if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: no permission to write in {parent}.")
+    snapshots.check_parent(path, real.parent, "written")
     return Target(path, real, before)
 
 

@@ -50,6 +50,26 @@ class Target:
         return str(self.path)
 
 
+def check_parent(path: Path, parent: Path, done: str) -> None:
+    """Check that the nearest folder that exists, from ``parent`` up, can take what ``path`` is to name.
+
+    Args:
+        path: The path as its user wrote it, for the message.
+        parent: The folder that it is to be in.
+        done: What cannot be done otherwise, "created" or "written".
+
+    Raises:
+        NotADirectoryError: It is a file.
+        PermissionError: Nothing can be written in it.
+    """
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise NotADirectoryError(f"{path} cannot be {done}: {parent} is a file.")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be {done}: no permission to write in {parent}.")
+
+
 def look(path: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> Snapshot:
     """Return a snapshot of a path. ``content`` lists what counts in a folder."""
     try:
