@@ -236,11 +236,11 @@ def test_the_check_of_readings_finds_both_of_an_ambiguous_sentence():
 @pytest.mark.parametrize("sentence", READINGS_OF_A_SENTENCE.strip().splitlines())
 def test_the_grammar_reads_a_sentence_as_a_reader_does(sentence):
     tokens, tags = zip(*(pair.split("/") for pair in sentence.split()), strict=True)
-    assert readings(demo_tagging._table(), list(tokens)) == {tags}
+    assert readings(demo_tagging._grammar().alternatives, list(tokens)) == {tags}
 
 
 def test_no_sentence_of_test_has_a_second_reading():
-    table = demo_tagging._table()
+    table = demo_tagging._grammar().alternatives
     for sentence in tagged("test"):
         words, tags = zip(*sentence, strict=True)
         assert readings(table, list(words)) == {tags}, words

@@ -22,7 +22,7 @@ import itertools
 import random
 import re
 
-from dense_lstm_zoo.data.demo_grammar import draw, long_tail, with_s
+from dense_lstm_zoo.data.demo_grammar import Grammar, draw, drawn_from, long_tail, with_s
 
 _SPLIT_TOKENS = {"train": 120_000, "dev": 12_000, "test": 12_000}
 _SEED = 10
@@ -33,10 +33,9 @@ _KEPT_OUT_OF_TRAIN = {"gertrude", "leopold", "sullen", "grudgingly"}
 _AGREEMENTS = "fmnpi"
 _SINGULAR = "fmn"
 
-# The alternatives of a symbol, each after its weight. In them, [symbol] agrees with the phrase that it stands in, and
-# [symbol=p] is always plural. [symbol+] has an agreement of its own, and so has [symbol#], for things, which have no
-# gender; their cumulative weights follow. "symbol:fm" is for these two agreements only.
-_FRESH = {"+": ("fmnp", (4, 8, 10, 17)), "#": ("np", (3, 5))}
+# [symbol+] has an agreement of its own, and so has [symbol#], for things, which have no gender.
+# "symbol:fm" is for these two agreements only.
+_MARKS = {"+": drawn_from("fmnp", (4, 8, 10, 17)), "#": drawn_from("np", (3, 5))}
 _RULES = {
     "sentence": (
         "16 [clause] . | 7 [clause] [because] [pronoun] [predicate] . | 4 [because] [clause] , [pronoun] [predicate] ."
@@ -118,10 +117,6 @@ businesswoman landlady|businessman landlord|company; invoice loan lease bill; of
 """
 _OPEN_CLASSES = {"agent", "thing", "hall", "handle", "act", "name", "adv", "adj", *_NOUNS, *_VERBS}
 
-_SYMBOL = re.compile(r"\[(\w+)([+#]?)(?:=(\w))?\]")
-_Part = str | tuple[str, str, str | None]  # a word, or a symbol with its mark and its fixed agreement
-_Table = dict[tuple[str, str], tuple[list[float], list[list[_Part]]]]  # cumulative weights and templates
-
 
 @functools.cache
 def demo_language_splits() -> dict[str, list[str]]:
@@ -137,13 +132,13 @@ def demo_language_splits() -> dict[str, list[str]]:
         {'train': 120, 'dev': 12, 'test': 12}
     """
     rng = random.Random(_SEED)
-    tables = _topic_tables()
-    topics = long_tail(len(tables))
+    grammars = _topic_grammars()
+    topics = long_tail(len(grammars))
     splits: dict[str, list[str]] = {}
     for name, missing in _SPLIT_TOKENS.items():
         splits[name] = []
         while missing > 0:
-            words = _sentence(rng, tables[draw(rng, topics)])
+            words = _sentence(rng, grammars[draw(rng, topics)])
             kept_out = name == "train" and not _KEPT_OUT_OF_TRAIN.isdisjoint(words)
             if not kept_out and _LENGTH_LIMITS[0] <= len(words) <= _LENGTH_LIMITS[1]:
                 splits[name].append(" ".join(words))
@@ -151,82 +146,51 @@ def demo_language_splits() -> dict[str, list[str]]:
     return splits
 
 
-def _sentence(rng: random.Random, table: _Table) -> list[str]:
-    words: list[str] = []
-    content: list[str] = []
-
-    def expand(symbol: str, agreement: str) -> None:
-        cumulative, templates = table[symbol, agreement]
-        for part in templates[draw(rng, cumulative)]:
-            if isinstance(part, str):
-                if words and words[-1] == "a" and part[0] in "aeiou":
-                    words[-1] = "an"
-                words.append(part)
-                if symbol in _OPEN_CLASSES:
-                    content.append(part)
-            else:
-                name, mark, fixed = part
-                expand(name, fixed or (fresh(mark) if mark else agreement))
-
-    def fresh(mark: str) -> str:
-        agreements, cumulative = _FRESH[mark]
-        return agreements[draw(rng, cumulative)]
-
-    expand("sentence", fresh("+"))
+def _sentence(rng: random.Random, grammar: Grammar) -> list[str]:
+    pairs = grammar.derive(rng, _MARKS["+"](rng, ""))
+    content = [word for symbol, word in pairs if symbol in _OPEN_CLASSES]
     # "mary , whom mary knows , sings and sings" would be grammatical, but nobody would say it.
-    return words if len(content) == len(set(content)) else []
+    return [word for _, word in pairs] if len(content) == len(set(content)) else []
 
 
-def _topic_tables() -> list[_Table]:
-    common: _Table = {}
-    for key, alternatives in _RULES.items():
+def _topic_grammars() -> list[Grammar]:
+    common = Grammar(_MARKS)
+    for key, rule in _RULES.items():
         symbol, _, only = key.partition(":")
-        rules = [alternative.split() for alternative in alternatives.split("|")]
-        weights = list(itertools.accumulate(float(weight) for weight, *_ in rules))
-        templates = [[_part(piece) for piece in template] for _, *template in rules]
-        common |= {(symbol, agreement): (weights, templates) for agreement in only or _AGREEMENTS}
+        common.add_rule(symbol, only or _AGREEMENTS, rule)
     for symbol, nouns in _NOUNS.items():
         _add_nouns(common, symbol, nouns)
     for symbol, verbs in _VERBS.items():
         _add_verbs(common, symbol, verbs)
     for key, particles in _PARTICLES.items():
         symbol, _, only = key.partition(":")
-        _add(common, symbol, only or _AGREEMENTS, particles.split())
+        common.add_words(symbol, only or _AGREEMENTS, particles.split())
     for symbol, pronouns in _PRONOUNS.items():
         for agreement, pronoun in zip(_AGREEMENTS, pronouns.split(), strict=True):
-            _add(common, symbol, agreement, [pronoun])
+            common.add_words(symbol, agreement, [pronoun])
 
-    tables = []
+    grammars = []
     for topic in _TOPICS.strip().splitlines():
         agents, things, halls, handles, acts = topic.split(";")
-        table = dict(common)
-        _add_nouns(table, "agent", agents)
-        _add_nouns(table, "thing", f"||{things}")
-        _add(table, "hall", _AGREEMENTS, halls.split())
-        _add_verbs(table, "handle", handles)
-        _add_verbs(table, "act", acts)
-        tables.append(table)
-    return tables
+        grammar = Grammar(_MARKS, common.alternatives)
+        _add_nouns(grammar, "agent", agents)
+        _add_nouns(grammar, "thing", f"||{things}")
+        grammar.add_words("hall", _AGREEMENTS, halls.split())
+        _add_verbs(grammar, "handle", handles)
+        _add_verbs(grammar, "act", acts)
+        grammars.append(grammar)
+    return grammars
 
 
-def _part(piece: str) -> _Part:
-    match = _SYMBOL.fullmatch(piece)
-    return (match[1], match[2], match[3]) if match else piece
-
-
-def _add(table: _Table, symbol: str, agreements: str, words: list[str]) -> None:
-    table |= {(symbol, agreement): (long_tail(len(words)), [[word] for word in words]) for agreement in agreements}
-
-
-def _add_nouns(table: _Table, symbol: str, nouns: str) -> None:
+def _add_nouns(grammar: Grammar, symbol: str, nouns: str) -> None:
     genders = [gender.split() for gender in nouns.split("|")]
     for agreement, singulars in zip(_SINGULAR, genders, strict=True):
-        _add(table, symbol, agreement, singulars)
+        grammar.add_words(symbol, agreement, singulars)
     # Alternate the genders, so that words frequent in the singular are also frequent in the plural.
     in_turn = [noun for rank in itertools.zip_longest(*genders) for noun in rank if noun]
-    _add(table, symbol, "p", [with_s(noun) for noun in in_turn])
+    grammar.add_words(symbol, "p", [with_s(noun) for noun in in_turn])
 
 
-def _add_verbs(table: _Table, symbol: str, verbs: str) -> None:
-    _add(table, symbol, _SINGULAR, [with_s(verb) for verb in verbs.split()])
-    _add(table, symbol, "pi", verbs.split())
+def _add_verbs(grammar: Grammar, symbol: str, verbs: str) -> None:
+    grammar.add_words(symbol, _SINGULAR, [with_s(verb) for verb in verbs.split()])
+    grammar.add_words(symbol, "pi", verbs.split())

@@ -20,12 +20,11 @@ numbers occur only outside train, so that it pays to look at a word's characters
 """
 
 import functools
-import itertools
 import random
 import re
 from collections.abc import Iterable
 
-from dense_lstm_zoo.data.demo_grammar import draw, long_tail, with_s
+from dense_lstm_zoo.data.demo_grammar import Grammar, drawn_from, with_s
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
 _SPLIT_SIZES = {"train": 3000, "dev": 500, "test": 500}
@@ -37,9 +36,8 @@ _KEPT_OUT_OF_TRAIN = (
     "arriving cleaning reported laughed opened described"
 )
 
-# The alternatives of a symbol, each after its weight. In them, [symbol] agrees in number with the phrase it stands in,
-# [symbol=s] is always singular, and [symbol+] draws a number of its own. "symbol:s" is for the singular alone. In a
-# name, @ stands for "who" and "what" (persons and things), and * for the form of a verb.
+# [symbol] agrees in number with the phrase it stands in, and [symbol+] draws a number of its own. "symbol:s" is for the
+# singular alone. In a name, @ stands for "who" and "what" (persons and things), and * for the form of a verb.
 # Two rules keep each sentence to one reading: a verb with an object has it directly after it, or directly before it in
 # a relative clause; and an object begins with a pronoun, a name, a number or a determiner.
 _RULES = {
@@ -169,10 +167,6 @@ _VERBS = {
     "give": "give:gave:given show send:sent:sent bring:brought:brought offer hand",
 }
 
-_SYMBOL = re.compile(r"\[(\w+)(\+?)(?:=(\w))?\]")
-_Part = str | tuple[str, str, str | None]  # a word and its tag, or a symbol with its mark and its fixed number
-_Table = dict[tuple[str, str], tuple[list[float], list[list[_Part]]]]  # cumulative weights and templates
-
 
 @functools.cache
 def demo_tagging_splits() -> dict[str, TaggedSplit]:
@@ -188,81 +182,61 @@ def demo_tagging_splits() -> dict[str, TaggedSplit]:
         'Before/ADP the/DET city/NOUN watch/NOUN ,/PUNCT their/DET club/NOUN cook/NOUN waits/VERB outside/ADV ./PUNCT'
     """
     rng = random.Random(_SEED)
-    table = _table()
-    seen: set[tuple[str, ...]] = set()
+    grammar = _grammar()
+    earlier: set[tuple[str, ...]] = set()
     kept_out = set(_KEPT_OUT_OF_TRAIN.split())
     splits = {}
     for name, size in _SPLIT_SIZES.items():
         sentences: list[tuple[list[str], list[str]]] = []
         while len(sentences) < size:
-            tokens, tags = _sentence(rng, table)
+            tokens, tags = _sentence(rng, grammar)
             # "The guard guards the guard" would be grammatical, but nobody would say it.
             content = [token for token, tag in zip(tokens, tags, strict=True) if tag in _OPEN_CLASSES]
-            repeats = len(content) > len(set(content)) or tuple(tokens) in seen
+            repeats = len(content) > len(set(content)) or tuple(tokens) in earlier
             fits = name != "train" or kept_out.isdisjoint(tokens)
             if fits and not repeats and _LENGTH_LIMITS[0] <= len(tokens) <= _LENGTH_LIMITS[1]:
-                seen.add(tuple(tokens))
+                earlier.add(tuple(tokens))
                 sentences.append((tokens, tags))
         splits[name] = TaggedSplit([tokens for tokens, _ in sentences], [tags for _, tags in sentences])
     return splits
 
 
-def _sentence(rng: random.Random, table: _Table) -> tuple[list[str], list[str]]:
-    tokens: list[str] = []
-    tags: list[str] = []
-
-    def expand(symbol: str, number: str) -> None:
-        cumulative, templates = table[symbol, number]
-        for part in templates[draw(rng, cumulative)]:
-            if isinstance(part, str):
-                token, _, tag = part.rpartition("/")
-                if tokens and tokens[-1] == "a" and token[0] in "aeiou":
-                    tokens[-1] = "an"
-                tokens.append(token)
-                tags.append(tag)
-            else:
-                name, mark, fixed = part
-                expand(name, fixed or ("sp"[int(rng.random() * 2)] if mark else number))
-
-    expand("sentence", "s")
+def _sentence(rng: random.Random, grammar: Grammar) -> tuple[list[str], list[str]]:
+    pairs = [word.rpartition("/") for _, word in grammar.derive(rng, "s")]
+    tokens = [token for token, _, _ in pairs]
     tokens[0] = tokens[0][0].upper() + tokens[0][1:]
-    return tokens, tags
+    return tokens, [tag for _, _, tag in pairs]
 
 
-def _table() -> _Table:
-    table: _Table = {}
-    for key, alternatives in _RULES.items():
+def _grammar() -> Grammar:
+    grammar = Grammar({"+": drawn_from("sp", (1, 2))})
+    for key, rule in _RULES.items():
         for kind in ("who", "what") if "@" in key else _FORMS if "*" in key else ("",):
             symbol, _, only = re.sub("[@*]", kind, key).partition(":")
-            rules = [alternative.split() for alternative in re.sub("[@*]", kind, alternatives).split("|")]
-            weights = list(itertools.accumulate(float(weight) for weight, *_ in rules))
-            templates = [[_part(piece) for piece in template] for _, *template in rules]
-            table |= {(symbol, number): (weights, templates) for number in only or "sp"}
+            grammar.add_rule(symbol, only or "sp", re.sub("[@*]", kind, rule), _with_tag)
     for key, words in _WORDS.items():
         symbol, _, tag = key.partition(":")
         singular, _, plural = words.partition("|")
-        _add(table, symbol, tag, singular.split(), (plural or singular).split())
+        _add(grammar, symbol, "s", tag, singular.split())
+        _add(grammar, symbol, "p", tag, (plural or singular).split())
     for symbol, nouns in _NOUNS.items():
-        _add(table, symbol, "NOUN", nouns.split(), map(with_s, nouns.split()))
+        _add(grammar, symbol, "s", "NOUN", nouns.split())
+        _add(grammar, symbol, "p", "NOUN", [with_s(noun) for noun in nouns.split()])
     for symbol, verbs in _VERBS.items():
         forms = [_forms(verb) for verb in verbs.split()]
-        bases = [base for base, *_ in forms]
-        _add(table, f"{symbol}_now", "VERB", map(with_s, bases), bases)
+        _add(grammar, f"{symbol}_now", "s", "VERB", [with_s(base) for base, *_ in forms])
+        _add(grammar, f"{symbol}_now", "p", "VERB", [base for base, *_ in forms])
         for form, words_of_form in zip(_FORMS[1:], zip(*forms, strict=True), strict=True):
-            _add(table, f"{symbol}_{form}", "VERB", words_of_form, words_of_form)
-    return table
+            _add(grammar, f"{symbol}_{form}", "sp", "VERB", words_of_form)
+    return grammar
 
 
-def _part(piece: str) -> _Part:
-    if match := _SYMBOL.fullmatch(piece):
-        return match[1], match[2], match[3]
+def _with_tag(piece: str) -> str:
     return piece if "/" in piece else f"{piece}/PUNCT"
 
 
-def _add(table: _Table, symbol: str, tag: str, singular: Iterable[str], plural: Iterable[str]) -> None:
-    for number, words in (("s", singular), ("p", plural)):
-        templates: list[list[_Part]] = [[f"{word}/{tag}"] for word in words]
-        table[symbol, number] = (long_tail(len(templates)), templates)
+def _add(grammar: Grammar, symbol: str, numbers: str, tag: str, words: Iterable[str]) -> None:
+    grammar.add_words(symbol, numbers, [f"{word}/{tag}" for word in words])
 
 
 def _forms(verb: str) -> tuple[str, str, str, str]:
