@@ -9,6 +9,7 @@ import keras
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.tensors import Shape
 
 DIRECTIONS = ("forward", "backward")
 
@@ -32,7 +33,7 @@ class BidirectionalEncoder(KernelLayer):
         self.dropout = checks.fraction("dropout", dropout)
         self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, time, 2 units)."""
         return (*inputs_shape[:2], 2 * self.units)
 

@@ -11,9 +11,10 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.parts import hand_down_trainable
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
-def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
+def convolve(convolution: keras.layers.Layer, inputs: Tensor) -> Tensor:
     """Return the convolution of a batch; for an empty one, TensorFlow would return the wrong number of features."""
     batch = ops.shape(inputs)[0]
     if isinstance(batch, int) and batch:
@@ -22,7 +23,7 @@ def convolve(convolution: keras.layers.Layer, inputs: Any) -> Any:
     return convolution(ops.concatenate([inputs, one], axis=0))[:batch]
 
 
-def largest(values: Any, counts: Any) -> Any:
+def largest(values: Tensor, counts: Tensor) -> Tensor:
     """Return the largest of each row's first ``counts`` values: (batch, places, features) to (batch, features).
 
     After a ReLU nothing is below 0, so places that do not count are set to 0.
@@ -77,14 +78,14 @@ class ConvolutionPooling(keras.layers.Layer):
         ]
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         for convolution in self.convolutions:
             convolution.build((None, None, features))
         hand_down_trainable(self)
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Convolve and pool; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         found = []
@@ -96,11 +97,11 @@ class ConvolutionPooling(keras.layers.Layer):
             found.append(largest(values, windows))
         return ops.concatenate(found, axis=-1)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
         return None
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, filters * number of sizes)."""
         return (inputs_shape[0], self.filters * len(self.kernel_sizes))
 
@@ -172,7 +173,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         )
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         self._blocks(features)
@@ -193,7 +194,7 @@ class MapConvolutionPooling(keras.layers.Layer):
             found.append((size - self.kernel_size + 1) // self.pool_size)
         return found[0], found[1]
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Convolve and pool; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
@@ -202,7 +203,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         values = ops.max(ops.relu(convolve(self.convolution, inputs[..., None])), axis=2, initial=0)
         return ops.max(values * ops.cast(real, values.dtype), axis=1, initial=0)
 
-    def _pool_blocks(self, inputs: Any, real: Any, size: int) -> Any:
+    def _pool_blocks(self, inputs: Tensor, real: Tensor, size: int) -> Tensor:
         """Return the largest values of all blocks, computed only where the batch has steps."""
         in_time, in_features = self._blocks(inputs.shape[-1])
         inputs, real = inputs[:, : self.max_length], real[:, : self.max_length]
@@ -222,11 +223,11 @@ class MapConvolutionPooling(keras.layers.Layer):
         missing = ops.zeros((batch, in_time - blocks, in_features, self.filters), found.dtype)
         return ops.reshape(ops.concatenate([found, missing], axis=1), (batch, in_time * in_features * self.filters))
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
         return None
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, filters times the number of blocks)."""
         in_time, in_features = self._blocks(checks.num_features(self, inputs_shape))
         return (inputs_shape[0], in_time * in_features * self.filters)

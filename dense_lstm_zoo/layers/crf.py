@@ -9,6 +9,7 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 _IMPOSSIBLE = -1e9  # exp(-1e9) is 0; an infinite score would have NaN gradients
 
@@ -52,14 +53,14 @@ class CRF(keras.layers.Layer):
         self.end = self.add_weight(name="end", shape=(num_tags,), initializer="zeros")
         self.built = True
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Find the likeliest tags (Viterbi)."""
         potentials, lengths, real = self._prepare(inputs, lengths, mask)
         if inputs.shape[0] == 0:  # Keras refuses the maximum of nothing
             return ops.zeros(ops.shape(inputs)[:2], "int32")
         transitions = ops.cast(self.transitions, "float32")
 
-        def forward(best: Any, read: Any) -> tuple[Any, Any]:
+        def forward(best: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
             values, is_real = read[:, :-1], read[:, -1:]
             through = best[:, :, None] + transitions
             came_from = ops.cast(ops.argmax(through, axis=1), "float32")
@@ -73,7 +74,7 @@ class CRF(keras.layers.Layer):
         last = ops.cast(ops.argmax(best + ops.cast(self.end, "float32"), axis=1), "float32")[:, None]
 
         # pointers[t] holds the best tag of token t for each tag of token t + 1; at padding the tag stays the same.
-        def backward(tag: Any, read: Any) -> tuple[Any, Any]:
+        def backward(tag: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
             came_from = ops.take_along_axis(read[:, :-1], ops.cast(tag, "int32"), axis=1)
             tag = ops.where(read[:, -1:] > 0, came_from, tag)
             return tag, tag
@@ -84,7 +85,7 @@ class CRF(keras.layers.Layer):
         tags = ops.where(real, ops.cast(tags, "int32"), -1)
         return ops.transpose(tags[:-1, :, 0])
 
-    def log_likelihood(self, potentials: Any, tags: Any, lengths: Any = None) -> Any:
+    def log_likelihood(self, potentials: Tensor, tags: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return log p(tags) of each row, (batch,), float32; 0 for a row of length 0.
 
         A tag below 0 is unknown: the result is then the probability of the known tags, summed over all possible values
@@ -105,7 +106,7 @@ class CRF(keras.layers.Layer):
         )
         return ops.where(lengths > 0, score - log_z, 0.0)
 
-    def _score(self, potentials: Any, tags: Any, lengths: Any) -> Any:
+    def _score(self, potentials: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         """Return the score of each row's tags, (batch,); tags past the length are 0."""
         scores, lengths, real = self._prepare(potentials, lengths)
         tags = ops.pad(ops.transpose(tags), [[0, 1], [0, 0]])
@@ -117,13 +118,13 @@ class CRF(keras.layers.Layer):
         edges = ops.take(ops.cast(self.start, "float32"), tags[0]) + ops.take(ops.cast(self.end, "float32"), ends)
         return ops.sum(own[:, :, 0], axis=0) + ops.sum(pairs, axis=0) + edges
 
-    def _score_of_agreeing(self, potentials: Any, tags: Any, lengths: Any) -> Any:
+    def _score_of_agreeing(self, potentials: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
         """Return the log of the sum of exp(score) over all sequences that agree with the known tags."""
         tags = tags[..., None]
         possible = ops.logical_or(tags < 0, tags == ops.arange(self.num_tags, dtype="int32"))
         return self._forward(ops.where(possible, ops.cast(potentials, "float32"), _IMPOSSIBLE), lengths)[0]
 
-    def marginals(self, potentials: Any, lengths: Any = None) -> Any:
+    def marginals(self, potentials: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Return the probability of each tag at each token, (batch, time, K), zeros past the length."""
         alphas = self._forward(potentials, lengths)[1]
         scores, lengths, real = self._prepare(potentials, lengths)
@@ -131,7 +132,7 @@ class CRF(keras.layers.Layer):
             return ops.zeros(ops.shape(potentials), "float32")
         transitions, end = ops.cast(self.transitions, "float32"), ops.cast(self.end, "float32")
 
-        def backward(beta: Any, read: Any) -> tuple[Any, Any]:
+        def backward(beta: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
             values, is_real = read[:, :-1], read[:, -1:]
             before = ops.logsumexp(transitions + (beta + values)[:, None, :], axis=2)
             before = before - ops.max(before, axis=1, keepdims=True)
@@ -146,7 +147,9 @@ class CRF(keras.layers.Layer):
         shares = ops.where(real, ops.exp(both - ops.logsumexp(both, axis=2, keepdims=True)), 0.0)
         return ops.transpose(shares[:-1], (1, 0, 2))
 
-    def _prepare(self, potentials: Any, lengths: Any, mask: Any = None) -> tuple[Any, Any, Any]:
+    def _prepare(
+        self, potentials: Tensor, lengths: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Return potentials in time-major float32, lengths, and which steps are real: [T + 1, B, 1].
 
         One step of padding is added: for a single token, a loop over pairs would have no steps.
@@ -158,16 +161,16 @@ class CRF(keras.layers.Layer):
         scores = ops.pad(scores, [[0, 1], [0, 0], [0, 0]])
         return scores, lengths, recurrence.sequence_mask(lengths, ops.shape(scores)[0])
 
-    def _forward(self, potentials: Any, lengths: Any) -> tuple[Any, Any]:
+    def _forward(self, potentials: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return log Z (batch,), and log p(tag of step t | steps 0 to t) [T, B, K]: no sum over a whole text."""
         scores, _, real = self._prepare(potentials, lengths)
         transitions = ops.cast(self.transitions, "float32")
 
-        def normalised(scores: Any) -> tuple[Any, Any]:
+        def normalised(scores: Tensor) -> tuple[Tensor, Tensor]:
             total = ops.logsumexp(scores, axis=1, keepdims=True)
             return scores - total, total
 
-        def forward(carry: Any, read: Any) -> tuple[Any, Any]:
+        def forward(carry: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
             alpha, is_real = carry[:, :-1], read[:, -1:]
             new, total = normalised(ops.logsumexp(alpha[:, :, None] + transitions, axis=1) + read[:, :-1])
             alpha, total = ops.where(is_real > 0, new, alpha), ops.where(is_real > 0, total, 0.0)
@@ -181,11 +184,11 @@ class CRF(keras.layers.Layer):
         ends = ops.logsumexp(last[:, :-1] + ops.cast(self.end, "float32"), axis=1)
         return ops.sum(carries[:, :, -1], axis=0) + ends, carries[:, :, :-1]
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, time)."""
         return inputs_shape[:2]
 
-    def compute_output_spec(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+    def compute_output_spec(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Return the spec of the tags: (batch, time), int32."""
         return keras.KerasTensor(inputs.shape[:2], dtype="int32")
 

@@ -10,9 +10,10 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bilstm import BiLSTM
-from dense_lstm_zoo.layers.initializers import fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.parts import hand_down_trainable
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -63,8 +64,8 @@ class DenseBiLSTM(KernelLayer):
         couple_directions: bool = True,
         return_all_layers: bool = False,
         remat: bool = False,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
         unit_forget_bias: bool = True,
         kernel: str = "auto",
         **kwargs: Any,
@@ -94,7 +95,7 @@ class DenseBiLSTM(KernelLayer):
             name=name,
         )
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         width = checks.num_features(self, inputs_shape)
         for layer in self.layers:
@@ -102,7 +103,9 @@ class DenseBiLSTM(KernelLayer):
             width += layer.output_units if self.couple_directions else layer.units
         hand_down_trainable(self)
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor | list[Tensor]:
         """Run every layer; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
@@ -117,14 +120,14 @@ class DenseBiLSTM(KernelLayer):
             states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
         return loop.close(states) if self.return_all_layers else loop.close(states[-1:])[0]
 
-    def _run(self, layer: BiLSTM, loop: recurrence.Loop, read: list[Any]) -> list[Any]:
+    def _run(self, layer: BiLSTM, loop: recurrence.Loop, read: list[Tensor]) -> list[Tensor]:
         """Return a layer's inputs followed by its states; the directions stay separate until they are read.
 
         The inputs pass through ``run`` to the layers above, so that their gradients come back as one sum instead of
         being kept, one per reader, until the last one has arrived.
         """
 
-        def run(*states: Any) -> list[Any]:
+        def run(*states: Tensor) -> list[Tensor]:
             forward = backward = list(states)
             if not self.couple_directions:
                 forward, backward = ([states[0], *states[d::2]] for d in (1, 2))
@@ -132,11 +135,11 @@ class DenseBiLSTM(KernelLayer):
 
         return (keras.remat(run) if self.remat else run)(*read)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | list[Tensor | None] | None:
         """Pass the mask on with the states."""
         return [mask] * len(self.layers) if self.return_all_layers else mask
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape | list[Shape]:
         """Return the shape of the top states, or those of every layer."""
         shapes = [(*inputs_shape[:2], layer.output_units) for layer in self.layers]
         return shapes if self.return_all_layers else shapes[-1]

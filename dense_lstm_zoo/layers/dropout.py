@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-def drop(x: Any, rate: float, seed: Any, shared_axis: int | None = None) -> Any:
+
+def drop(x: Tensor, rate: float, seed: keras.random.SeedGenerator, shared_axis: int | None = None) -> Tensor:
     """Return ``x`` with a share ``rate`` of its values at 0 and the others divided by 1 - ``rate``.
 
     Args:

@@ -9,9 +9,10 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import Blocks, fresh
+from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence import wide
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 MODES = ("position", "vector", "projected_vector")
 WEIGHTS = ("routed", "constant")
@@ -76,8 +77,8 @@ class DynamicInteractionPooling(keras.layers.Layer):
         units: int | None = None,
         stop_gradient: bool = False,
         negative_slope: float = 0.2,
-        kernel_initializer: Any = "glorot_uniform",
-        kernel_regularizer: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        kernel_regularizer: keras.regularizers.Regularizer | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -92,7 +93,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.supports_masking = True
 
-    def build(self, inputs_shape: list[tuple[int | None, ...]]) -> None:
+    def build(self, inputs_shape: list[Shape]) -> None:
         """Create the weights for a list of shapes (batch, time, features)."""
         *self.lower_widths, top = self._widths(inputs_shape)
         units = top // 2 if self.units is None else self.units
@@ -126,7 +127,13 @@ class DynamicInteractionPooling(keras.layers.Layer):
             )
         return [int(shape[-1]) for shape in shapes]
 
-    def call(self, inputs: list[Any], lengths: Any = None, mask: Any = None, return_routing: bool = False) -> Any:
+    def call(
+        self,
+        inputs: list[Tensor],
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        return_routing: bool = False,
+    ) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
         """Pool; see the class for the arguments."""
         if len(inputs) != len(self.lower_widths) + 1:
             raise ValueError(f"The layer was built for {len(self.lower_widths) + 1} inputs; received {len(inputs)}.")
@@ -146,7 +153,9 @@ class DynamicInteractionPooling(keras.layers.Layer):
         pooled = ops.cast(pooled, top.dtype)
         return (pooled, routing) if return_routing else pooled
 
-    def _route_positions(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
+    def _route_positions(
+        self, lower: list[Tensor], x: Tensor, real: Tensor, steps: Tensor, b: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         # Mask one number per word and layer, since x is wide; at padding x is LeakyReLU(b_j).
         means = ops.where(real, ops.stack([ops.mean(wide(u), axis=-1) for u in lower], axis=-1), 0.0)
         sums = ops.where(real, ops.sum(x, axis=-1), 0.0)
@@ -157,7 +166,9 @@ class DynamicInteractionPooling(keras.layers.Layer):
         pooled = ops.sum(ops.where(real, v, 0.0)[..., None] * x, axis=1) / steps
         return pooled, {"c": c, "v": v, "b": b}
 
-    def _route_vectors(self, lower: list[Any], x: Any, real: Any, steps: Any, b: Any) -> tuple[Any, dict[str, Any]]:
+    def _route_vectors(
+        self, lower: list[Tensor], x: Tensor, real: Tensor, steps: Tensor, b: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         # Project the weighted mean of the states instead of each state: the same, since the projection is linear.
         if self.projections:
             projections = _stack([wide(ops.convert_to_tensor(p)) for p in self.projections], axis=0)
@@ -170,28 +181,30 @@ class DynamicInteractionPooling(keras.layers.Layer):
             b = b + ops.einsum("bjc,btjc->btj", v, x)
         return v * ops.sum(x, axis=1) / steps, {"c": c, "v": v, "b": b}
 
-    def _shares(self, b: Any, real: Any) -> Any:
+    def _shares(self, b: Tensor, real: Tensor) -> Tensor:
         c = masked_softmax(b, real)
         return ops.stop_gradient(c) if self.stop_gradient else c
 
-    def _by_layer(self, x: Any) -> Any:
+    def _by_layer(self, x: Tensor) -> Tensor:
         """Return (batch, time, sum of widths) as (batch, time, layers, widest): narrow layers are padded with zeros."""
         if len(set(self.widths)) == 1:
             return ops.reshape(x, (*ops.shape(x)[:2], len(self.widths), self.widths[0]))
         ends = [sum(self.widths[: j + 1]) for j in range(len(self.widths) - 1)]
         return _stack(ops.split(x, ends, axis=-1), axis=2)
 
-    def _side_by_side(self, pooled: Any) -> Any:
+    def _side_by_side(self, pooled: Tensor) -> Tensor:
         """Return (batch, layers, widest) as (batch, sum of widths)."""
         if len(set(self.widths)) == 1:
             return ops.reshape(pooled, (ops.shape(pooled)[0], sum(self.widths)))
         return ops.concatenate([pooled[:, j, :width] for j, width in enumerate(self.widths)], axis=-1)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
         return None
 
-    def compute_output_spec(self, inputs: list[Any], *args: Any, return_routing: bool = False, **kwargs: Any) -> Any:
+    def compute_output_spec(
+        self, inputs: list[Tensor], *args: Any, return_routing: bool = False, **kwargs: Any
+    ) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
         """Return the specs of the outputs."""
         *lower, top = self._widths([x.shape for x in inputs])
         batch, time = inputs[-1].shape[:2]
@@ -205,7 +218,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         v = words if by_word else keras.KerasTensor((batch, len(lower), max(widths)), "float32")
         return pooled, {"c": words, "v": v, "b": words}
 
-    def compute_output_shape(self, inputs_shape: list[tuple[int | None, ...]], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: list[Shape], **_: Any) -> Shape:
         """Return (batch, features)."""
         *lower, top = self._widths(inputs_shape)
         units = top // 2 if self.units is None else self.units
@@ -223,7 +236,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         }
 
 
-def _stack(tensors: list[Any], axis: int) -> Any:
+def _stack(tensors: list[Tensor], axis: int) -> Tensor:
     """Stack along ``axis`` tensors whose last two sizes may differ, padded with zeros to the largest."""
     ranks = len(tensors[0].shape)
     places = [ranks - 1] if axis == 2 else [ranks - 2, ranks - 1]

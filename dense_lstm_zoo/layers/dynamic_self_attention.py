@@ -9,8 +9,9 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import Blocks, fresh
+from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -56,8 +57,8 @@ class DynamicSelfAttention(keras.layers.Layer):
         iterations: int = 2,
         *,
         negative_slope: float = 0.2,
-        kernel_initializer: Any = "glorot_uniform",
-        kernel_regularizer: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        kernel_regularizer: keras.regularizers.Regularizer | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -68,7 +69,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         widths = [self.units] * self.num_heads
         self.kernel = self.add_weight(
@@ -79,7 +80,9 @@ class DynamicSelfAttention(keras.layers.Layer):
         )
         self.bias = self.add_weight(name="bias", shape=(sum(widths),), initializer="zeros")
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, return_attention: bool = False) -> Any:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, return_attention: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Pool; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         batch, time = ops.shape(inputs)[:2]
@@ -94,17 +97,19 @@ class DynamicSelfAttention(keras.layers.Layer):
         pooled = ops.cast(ops.reshape(z, (batch, self.num_heads * self.units)), inputs.dtype)
         return (pooled, a) if return_attention else pooled
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
         return None
 
-    def compute_output_spec(self, inputs: Any, *args: Any, return_attention: bool = False, **kwargs: Any) -> Any:
+    def compute_output_spec(
+        self, inputs: Tensor, *args: Any, return_attention: bool = False, **kwargs: Any
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Return the specs of the outputs."""
         batch, time = inputs.shape[:2]
         pooled = keras.KerasTensor((batch, self.num_heads * self.units), self.compute_dtype)
         return (pooled, keras.KerasTensor((batch, time, self.num_heads), "float32")) if return_attention else pooled
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, num_heads * units)."""
         return (inputs_shape[0], self.num_heads * self.units)
 

@@ -8,8 +8,9 @@ import keras
 from keras import ops
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, fresh, scaled_normal
+from dense_lstm_zoo.layers.initializers import InitializerLike, OrthogonalBlocks, fresh, scaled_normal
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_step
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 _PLAIN = ("units", "gate_inputs", "input_dim", "forget_bias", "gate_bias")
 
@@ -71,8 +72,8 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         input_dim: int | None = None,
         forget_bias: float = 0.0,
         gate_bias: float = 0.0,
-        kernel_initializer: Any = None,
-        recurrent_initializer: Any = None,
+        kernel_initializer: InitializerLike = None,
+        recurrent_initializer: InitializerLike = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -97,7 +98,7 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         """The number of last input features that are k."""
         return 0 if self.skip == "none" else self.units
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, features + skip_width)."""
         if not self._holds_skip:
             raise ValueError(
@@ -125,18 +126,18 @@ class GatedSkipLSTMCell(keras.layers.Layer):
                 name="skip_kernel", shape=(self.units, self.units), initializer=fresh(self.kernel_initializer)
             )
 
-    def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
+    def _initial_bias(self, shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
         values = [0.0, self.forget_bias, 0.0, 0.0, self.gate_bias][: self.num_gates]
         return ops.repeat(ops.convert_to_tensor(values, dtype or "float32"), self.units)
 
-    def project(self, x: Any, k: Any) -> Any:
+    def project(self, x: Tensor, k: Tensor | None) -> Tensor:
         """Return W x + b for all gates, for one step or for all of them: (..., num_gates * units)."""
         z = ops.matmul(x, self.kernel)
         if self.skip_kernel is not None:
             z = ops.concatenate([z, ops.matmul(k, self.skip_kernel)], axis=-1)
         return z + self.bias
 
-    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
+    def call(self, inputs: Tensor, states: list[Tensor], training: bool | None = None) -> tuple[Tensor, list[Tensor]]:
         """Run one step; see the class for the arguments."""
         width = ops.shape(inputs)[-1] - self.skip_width
         x, k = inputs[..., :width], inputs[..., width:] if self.skip_width else None

@@ -15,6 +15,7 @@ from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.gated_skip import skip_loop
 from dense_lstm_zoo.layers.recurrence.highway import highway_loop, highway_step
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -48,7 +49,7 @@ class HighwayLSTMCell(keras.layers.Layer):
         self.input_dim = None if input_dim is None else checks.integer("input_dim", input_dim)
         self.state_size, self.output_size = [self.units, self.units], self.units
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, features + units)."""
         n = self.units
         width = checks.cell_width(inputs_shape, "c", n, self.input_dim)
@@ -59,11 +60,11 @@ class HighwayLSTMCell(keras.layers.Layer):
         self.bias = self.add_weight(name="bias", shape=(5 * n,), initializer="zeros")
         self.peepholes = self.add_weight(name="peepholes", shape=(2, n), initializer="zeros")
 
-    def project(self, x: Any) -> Any:
+    def project(self, x: Tensor) -> Tensor:
         """Return W x + b for all gates, for one step or for all of them."""
         return ops.matmul(x, self.kernel) + self.bias
 
-    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
+    def call(self, inputs: Tensor, states: list[Tensor], training: bool | None = None) -> tuple[Tensor, list[Tensor]]:
         """Run one step; see the class for the arguments."""
         width, (h, c) = ops.shape(inputs)[-1] - self.units, states
         recurrent = ops.pad(ops.matmul(h, self.recurrent_kernel), [[0, 0], [0, self.units]])
@@ -126,7 +127,7 @@ class HighwayBiLSTM(BidirectionalEncoder):
             GatedSkipLSTMCell(self.units, "none", **options) if layer == 1 else HighwayLSTMCell(self.units, **options)
         )
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         for layer, cells in enumerate(self.cells):
@@ -134,13 +135,15 @@ class HighwayBiLSTM(BidirectionalEncoder):
                 cell.build((inputs_shape[0], features if layer == 0 else 2 * self.units))
         hand_down_trainable(self)
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """Run every layer; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         return loop.close([ops.concatenate([self._direction(loop, d, training) for d in (0, 1)], axis=-1)])[0]
 
-    def _direction(self, loop: recurrence.Loop, d: int, training: bool | None) -> Any:
+    def _direction(self, loop: recurrence.Loop, d: int, training: bool | None) -> Tensor:
         read, held, reverse = loop.inputs, None, bool(d)
         dtype = read.dtype
         for layer, cells in enumerate(self.cells, start=1):

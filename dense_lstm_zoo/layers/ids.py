@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.eager import known_values
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor, known_values
 
 
-def checked_ids(layer: keras.layers.Layer, inputs: Any, size: int) -> Any:
+def checked_ids(layer: keras.layers.Layer, inputs: Tensor, size: int) -> Tensor:
     """Return ids as int32, such that a lookup in a table of ``size`` rows fails outside 0 to ``size - 1``.
 
     Eager calls raise ``ValueError`` at once. In a graph (``fit``, ``predict``, an export), TensorFlow's lookup raises

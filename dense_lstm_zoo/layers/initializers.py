@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import keras
 from keras import ops
+
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
+
+# An initialiser as Keras's layers take it: an object, a function of shape and dtype, or a name.
+InitializerLike: TypeAlias = "keras.initializers.Initializer | Callable[..., Tensor] | str"
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -30,7 +35,7 @@ class OrthogonalBlocks(keras.initializers.Initializer):
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
 
-    def __call__(self, shape: tuple[int, ...], dtype: Any = None, **_: Any) -> Any:
+    def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: Any) -> Tensor:
         """Return the kernel [n, G n]."""
         if len(shape) != 2 or shape[1] % shape[0]:
             raise ValueError(f"OrthogonalBlocks makes weights of shape (n, gates * n); received shape {tuple(shape)}.")
@@ -59,15 +64,15 @@ class Blocks(keras.initializers.Initializer):
         [[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
     """
 
-    def __init__(self, initializer: Any, widths: Sequence[int]) -> None:
+    def __init__(self, initializer: InitializerLike, widths: Sequence[int]) -> None:
         self.initializer, self.widths = keras.initializers.get(initializer), list(widths)
 
-    def __call__(self, shape: tuple[int, ...], dtype: Any = None, **_: Any) -> Any:
+    def __call__(self, shape: tuple[int, ...], dtype: str | None = None, **_: Any) -> Tensor:
         """Return the weight [in, sum of widths]."""
         parts = ((shape[0], width) for width in self.widths)
         return ops.concatenate([self._of(i)(part, dtype=dtype) for i, part in enumerate(parts)], axis=1)
 
-    def _of(self, i: int) -> Any:
+    def _of(self, i: int) -> keras.initializers.Initializer:
         """Return the initialiser of a matrix: a single seed would make all of them equal."""
         if not isinstance(self.initializer, keras.initializers.Initializer):
             return self.initializer
@@ -82,7 +87,7 @@ class Blocks(keras.initializers.Initializer):
         return {"initializer": keras.initializers.serialize(self.initializer), "widths": self.widths}
 
 
-def fresh(initializer: Any) -> Any:
+def fresh(initializer: keras.initializers.Initializer) -> keras.initializers.Initializer:
     """Return an initialiser for one more weight: a clone, as one gives the same numbers each time; functions as is."""
     return initializer.clone() if isinstance(initializer, keras.initializers.Initializer) else initializer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import keras
@@ -10,8 +10,9 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.initializers import fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -79,9 +80,9 @@ class LSTM(KernelLayer):
         *,
         return_sequences: bool = True,
         return_state: bool = False,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
         unit_forget_bias: bool = True,
         kernel: str = "auto",
         **kwargs: Any,
@@ -100,12 +101,12 @@ class LSTM(KernelLayer):
         """Width of the output: ``units`` times the number of directions."""
         return self.units * len(self.direction_names)
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         self._directions = [self._add_direction(name, features) for name in self.direction_names]
 
-    def _add_direction(self, direction: str, input_dim: int) -> list[Any]:
+    def _add_direction(self, direction: str, input_dim: int) -> list[keras.Variable]:
         prefix = f"{direction}_" if len(self.direction_names) > 1 else ""
         # An initialiser gives the same numbers each time it is called: so each weight gets its own clone.
         return [
@@ -122,7 +123,7 @@ class LSTM(KernelLayer):
             self.add_weight(name=f"{prefix}bias", shape=(4 * self.units,), initializer=self._initial_bias),
         ]
 
-    def _initial_bias(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
+    def _initial_bias(self, shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
         bias = fresh(self.bias_initializer or keras.initializers.Zeros())(shape, dtype=dtype)
         if not self.unit_forget_bias:
             return bias
@@ -130,12 +131,12 @@ class LSTM(KernelLayer):
 
     def call(
         self,
-        inputs: Any,
-        lengths: Any = None,
-        mask: Any = None,
-        initial_state: Any = None,
+        inputs: Tensor,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        initial_state: Sequence[Tensor] | None = None,
         training: bool | None = None,
-    ) -> Any:
+    ) -> Tensor | list[Tensor]:
         """Run the loop; see the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
@@ -155,13 +156,13 @@ class LSTM(KernelLayer):
     def run(
         self,
         loop: recurrence.Loop,
-        inputs: list[Any],
-        initial_state: Any = None,
+        inputs: list[Tensor],
+        initial_state: Sequence[Tensor] | None = None,
         final_state: bool = False,
-        recurrent_mask: Any = None,
-        drop_weights: Callable[[Any], Any] | None = None,
-        backward_inputs: list[Any] | None = None,
-    ) -> list[list[Any]]:
+        recurrent_mask: Tensor | None = None,
+        drop_weights: Callable[[Tensor], Tensor] | None = None,
+        backward_inputs: list[Tensor] | None = None,
+    ) -> list[list[Tensor]]:
         """Run ``recurrence.lstm`` with the layer's weights; see there for the arguments.
 
         The result of ``drop_weights`` on a recurrent kernel replaces it, which every kernel supports.
@@ -179,12 +180,12 @@ class LSTM(KernelLayer):
             backward_inputs=backward_inputs,
         )
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | list[Tensor | None] | None:
         """Pass the mask on with the sequence; drop it with the last state."""
         output = mask if self.return_sequences else None
         return [output, None, None] if self.return_state else output
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape | list[Shape]:
         """Return the shape, or with ``return_state`` the three shapes, of the output."""
         state = (inputs_shape[0], self.output_units)
         output = (*inputs_shape[:2], self.output_units) if self.return_sequences else state

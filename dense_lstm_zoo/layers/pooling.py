@@ -9,11 +9,12 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 POOLINGS = ("mean", "max", "last", "attention", "last_mean_max")
 
 
-def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
+def masked_softmax(logits: Tensor, mask: Tensor, axis: int = 1) -> Tensor:
     """Softmax over the places where ``mask`` is true, with zeros elsewhere; all zeros if it is true nowhere.
 
     Not ``ops.softmax``, which warns about one-word sentences.
@@ -24,7 +25,7 @@ def masked_softmax(logits: Any, mask: Any, axis: int = 1) -> Any:
     return powers / ops.maximum(ops.sum(powers, axis=axis, keepdims=True), 1e-30)
 
 
-def project(states: Any, mask: Any, kernel: Any, bias: Any, negative_slope: float) -> Any:
+def project(states: Tensor, mask: Tensor, kernel: Tensor, bias: Tensor, negative_slope: float) -> Tensor:
     """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units); h_t is treated as zeros where ``mask`` is false.
 
     The result may be many times as wide as the states. To avoid passes over it, the states are masked instead of the
@@ -85,7 +86,7 @@ class MaskedPooling(keras.layers.Layer):
         self.attention_units = None if attention_units is None else checks.integer("attention_units", attention_units)
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights of ``attention``; the other modes have none."""
         features = inputs_shape[-1]
         if len(inputs_shape) != 3 or features is None or features % self.num_directions:
@@ -99,23 +100,23 @@ class MaskedPooling(keras.layers.Layer):
             self.bias = self.add_weight(name="bias", shape=(units,), initializer="zeros")
             self.query = self.add_weight(name="query", shape=(units, 1), initializer="glorot_uniform")
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """Pool; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
         return ops.cast(pooled, inputs.dtype)
 
-    def _mean(self, inputs: Any, lengths: Any, real: Any) -> Any:
+    def _mean(self, inputs: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
         total = ops.sum(recurrence.wide(inputs), axis=1)
         return total / ops.cast(ops.maximum(lengths, 1), total.dtype)[:, None]
 
-    def _max(self, inputs: Any, lengths: Any, real: Any) -> Any:
+    def _max(self, inputs: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
         states = recurrence.wide(inputs)
         largest = ops.max(ops.where(real, states, ops.full_like(states, -1e30)), axis=1, initial=-1e30)
         return ops.where((lengths > 0)[:, None], largest, ops.zeros_like(largest))
 
-    def _last(self, inputs: Any, lengths: Any, real: Any) -> Any:
+    def _last(self, inputs: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
         index = ops.cast(ops.maximum(lengths - 1, 0), "int32")[:, None, None]
         last = ops.take_along_axis(inputs, index, axis=1)[:, 0]
         if self.num_directions == 1:
@@ -123,20 +124,20 @@ class MaskedPooling(keras.layers.Layer):
         half = inputs.shape[-1] // 2
         return ops.concatenate([last[:, :half], inputs[:, 0, half:]], axis=-1)
 
-    def _attention(self, inputs: Any, lengths: Any, real: Any) -> Any:
+    def _attention(self, inputs: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
         scores = recurrence.wide(ops.matmul(ops.tanh(ops.matmul(inputs, self.kernel) + self.bias), self.query))
         weights = masked_softmax(scores, real)
         return ops.sum(weights * recurrence.wide(inputs), axis=1)
 
-    def _last_mean_max(self, inputs: Any, lengths: Any, real: Any) -> Any:
+    def _last_mean_max(self, inputs: Tensor, lengths: Tensor, real: Tensor) -> Tensor:
         parts = [pool(inputs, lengths, real) for pool in (self._last, self._mean, self._max)]
         return ops.concatenate([recurrence.wide(part) for part in parts], axis=-1)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
         return None
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, features), or (batch, 3 features) with ``last_mean_max``."""
         features = inputs_shape[2]
         return (inputs_shape[0], 3 * features if features and self.mode == "last_mean_max" else features)

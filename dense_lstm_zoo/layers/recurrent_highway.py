@@ -13,6 +13,7 @@ from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.highway import recurrent_highway_loop, recurrent_highway_step
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -53,14 +54,14 @@ class RecurrentHighwayCell(keras.layers.Layer):
         self.couple_gates, self.transform_bias = couple_gates, float(transform_bias)
         self.state_size, self.output_size = [self.units], self.units
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, features)."""
         n, width = self.units, (2 if self.couple_gates else 3) * self.units
 
-        def orthogonal(shape: tuple[int, ...], dtype: Any = None) -> Any:
+        def orthogonal(shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
             return ops.stack([OrthogonalBlocks()(shape[1:], dtype) for _ in range(shape[0])])
 
-        def biases(shape: tuple[int, ...], dtype: Any = None) -> Any:
+        def biases(shape: tuple[int, ...], dtype: str | None = None) -> Tensor:
             row = [0.0] * n + [self.transform_bias] * n + [0.0] * (width - 2 * n)
             return ops.tile(ops.convert_to_tensor([row], dtype or "float32"), (shape[0], 1))
 
@@ -75,12 +76,12 @@ class RecurrentHighwayCell(keras.layers.Layer):
         )
         self.output_bias = self.add_weight(name="output_bias", shape=(n,), initializer="zeros")
 
-    def project(self, x: Any) -> Any:
+    def project(self, x: Tensor) -> Tensor:
         """Return W x followed by W_o x + b_o, for one step or for all of them."""
         z = ops.matmul(x, self.kernel)
         return ops.concatenate([z[..., : -self.units], z[..., -self.units :] + self.output_bias], axis=-1)
 
-    def call(self, inputs: Any, states: Any, training: bool | None = None) -> tuple[Any, list[Any]]:
+    def call(self, inputs: Tensor, states: list[Tensor], training: bool | None = None) -> tuple[Tensor, list[Tensor]]:
         """Run one step; see the class for the arguments."""
         z = self.project(inputs)
         weights = self.recurrent_kernel.value, self.bias.value, self.output_recurrent_kernel.value
@@ -143,13 +144,15 @@ class BiRecurrentHighway(BidirectionalEncoder):
             for name in DIRECTIONS
         ]
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         for cell in self.cells:
             cell.build((inputs_shape[0], checks.num_features(self, inputs_shape)))
         hand_down_trainable(self)
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """Run both directions; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)

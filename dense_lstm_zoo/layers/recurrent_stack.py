@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import keras
 from keras import ops
@@ -11,16 +11,18 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
-from dense_lstm_zoo.layers.initializers import fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 WIRINGS = ("dense", "stacked", "skip", "residual")
 CELLS = ("lstm", "gru", "simple_rnn")
+_Part = TypeVar("_Part")
 # (layer, its inputs, its initial states) -> its outputs over time, its final states
-Run = Callable[[int, list[Any], list[Any] | None], tuple[Any, list[Any]]]
+Run = Callable[[int, list[Tensor], list[Tensor] | None], tuple[Tensor, list[Tensor]]]
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -98,9 +100,9 @@ class RecurrentStack(KernelLayer):
         dropout_sharing: str = "per_output",
         return_state: bool = False,
         return_all_layers: bool = False,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
         unit_forget_bias: bool = True,
         kernel: str = "auto",
         seed: int | None = None,
@@ -153,7 +155,7 @@ class RecurrentStack(KernelLayer):
         seed = None if self.seed is None else self.seed + i + 1
         return layer(self.units, return_sequences=True, recurrent_dropout=self.recurrent_dropout, seed=seed, **common)
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         if self.wiring == "residual" and self.num_layers > 1 and features != self.units:
@@ -163,12 +165,12 @@ class RecurrentStack(KernelLayer):
             )
         widths = [features]
         for layer in self.layers:
-            read = [(*inputs_shape[:2], width) for width in self._read(widths, sum_of=lambda parts: parts[0])]
-            layer.build((*inputs_shape[:2], sum(shape[-1] for shape in read)))
+            width = sum(self._read(widths, sum_of=lambda parts: parts[0]))
+            layer.build((*inputs_shape[:2], width))
             widths.append(self.units)
         hand_down_trainable(self)
 
-    def _read(self, below: list[Any], sum_of: Callable[[list[Any]], Any]) -> list[Any]:
+    def _read(self, below: list[_Part], sum_of: Callable[[list[_Part]], _Part]) -> list[_Part]:
         """Return the inputs of the next layer, as parts to concatenate, from the input and the layers below."""
         if self.wiring == "dense":
             return below
@@ -178,17 +180,17 @@ class RecurrentStack(KernelLayer):
 
     def call(
         self,
-        inputs: Any,
-        lengths: Any = None,
-        mask: Any = None,
-        initial_state: Any = None,
+        inputs: Tensor,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        initial_state: Sequence[Tensor] | None = None,
         training: bool | None = None,
-    ) -> Any:
+    ) -> Tensor | list[Tensor]:
         """Run every layer; see the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         padded = lengths is not None or mask is not None
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
-        start: list[list[Any] | None] = [None] * self.num_layers
+        start: list[list[Tensor] | None] = [None] * self.num_layers
         if initial_state is not None:
             start = checks.layer_states(initial_state, self.num_layers, self.states_per_layer, self.units)
         if self.cell == "lstm":
@@ -196,10 +198,10 @@ class RecurrentStack(KernelLayer):
             loop = recurrence.open_loop(inputs, lengths, "portable" if dropping else self.kernel, training, "layer")
             weight_dropout = self.weight_dropout if training else 0.0
 
-            def drop_weights(recurrent_kernel: Any) -> Any:
+            def drop_weights(recurrent_kernel: Tensor) -> Tensor:
                 return drop(recurrent_kernel, weight_dropout, self.seed_generator)
 
-            def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
+            def run(i: int, read: list[Tensor], start: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
                 held = self._recurrent_mask(read[0]) if dropping else None
                 (states,), (h,), (c,) = self.layers[i].run(
                     loop, read, start, True, recurrent_mask=held, drop_weights=drop_weights
@@ -210,7 +212,7 @@ class RecurrentStack(KernelLayer):
         else:
             real = recurrence.real_steps(lengths, ops.shape(inputs)[1])[:, :, 0]
 
-            def run(i: int, read: list[Any], start: list[Any] | None) -> tuple[Any, list[Any]]:
+            def run(i: int, read: list[Tensor], start: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
                 outputs, *states = self.layers[i](
                     ops.concatenate(read, axis=-1), mask=real, initial_state=start, training=training
                 )
@@ -225,16 +227,16 @@ class RecurrentStack(KernelLayer):
         return [*sequences, *states] if len(sequences) + len(states) > 1 else sequences[0]
 
     def _wire(
-        self, inputs: Any, run: Run, start: list[list[Any] | None], training: bool | None, time_axis: int
-    ) -> list[Any]:
+        self, inputs: Tensor, run: Run, start: list[list[Tensor] | None], training: bool | None, time_axis: int
+    ) -> list[Tensor]:
         """Return the sequences that the layer returns, followed by the final states of all layers."""
         axis = time_axis if self.variational_dropout else None
 
-        def drop_at(rate: float, x: Any) -> Any:
+        def drop_at(rate: float, x: Tensor) -> Tensor:
             return drop(x, rate if training else 0.0, self.seed_generator, shared_axis=axis)
 
         # The readable tensors, each with the dropout rate that a reader still has to apply.
-        def offer(x: Any, rate: float) -> tuple[Any, float]:
+        def offer(x: Tensor, rate: float) -> tuple[Tensor, float]:
             return (drop_at(rate, x), 0.0) if self.dropout_sharing == "per_output" else (x, rate)
 
         below = [offer(inputs, self.dropout if self.input_dropout is None else self.input_dropout)]
@@ -252,17 +254,17 @@ class RecurrentStack(KernelLayer):
         top = below if self.wiring == "dense" else below[-1:]
         return [ops.concatenate([drop_at(rate, x) for x, rate in top], axis=-1), *states]
 
-    def _recurrent_mask(self, read: Any) -> Any:
+    def _recurrent_mask(self, read: Tensor) -> Tensor:
         """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), the same for all steps."""
         return drop(ops.ones((ops.shape(read)[1], self.units), "float32"), self.recurrent_dropout, self.seed_generator)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | list[Tensor | None] | None:
         """Pass the mask on with the sequences; drop it with the states."""
         sequences = self.num_layers if self.return_all_layers else 1
         states = self.num_layers * self.states_per_layer if self.return_state else 0
         return mask if sequences + states == 1 else [mask] * sequences + [None] * states
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape | list[Shape]:
         """Return the shapes of the sequences and the states."""
         width = self.units
         if self.wiring == "dense" and not self.return_all_layers:

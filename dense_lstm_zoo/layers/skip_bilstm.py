@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import keras
@@ -15,6 +16,7 @@ from dense_lstm_zoo.layers.initializers import fresh
 from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -124,7 +126,7 @@ class SkipBiLSTM(BidirectionalEncoder):
             name=f"{direction}_{layer}",
         )
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         for layer, cells in enumerate(self.cells):
@@ -135,12 +137,14 @@ class SkipBiLSTM(BidirectionalEncoder):
             projection.build(inputs_shape)
         hand_down_trainable(self)
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """Run every layer; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
 
-        def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
+        def run(cell: GatedSkipLSTMCell, z: Tensor, k: Tensor | None, reverse: bool) -> Tensor:
             return skip_lstm(loop, z, k, recurrence.wide(cell.recurrent_kernel), skip=cell.skip, reverse=reverse)
 
         return loop.close([ops.concatenate(self._run(loop.inputs, run, training)[-1], axis=-1)])[0]
@@ -154,7 +158,7 @@ class SkipBiLSTM(BidirectionalEncoder):
             return below if first else above
         return f"layers 1 to {first} {below}; layers {first + 1} to {self.num_layers} {above}"
 
-    def gates(self, inputs: Any, lengths: Any = None) -> list[Any]:
+    def gates(self, inputs: Tensor, lengths: Tensor | None = None) -> list[Tensor]:
         """Return the activations of the skip gates: (batch, time, 2 units) for each layer that has them, bottom up.
 
         Args:
@@ -169,7 +173,7 @@ class SkipBiLSTM(BidirectionalEncoder):
         inputs, lengths = recurrence.real_inputs(inputs, lengths, None, self.compute_dtype)
         loop, found = recurrence.open_loop(inputs, lengths, "portable", False), []
 
-        def run(cell: GatedSkipLSTMCell, z: Any, k: Any, reverse: bool) -> Any:
+        def run(cell: GatedSkipLSTMCell, z: Tensor, k: Tensor | None, reverse: bool) -> Tensor:
             recurrent = recurrence.wide(cell.recurrent_kernel)
             states = skip_loop(loop, z, k, recurrent, skip=cell.skip, reverse=reverse)
             found.extend([states["g"]] if "g" in states else [])
@@ -178,10 +182,15 @@ class SkipBiLSTM(BidirectionalEncoder):
         self._run(loop.inputs, run, training=False)
         return loop.close([ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)])
 
-    def _run(self, inputs: Any, run: Any, training: bool | None) -> list[list[Any]]:
+    def _run(
+        self,
+        inputs: Tensor,
+        run: Callable[[GatedSkipLSTMCell, Tensor, Tensor | None, bool], Tensor],
+        training: bool | None,
+    ) -> list[list[Tensor]]:
         """Return the states of both directions of every layer, with the (projected) input as layer 0."""
         dtype = inputs.dtype
-        outputs: list[list[Any]] = [[projection(inputs) for projection in self.projections]]
+        outputs: list[list[Tensor]] = [[projection(inputs) for projection in self.projections]]
         read = [inputs, inputs]
         for layer, cells in enumerate(self.cells, start=1):
             source = self._skips_from(layer)

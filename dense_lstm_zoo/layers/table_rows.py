@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-def look_up(table: keras.Variable, ids: Any, *, training: bool) -> Any:
+
+def look_up(table: keras.Variable, ids: Tensor, *, training: bool) -> Tensor:
     """Return ``table[ids]`` (..., features); its gradient is a ``tf.IndexedSlices`` with each row once.
 
     A dense gradient of a large table takes longer to write, to clip and to subtract than the layers above the words.

@@ -10,9 +10,10 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS
-from dense_lstm_zoo.layers.initializers import fresh
+from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.parts import hand_down_trainable
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
 
 
@@ -74,7 +75,7 @@ class TextEncoderStates(KernelLayer):
         directions: int = 2,
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
-        recurrent_initializer: Any = "orthogonal",
+        recurrent_initializer: InitializerLike = "orthogonal",
         unit_forget_bias: bool = True,
         kernel: str = "auto",
         seed: int | None = None,
@@ -109,7 +110,7 @@ class TextEncoderStates(KernelLayer):
         """Features of a layer's states."""
         return int(self.stacks[0].units * self.directions)
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for word vectors of shape (batch, time, features): ``<eos>``, then each direction's."""
         features = checks.num_features(self, inputs_shape)
         self.eos = self.add_weight(name="eos", shape=(features,), initializer="uniform")
@@ -117,7 +118,9 @@ class TextEncoderStates(KernelLayer):
             stack.build((inputs_shape[0], None, features))
         hand_down_trainable(self)
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> list[Any]:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
+    ) -> list[Tensor]:
         """Run both directions; see the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         if not self.trainable:
@@ -134,11 +137,11 @@ class TextEncoderStates(KernelLayer):
         joined = [ops.concatenate(parts, axis=-1) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
         return joined if self.trainable else [ops.stop_gradient(states) for states in joined]
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> list[Any]:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> list[Tensor | None]:
         """Pass the mask on with every layer's states."""
         return [mask] * self.stacks[0].num_layers
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> list[tuple[int | None, ...]]:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> list[Shape]:
         """Return the shape of every layer's states."""
         return [(*inputs_shape[:2], self.width)] * self.stacks[0].num_layers
 
@@ -159,7 +162,7 @@ class TextEncoderStates(KernelLayer):
         }
 
 
-def _turned(x: Any, lengths: Any) -> Any:
+def _turned(x: Tensor, lengths: Tensor) -> Tensor:
     """Reverse the real steps of each row of (batch, time, features); whole rows are gathered, which is fast."""
     batch, time = ops.shape(x)[:2]
     steps = ops.arange(time, dtype="int32")[None, :]
@@ -193,7 +196,7 @@ class LayerMixture(keras.layers.Layer):
         [[[3.0, 3.0]]]
     """
 
-    def build(self, inputs_shape: list[tuple[int | None, ...]]) -> None:
+    def build(self, inputs_shape: list[Shape]) -> None:
         """Create w, one number per layer, and gamma."""
         shapes = {tuple(shape) for shape in inputs_shape} if isinstance(inputs_shape, list | tuple) else set()
         if len(shapes) != 1:
@@ -203,17 +206,17 @@ class LayerMixture(keras.layers.Layer):
         self.layer_weights = self.add_weight(name="layer_weights", shape=(len(inputs_shape),), initializer="zeros")
         self.gamma = self.add_weight(name="gamma", shape=(), initializer="ones")
 
-    def call(self, inputs: list[Any]) -> Any:
+    def call(self, inputs: list[Tensor]) -> Tensor:
         """Mix the layers."""
         powers = ops.exp(recurrence.wide(self.layer_weights) - ops.max(recurrence.wide(self.layer_weights)))
         shares = recurrence.wide(self.gamma) * powers / ops.sum(powers)
         mixed = sum(shares[i] * recurrence.wide(x) for i, x in enumerate(inputs))
         return ops.cast(mixed, self.compute_dtype)
 
-    def compute_mask(self, inputs: list[Any], mask: Any = None) -> Any:
+    def compute_mask(self, inputs: list[Tensor], mask: Tensor | None = None) -> Tensor | None:
         """Pass the first layer's mask on."""
         return mask[0] if isinstance(mask, list) else mask
 
-    def compute_output_shape(self, inputs_shape: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    def compute_output_shape(self, inputs_shape: list[Shape]) -> Shape:
         """Return the shape of one layer."""
         return tuple(inputs_shape[0])

@@ -12,6 +12,8 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
+from dense_lstm_zoo.layers.initializers import InitializerLike
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.table_rows import look_up
 
 
@@ -69,11 +71,11 @@ class TiedEmbedding(keras.layers.Embedding):
         # A generator draws its seed from the global one; an unused one would change the seeds of all other layers.
         self.seed_generator = keras.random.SeedGenerator(seed) if self.dropout else None
 
-    def add_weight(self, *args: Any, **kwargs: Any) -> Any:
+    def add_weight(self, *args: Any, **kwargs: Any) -> keras.Variable:
         """Create a weight that Keras does not cast: it would cast the whole table to look up some of its rows."""
         return super().add_weight(*args, **kwargs, autocast=False)
 
-    def set_matrix(self, matrix: Any) -> None:
+    def set_matrix(self, matrix: np.ndarray) -> None:
         """Set every row from ``matrix`` (input_dim, output_dim); before ``enable_lora``, which adds to the rows."""
         if self.lora_enabled:
             raise ValueError(f"{self.name} adds LoRA's product to its table: call set_matrix before enable_lora.")
@@ -87,7 +89,7 @@ class TiedEmbedding(keras.layers.Embedding):
             )
         self.embeddings.assign(matrix)
 
-    def call(self, inputs: Any, reverse: bool = False, training: bool | None = None) -> Any:
+    def call(self, inputs: Tensor, reverse: bool = False, training: bool | None = None) -> Tensor:
         """Look up ids, or score words."""
         table = self.embeddings
         if reverse:
@@ -105,16 +107,16 @@ class TiedEmbedding(keras.layers.Embedding):
         words = drop(ops.ones((self.input_dim, 1), self.compute_dtype), self.dropout, self.seed_generator)
         return vectors * ops.take(words, ids, axis=0)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         """Return the mask of ids (with ``mask_zero``); vectors, which are read in reverse, pass theirs on."""
         is_reverse = len(inputs.shape) == 3 and inputs.shape[2] == self.output_dim and _is_float(inputs)
         return mask if is_reverse else super().compute_mask(inputs, mask)
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], reverse: bool = False, **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, reverse: bool = False, **_: Any) -> Shape:
         """Return the shape of the vectors, or of the scores."""
         return (*inputs_shape[:-1], self.input_dim) if reverse else (*inputs_shape, self.output_dim)
 
-    def compute_output_spec(self, inputs: Any, reverse: bool = False, **_: Any) -> Any:
+    def compute_output_spec(self, inputs: Tensor, reverse: bool = False, **_: Any) -> Tensor:
         """Return the spec of the vectors, or of the scores."""
         return keras.KerasTensor(self.compute_output_shape(inputs.shape, reverse), self.compute_dtype)
 
@@ -124,7 +126,7 @@ class TiedEmbedding(keras.layers.Embedding):
         return {**super().get_config(), **own}
 
 
-def _is_float(x: Any) -> bool:
+def _is_float(x: Tensor) -> bool:
     return bool(keras.backend.is_float_dtype(keras.backend.standardize_dtype(x.dtype)))
 
 
@@ -142,20 +144,20 @@ class Bias(keras.layers.Layer):
         [[1.0, 1.0, 1.0]]
     """
 
-    def __init__(self, bias_initializer: Any = "zeros", **kwargs: Any) -> None:
+    def __init__(self, bias_initializer: InitializerLike = "zeros", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weight for inputs of shape (..., features)."""
         self.bias = self.add_weight(name="bias", shape=(inputs_shape[-1],), initializer=self.bias_initializer)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Add the weight."""
         return recurrence.floats(inputs, self.compute_dtype) + self.bias
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         """Return the inputs' shape."""
         return inputs_shape
 

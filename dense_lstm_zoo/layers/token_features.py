@@ -15,7 +15,7 @@ from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.ids import checked_ids
 from dense_lstm_zoo.layers.initializers import scaled_normal
 from dense_lstm_zoo.layers.parts import hand_down_trainable
-from dense_lstm_zoo.layers.recurrence.eager import known_values
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor, known_values
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -65,7 +65,7 @@ class GatedContextWindow(keras.layers.Layer):
         self.seed, self.seed_generator = seed, keras.random.SeedGenerator(seed)
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weights for inputs of shape (batch, time, features)."""
         features = checks.num_features(self, inputs_shape)
         self.boundary = None
@@ -76,7 +76,9 @@ class GatedContextWindow(keras.layers.Layer):
             self.gate_kernel = self.add_weight(name="gate_kernel", shape=shape, initializer=scaled_normal())
             self.gate_bias = self.add_weight(name="gate_bias", shape=(self.size,), initializer="zeros")
 
-    def call(self, inputs: Any, lengths: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+    def call(
+        self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """Gather the window of every word; see the class for the arguments."""
         inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
@@ -96,11 +98,11 @@ class GatedContextWindow(keras.layers.Layer):
         window = drop(window, self.dropout if training else 0.0, self.seed_generator, shared_axis=3)
         return ops.where(real, ops.reshape(window, (batch, time, self.size * features)), 0.0)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         """Pass the mask on."""
         return mask
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...], **_: Any) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape, **_: Any) -> Shape:
         """Return (batch, time, size * features)."""
         return (*inputs_shape[:2], self.size * checks.num_features(self, inputs_shape))
 
@@ -140,14 +142,14 @@ class AffixEmbedding(keras.layers.Layer):
         self.table = self.add_weight(name="table", shape=(num_chars, char_dim), initializer="uniform")
         self.built = True
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Look up characters."""
         vectors = ops.take(self.table, checked_ids(self, inputs, self.num_chars), axis=0)
         vectors = ops.cast(vectors, self.compute_dtype)
         batch, time = ops.shape(inputs)[:2]
         return ops.reshape(vectors, (batch, time, inputs.shape[2] * self.char_dim))
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         """Return (batch, time, characters * char_dim)."""
         return (*inputs_shape[:2], checks.num_features(self, inputs_shape) * self.char_dim)
 
@@ -223,7 +225,7 @@ class CharacterCNN(keras.layers.Layer):
         self.built = True
         hand_down_trainable(self)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Convolve the characters of every word; see the class for the arguments."""
         ids = checked_ids(self, inputs, self.num_chars)
         batch, time, width = ops.shape(ids)
@@ -251,7 +253,7 @@ class CharacterCNN(keras.layers.Layer):
         words = ops.take(ops.concatenate(found, axis=-1), places[:-1], axis=0)
         return ops.reshape(words, (batch, time, self.filters))
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         """Return (batch, time, filters)."""
         return (*inputs_shape[:2], self.filters)
 

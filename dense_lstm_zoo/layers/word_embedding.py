@@ -11,6 +11,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.ids import checked_ids
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -27,15 +28,15 @@ class SequenceLengths(keras.layers.Layer):
         [2, 0]
     """
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Count the ids that are not 0."""
         return recurrence.lengths_from_mask(ops.not_equal(inputs, 0))
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         """Return (batch,)."""
         return inputs_shape[:1]
 
-    def compute_output_spec(self, inputs: Any) -> Any:
+    def compute_output_spec(self, inputs: Tensor) -> Tensor:
         """Return the spec of the lengths: (batch,), int32."""
         return keras.KerasTensor((inputs.shape[0],), dtype="int32")
 
@@ -113,7 +114,7 @@ class WordEmbedding(keras.layers.Layer):
             )
         self.built = True
 
-    def set_matrix(self, matrix: Any) -> None:
+    def set_matrix(self, matrix: np.ndarray) -> None:
         """Set every row from ``matrix`` (vocab_size, embedding_dim)."""
         matrix = np.asarray(matrix)
         if matrix.shape != (self.vocab_size, self.embedding_dim):
@@ -132,7 +133,7 @@ class WordEmbedding(keras.layers.Layer):
             rows.append(ops.convert_to_numpy(self.frozen_table).astype(np.float32))
         return np.concatenate(rows)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Look up ids."""
         inputs = checked_ids(self, inputs, self.vocab_size)
         num_trained = self.table.shape[0]
@@ -146,7 +147,7 @@ class WordEmbedding(keras.layers.Layer):
             trained = ops.where((inputs < num_trained)[..., None], trained, frozen)
         return ops.cast(trained, self.compute_dtype)
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         """Return (batch, time, embedding_dim)."""
         return (*inputs_shape, self.embedding_dim)
 

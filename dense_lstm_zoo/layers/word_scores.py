@@ -8,6 +8,8 @@ import keras
 from keras import ops
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.layers.initializers import InitializerLike
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -38,22 +40,22 @@ class WordScores(keras.layers.Layer):
         (TensorShape([1, 2, 7]), (7, 3))
     """
 
-    def __init__(self, words: int, kernel_initializer: Any = "glorot_uniform", **kwargs: Any) -> None:
+    def __init__(self, words: int, kernel_initializer: InitializerLike = "glorot_uniform", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.words = checks.integer("words", words)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.supports_masking = True
 
-    def build(self, inputs_shape: tuple[int | None, ...]) -> None:
+    def build(self, inputs_shape: Shape) -> None:
         """Create the weight for inputs of shape (..., features)."""
         shape = (self.words, inputs_shape[-1])
         self.kernel = self.add_weight(name="kernel", shape=shape, initializer=self.kernel_initializer)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Score words."""
         return ops.matmul(inputs, ops.transpose(self.kernel))
 
-    def compute_output_shape(self, inputs_shape: tuple[int | None, ...]) -> Any:
+    def compute_output_shape(self, inputs_shape: Shape) -> Shape:
         """Return (..., words)."""
         return (*inputs_shape[:-1], self.words)
 

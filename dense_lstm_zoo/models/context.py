@@ -86,6 +86,7 @@ def context_features(
             vocab_size, context_dim, trainable=False, dtype=dtype, name="context_embedding"
         )
         if context_weights is not None:
+            assert context_weights.vectors is not None  # as they are with a context_dim
             embedding.set_matrix(context_weights.vectors)
         read = embedding(token_ids)
     encoder = layers.TextEncoderStates(

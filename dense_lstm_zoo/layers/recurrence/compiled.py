@@ -13,15 +13,16 @@ import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence import lstm_programs
 from dense_lstm_zoo.layers.recurrence.native import final_states, native_lstm
-from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.own_gradient import WithGradient, unwatched, with_own_gradient
 from dense_lstm_zoo.layers.recurrence.portable import portable_lstm, start_or_zeros
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 # Programs are compiled for few shapes (time, batch): two lengths per octave, batches in steps of 4, then of 8.
 SMALL_BATCH = 32  # up to this, which is Keras's own size of a batch, predictions are compiled
 _TIMES = [8, *(n for k in range(4, 24) for n in (2**k, 3 * 2 ** (k - 1)))]
 
 
-def pad_to_few_shapes(inputs: Any, lengths: Any, largest_batch: int | None = None) -> tuple[Any, Any]:
+def pad_to_few_shapes(inputs: Tensor, lengths: Tensor, largest_batch: int | None = None) -> tuple[Tensor, Tensor]:
     """Pad time-major inputs [T, B, n], and lengths, up to a shape that programs are compiled for.
 
     A graph traced for a single shape gets a program for that shape. Batches above ``largest_batch`` stay as they are.
@@ -46,8 +47,14 @@ def pad_to_few_shapes(inputs: Any, lengths: Any, largest_batch: int | None = Non
 
 
 def compiled_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
-) -> list[Any]:
+    projected: Tensor,
+    lengths: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor | None,
+    cell: Tensor | None,
+    reverse: bool,
+    final_state: bool,
+) -> list[Tensor]:
     """Run one direction; arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
     if hidden is None and not final_state:
         return [with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent, plain=plain_from_zeros)]
@@ -60,58 +67,67 @@ def compiled_lstm(
     return [states, *final] if final_state else [states]
 
 
-def _from_zeros(reverse: bool, z: Any, lengths: Any, r: Any) -> Any:
+def _from_zeros(reverse: bool, z: Tensor, lengths: Tensor, r: Tensor) -> WithGradient:
     z, r = unwatched(z, r)
     states, held, gates = run_forward(z, lengths, r, reverse)
 
-    def gradient(d_states: Any) -> Any:
+    def gradient(d_states: Tensor) -> tuple[Tensor, None, Tensor]:
         dz, d_r = run_backward(states, held, gates, lengths, r, reverse, d_states)
         return dz, None, d_r
 
     return states, gradient
 
 
-def plain_from_zeros(reverse: bool, z: Any, lengths: Any, r: Any) -> Any:
+def plain_from_zeros(reverse: bool, z: Tensor, lengths: Tensor, r: Tensor) -> Tensor:
     """Return the states of one direction in ops that can be differentiated any number of times."""
     return _plain(z, lengths, r, None, None, reverse, False)[0]
 
 
-def _plain(z: Any, lengths: Any, r: Any, *options: Any) -> list[Any]:
+def _plain(z: Tensor, lengths: Tensor, r: Tensor, *options: Any) -> list[Tensor]:
     return portable_lstm(z, lengths, tf.ensure_shape(r, (r.shape[1] // 4, r.shape[1])), *options)
 
 
-def _from_start(z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> Any:
+def _from_start(z: Tensor, lengths: Tensor, r: Tensor, h0: Tensor, c0: Tensor) -> WithGradient:
     z, r, h0, c0 = unwatched(z, r, h0, c0)
     states, held, gates = unwatched(*lstm_programs.forward(z.dtype, True)(z, lengths, r, tf.constant(0), h0, c0))
     h, c = final_states(lengths, (h0, states), (c0, held))
 
-    def gradient(d_states: Any, d_h: Any, d_c: Any) -> Any:
+    def gradient(d_states: Tensor, d_h: Tensor, d_c: Tensor) -> tuple[Tensor | None, ...]:
         return _gradient_from_start(states, held, gates, lengths, r, h0, c0, d_states, d_h, d_c)
 
     return (states, h, c), gradient
 
 
-def _plain_from_start(z: Any, lengths: Any, r: Any, h0: Any, c0: Any) -> list[Any]:
+def _plain_from_start(z: Tensor, lengths: Tensor, r: Tensor, h0: Tensor, c0: Tensor) -> list[Tensor]:
     return _plain(z, lengths, r, h0, c0, False, True)
 
 
 def _gradient_from_start(
-    states: Any, held: Any, gates: Any, lengths: Any, r: Any, h0: Any, c0: Any, d_states: Any, d_h: Any, d_c: Any
-) -> tuple[Any, None, Any, Any, Any]:
+    states: Tensor,
+    held: Tensor,
+    gates: Tensor,
+    lengths: Tensor,
+    r: Tensor,
+    h0: Tensor,
+    c0: Tensor,
+    d_states: Tensor,
+    d_h: Tensor,
+    d_c: Tensor,
+) -> tuple[Tensor | None, ...]:
     """Return the gradients of projections, lengths (none), recurrent kernel, h0 and c0."""
     program = lstm_programs.backward(gates.dtype, True)
     dz, d_h0, d_c0 = program(gates, held, lengths, r, tf.constant(0), d_states, c0, d_h, d_c)
     return dz, None, _recurrent_gradient(tf.concat([h0[None], states[:-1]], axis=0), dz), d_h0, d_c0
 
 
-def run_forward(z: Any, lengths: Any, r: Any, reverse: bool) -> Any:
+def run_forward(z: Tensor, lengths: Tensor, r: Tensor, reverse: bool) -> list[Tensor]:
     """Return states, c and gates of every step of one direction, from zeros."""
     return unwatched(*lstm_programs.forward(z.dtype, False)(z, lengths, r, tf.constant(int(reverse))))
 
 
 def run_backward(
-    states: Any, held: Any, gates: Any, lengths: Any, r: Any, reverse: bool, d_states: Any
-) -> tuple[Any, Any]:
+    states: Tensor, held: Tensor, gates: Tensor, lengths: Tensor, r: Tensor, reverse: bool, d_states: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return the gradients of the projections and of the recurrent kernel, for what ``run_forward`` returned."""
     program = lstm_programs.backward(gates.dtype, False)
     (dz,) = program(gates, held, lengths, r, tf.constant(int(reverse)), d_states)
@@ -119,24 +135,30 @@ def run_backward(
     return dz, _recurrent_gradient(previous_states(states, reverse), dz)
 
 
-def previous_states(states: Any, reverse: bool) -> Any:
+def previous_states(states: Tensor, reverse: bool) -> Tensor:
     """Return h_{t-1} in the order of reading, [T, B, u], for states that start from zeros."""
     nothing = tf.zeros_like(states[:1])
     return tf.concat([states[1:], nothing] if reverse else [nothing, states[:-1]], axis=0)
 
 
-def _recurrent_gradient(previous: Any, dz: Any) -> Any:
+def _recurrent_gradient(previous: Tensor, dz: Tensor) -> Tensor:
     return tf.matmul(flat(previous), flat(dz), transpose_a=True)
 
 
-def flat(x: Any) -> Any:
+def flat(x: Tensor) -> Tensor:
     """Return [T, B, n] as [T B, n]."""
     return tf.reshape(x, (-1, tf.shape(x)[-1] if x.shape[-1] is None else x.shape[-1]))
 
 
 def compiled_if_small_lstm(
-    projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, reverse: bool, final_state: bool
-) -> list[Any]:
+    projected: Tensor,
+    lengths: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor | None,
+    cell: Tensor | None,
+    reverse: bool,
+    final_state: bool,
+) -> list[Tensor]:
     """Run one direction for a prediction: compiled for small batches, with ``native_lstm`` for others.
 
     Nothing is kept for a backward pass; if there is one, it first runs the compiled forward pass.
@@ -146,11 +168,11 @@ def compiled_if_small_lstm(
     return list(with_own_gradient(_predicted, options, *tensors, plain=_plain_predicted))
 
 
-def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *start: Any) -> Any:
+def _predicted(reverse: bool, final_state: bool, z: Tensor, lengths: Tensor, r: Tensor, *start: Tensor) -> WithGradient:
     z, r, *start = unwatched(z, r, *start)  # type: ignore[assignment]
     h0, c0 = start or (None, None)
 
-    def compiled() -> list[Any]:
+    def compiled() -> list[Tensor]:
         direction = tf.constant(int(reverse))
         # When predicting a single text, every op counts, even those that create a state of zeros.
         if not start and not final_state:
@@ -164,7 +186,7 @@ def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *
         lambda: native_lstm(z, lengths, r, h0, c0, reverse, final_state, differentiable=False),
     )
 
-    def gradient(d_states: Any, *d_final: Any) -> Any:
+    def gradient(d_states: Tensor, *d_final: Tensor) -> tuple[Tensor | None, ...]:
         sources = [tf.identity(x) for x in (z, r, *start)]
         projected, recurrent, *begin = sources
         padded, its_lengths = pad_to_few_shapes(projected, lengths)
@@ -179,5 +201,7 @@ def _predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *
     return results, gradient
 
 
-def _plain_predicted(reverse: bool, final_state: bool, z: Any, lengths: Any, r: Any, *start: Any) -> list[Any]:
+def _plain_predicted(
+    reverse: bool, final_state: bool, z: Tensor, lengths: Tensor, r: Tensor, *start: Tensor
+) -> list[Tensor]:
     return _plain(z, lengths, r, *(start or (None, None)), reverse, final_state)

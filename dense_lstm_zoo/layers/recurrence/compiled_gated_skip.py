@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence import lstm_programs as programs
 from dense_lstm_zoo.layers.recurrence.compiled import flat, previous_states
-from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.own_gradient import WithGradient, unwatched, with_own_gradient
 from dense_lstm_zoo.layers.recurrence.portable import portable_steps
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 def compiled_gated_outputs(
-    projected: Any, skips: Any, lengths: Any, recurrent: Any, reverse: bool, step: Callable[..., Any]
-) -> Any:
+    projected: Tensor, skips: Tensor, lengths: Tensor, recurrent: Tensor, reverse: bool, step: Callable[..., Tensor]
+) -> Tensor:
     """Return the states [T, B, n]; arguments are those of ``gated_skip.skip_lstm``.
 
     ``step`` is the same step as ``Loop.run_steps`` takes it, for gradients of gradients.
@@ -29,19 +29,21 @@ def compiled_gated_outputs(
     return with_own_gradient(_gated_outputs, options, projected, skips, lengths, recurrent, plain=_plain)
 
 
-def _gated_outputs(reverse: bool, step: Callable[..., Any], z: Any, k: Any, lengths: Any, r: Any) -> Any:
+def _gated_outputs(
+    reverse: bool, step: Callable[..., Tensor], z: Tensor, k: Tensor, lengths: Tensor, r: Tensor
+) -> WithGradient:
     z, k, r = unwatched(z, k, r)
     direction = tf.constant(int(reverse))
     states, held, gates = unwatched(*_forward(z.dtype)(z, k, lengths, r, direction))
 
-    def gradient(upstream: Any) -> tuple[Any, Any, None, Any]:
+    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, None, Tensor]:
         dz, dk = _backward(z.dtype)(gates, held, k, lengths, r, direction, upstream)
         return dz, dk, None, tf.matmul(flat(previous_states(states, reverse)), flat(dz), transpose_a=True)
 
     return states, gradient
 
 
-def _plain(reverse: bool, step: Callable[..., Any], z: Any, k: Any, lengths: Any, r: Any) -> Any:
+def _plain(reverse: bool, step: Callable[..., Tensor], z: Tensor, k: Tensor, lengths: Tensor, r: Tensor) -> Tensor:
     units = k.shape[-1]
     r = tf.ensure_shape(r, (units, 5 * units))
     carries = portable_steps(step, 3 * units, tf.concat([z, k], axis=-1), [r], lengths, reverse)
@@ -49,23 +51,25 @@ def _plain(reverse: bool, step: Callable[..., Any], z: Any, k: Any, lengths: Any
 
 
 @functools.cache
-def _forward(dtype: tf.DType) -> Any:
+def _forward(dtype: tf.DType) -> Callable[..., list[Tensor]]:
     """Return the program (z, k, lengths, r, direction) -> states, c and activated gates of every step."""
     return programs.program(_run_forward, dtype, [3, 3, 1, 2, 0])
 
 
 @functools.cache
-def _backward(dtype: tf.DType) -> Any:
+def _backward(dtype: tf.DType) -> Callable[..., list[Tensor]]:
     """Return the program (gates, c, k, lengths, r, direction, d_states) -> gradients of z [T, B, 5n] and k."""
     return programs.program(_run_backward, dtype, [3, 3, 3, 1, 2, 0, 3])
 
 
-def _run_forward(z: Any, k: Any, lengths: Any, r: Any, direction: Any) -> list[Any]:
+def _run_forward(z: Tensor, k: Tensor, lengths: Tensor, r: Tensor, direction: Tensor) -> list[Tensor]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
     projected, skips, zeros = programs.array_of(z), programs.array_of(k), programs.zero_state(z, units)
     outputs = [programs.array_of_zeros(z, width) for width in (units, units, 5 * units)]
 
-    def step(t: Any, h: Any, c: Any, states: Any, held: Any, gates: Any) -> Any:
+    def step(
+        t: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray, held: tf.TensorArray, gates: tf.TensorArray
+    ) -> tuple[Tensor | tf.TensorArray, ...]:
         real = (t < lengths)[:, None]
         gates = gates.write(t, programs.activated(projected.read(t) + tf.matmul(h, r), units, "sstss"))
         i, f, a, o, g = tf.split(gates.read(t), 5, axis=1)
@@ -78,14 +82,18 @@ def _run_forward(z: Any, k: Any, lengths: Any, r: Any, direction: Any) -> list[A
     return [array.stack() for array in written]
 
 
-def _run_backward(gates: Any, held: Any, k: Any, lengths: Any, r: Any, direction: Any, d_states: Any) -> list[Any]:
+def _run_backward(
+    gates: Tensor, held: Tensor, k: Tensor, lengths: Tensor, r: Tensor, direction: Tensor, d_states: Tensor
+) -> list[Tensor]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
     zeros, through_kernel = programs.zero_state(gates, units), programs.times_transposed(r)
     gate_array, held_array = programs.array_of(gates), programs.array_of(held)
     skips, upstream = programs.array_of(k), programs.array_of(d_states)
     outputs = [programs.array_of_zeros(gates, width) for width in (5 * units, units)]
 
-    def step(t: Any, dh: Any, dc: Any, written: Any, d_skips: Any) -> Any:
+    def step(
+        t: Tensor, dh: Tensor, dc: Tensor, written: tf.TensorArray, d_skips: tf.TensorArray
+    ) -> tuple[Tensor | tf.TensorArray, ...]:
         real = (t < lengths)[:, None]
         i, f, a, o, g = tf.split(gate_array.read(t), 5, axis=1)
         previous, tanh_c = programs.read_or(held_array, t - pace, steps, zeros), tf.tanh(held_array.read(t))

@@ -13,13 +13,14 @@ from typing import Any
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.lstm_programs import array_of
-from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.own_gradient import WithGradient, unwatched, with_own_gradient
 from dense_lstm_zoo.layers.recurrence.portable import portable_steps
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 def run_compiled_steps(
-    step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, reverse: bool
-) -> Any:
+    step: Callable[..., Tensor], width: int, inputs: Tensor, weights: Sequence[Tensor], lengths: Tensor, reverse: bool
+) -> Tensor:
     """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
     shapes = tuple(tuple(w.shape) for w in weights)
     options = step, width, reverse, shapes
@@ -27,14 +28,20 @@ def run_compiled_steps(
 
 
 def _steps(
-    step: Callable[..., Any], width: int, reverse: bool, shapes: Any, inputs: Any, lengths: Any, *weights: Any
-) -> Any:
+    step: Callable[..., Tensor],
+    width: int,
+    reverse: bool,
+    shapes: tuple[tuple[int, ...], ...],
+    inputs: Tensor,
+    lengths: Tensor,
+    *weights: Tensor,
+) -> WithGradient:
     inputs, *weights = unwatched(inputs, *weights)  # type: ignore[assignment]
     direction = tf.constant(int(reverse))
     forward, backward = _programs(step, width, inputs.shape[-1], shapes, tf.as_dtype(inputs.dtype))
     (carries,) = unwatched(forward(inputs, lengths, direction, *weights))
 
-    def gradient(upstream: Any) -> Any:
+    def gradient(upstream: Tensor) -> tuple[Tensor | None, ...]:
         d_inputs, *d_weights = backward(inputs, lengths, direction, carries, upstream, *weights)
         return d_inputs, None, *d_weights
 
@@ -42,16 +49,22 @@ def _steps(
 
 
 def _plain_steps(
-    step: Callable[..., Any], width: int, reverse: bool, shapes: Any, inputs: Any, lengths: Any, *weights: Any
-) -> Any:
+    step: Callable[..., Tensor],
+    width: int,
+    reverse: bool,
+    shapes: tuple[tuple[int, ...], ...],
+    inputs: Tensor,
+    lengths: Tensor,
+    *weights: Tensor,
+) -> Tensor:
     weights = tuple(tf.ensure_shape(w, shape) for w, shape in zip(weights, shapes, strict=True))
     return portable_steps(step, width, inputs, weights, lengths, reverse)
 
 
 @functools.cache
 def _programs(
-    step: Callable[..., Any], width: int, features: int, shapes: tuple[tuple[int, ...], ...], dtype: Any
-) -> list[Any]:
+    step: Callable[..., Tensor], width: int, features: int, shapes: tuple[tuple[int, ...], ...], dtype: tf.DType
+) -> list[Callable[..., Any]]:
     """Return the forward and the backward pass of a step, each traced once for any time and batch."""
     carries = tf.TensorSpec((None, None, width), dtype)
     common = [
@@ -72,14 +85,14 @@ def _programs(
 
 
 def _forward(
-    step: Callable[..., Any], width: int, inputs: Any, lengths: Any, backward_in_time: Any, *weights: Any
-) -> Any:
+    step: Callable[..., Tensor], width: int, inputs: Tensor, lengths: Tensor, backward_in_time: Tensor, *weights: Tensor
+) -> Tensor:
     """Return the carry after every step."""
     steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
     reads, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
     carries = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=zeros.shape)
 
-    def one(s: Any, carry: Any, carries: Any) -> Any:
+    def one(s: Tensor, carry: Tensor, carries: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
         t = s + backward_in_time * (steps - 1 - 2 * s)
         real = (t < lengths)[:, None]
         new = step(carry, reads.read(t), *weights)
@@ -89,22 +102,24 @@ def _forward(
 
 
 def _backward(
-    step: Callable[..., Any],
+    step: Callable[..., Tensor],
     width: int,
-    inputs: Any,
-    lengths: Any,
-    backward_in_time: Any,
-    carries: Any,
-    d_carries: Any,
-    *weights: Any,
-) -> list[Any]:
+    inputs: Tensor,
+    lengths: Tensor,
+    backward_in_time: Tensor,
+    carries: Tensor,
+    d_carries: Tensor,
+    *weights: Tensor,
+) -> list[Tensor]:
     """Return the gradients of the inputs and of the weights."""
     steps = tf.reduce_max(lengths)
     reads, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
     kept, upstream = array_of(carries), array_of(d_carries)
     d_reads = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=inputs.shape[1:])
 
-    def one(s: Any, d_carry: Any, d_reads: Any, *d_weights: Any) -> Any:
+    def one(
+        s: Tensor, d_carry: Tensor, d_reads: tf.TensorArray, *d_weights: Tensor
+    ) -> tuple[Tensor | tf.TensorArray, ...]:
         t = s + backward_in_time * (steps - 1 - 2 * s)
         before = tf.maximum(s - 1, 0)
         before = before + backward_in_time * (steps - 1 - 2 * before)

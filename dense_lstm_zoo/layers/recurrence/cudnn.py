@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.lengths import real_steps, reverse_sequence, sequence_mask
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
-def cudnn_lstm(inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, cell: Any, reverse: bool) -> list[Any]:
+def cudnn_lstm(
+    inputs: Tensor,
+    lengths: Tensor,
+    weights: Sequence[Tensor],
+    hidden: Tensor | None,
+    cell: Tensor | None,
+    reverse: bool,
+) -> list[Tensor]:
     """Run one direction of time-major ``inputs`` [T, B, in], not yet projected; return states and the final h and c.
 
     ``weights`` are those of a Keras LSTM; the other arguments are those of ``portable_lstm``.

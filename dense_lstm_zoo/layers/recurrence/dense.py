@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.loop import Loop
 from dense_lstm_zoo.layers.recurrence.lstm import LSTMWeights
 from dense_lstm_zoo.layers.recurrence.projection import join
-from dense_lstm_zoo.layers.recurrence.shapes import of_shape
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor, of_shape
 
 
-def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> list[Any]:
+def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> list[Tensor]:
     """Run layers that each read the input and the states of all layers below; see ``layers.DenseBiLSTM``.
 
     Args:
@@ -27,8 +25,8 @@ def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> 
 
     units = [weights[0].recurrent_kernel.shape[0] for weights in layers]
     sizes = [*(group_sizes(len(layers) - 1, units[0]) if len(layers) > 1 else []), 1]
-    streams: list[list[Any]] = [[] for _ in range(1 if coupled else 2)]
-    states: list[Any] = []
+    streams: list[list[Tensor]] = [[] for _ in range(1 if coupled else 2)]
+    states: list[Tensor] = []
     for size in sizes:
         group = Group(size, coupled, has_below=bool(states))
         members = layers[len(states) : len(states) + size]

@@ -8,13 +8,14 @@ group. It is the same backward: the gradients of a group's projections are joine
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.compiled import flat, plain_from_zeros, run_backward, run_forward
-from dense_lstm_zoo.layers.recurrence.own_gradient import unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.own_gradient import WithGradient, unwatched, with_own_gradient
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 _WIDTH = 512  # columns of a joint product; more gain little, and small groups keep memory low
 
@@ -61,7 +62,9 @@ class Group(NamedTuple):
         return [list(range(d, 2 * self.num_layers, 2)) for d in (0, 1)]
 
 
-def run_group(group: Group, lengths: Any, inputs: Any, below: list[Any], weights: list[Any]) -> list[Any]:
+def run_group(
+    group: Group, lengths: Tensor, inputs: Tensor, below: list[Tensor], weights: list[Tensor]
+) -> list[Tensor]:
     """Run the layers of a group.
 
     Args:
@@ -81,21 +84,25 @@ def run_group(group: Group, lengths: Any, inputs: Any, below: list[Any], weights
 class _Ran(NamedTuple):
     """A group's forward pass: what it read and what came out, as its backward pass needs it."""
 
-    reads: list[Any]  # what was there before the group ran, for each stream
-    joint: list[Any]  # the kernels that multiply it, side by side, for each block
-    kernels: list[Any]  # of each loop, like those that follow
-    recurrents: list[Any]
-    inside: list[Any]  # what it reads from its own group
-    results: list[Any]  # its states, c and gates
-    streams: list[list[Any]]  # the states, for each stream
+    reads: list[Tensor]  # what was there before the group ran, for each stream
+    joint: list[Tensor]  # the kernels that multiply it, side by side, for each block
+    kernels: list[Tensor]  # of each loop, like those that follow
+    recurrents: list[Tensor]
+    inside: list[Tensor]  # what it reads from its own group
+    results: list[Tensor]  # its states, c and gates
+    streams: list[list[Tensor]]  # the states, for each stream
 
 
-def _joined(ran: _Ran) -> list[Any]:
+def _joined(ran: _Ran) -> list[Tensor]:
     return [tf.concat(states, axis=-1) for states in ran.streams]
 
 
 def _forward(
-    group: Group, lengths: Any, inputs: Any, tensors: list[Any], loop: Callable[..., Any] = run_forward
+    group: Group,
+    lengths: Tensor,
+    inputs: Tensor,
+    tensors: list[Tensor],
+    loop: Callable[..., list[Tensor]] = run_forward,
 ) -> _Ran:
     below, weights = tensors[: group.num_streams * group.has_below], tensors[group.num_streams * group.has_below :]
     kernels, recurrents, biases = weights[0::3], weights[1::3], weights[2::3]
@@ -123,27 +130,31 @@ def _forward(
     return ran
 
 
-def _run(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: Any, *tensors: Any) -> Any:
+def _run(
+    num_layers: int, coupled: bool, has_below: bool, lengths: Tensor, inputs: Tensor, *tensors: Tensor
+) -> WithGradient:
     group = Group(num_layers, coupled, has_below)
     inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
     ran = _forward(group, lengths, inputs, list(tensors))
 
-    def gradient(*upstream: Any) -> tuple[Any, ...]:
+    def gradient(*upstream: Tensor) -> tuple[Tensor | None, ...]:
         return (None, *_gradient(group, lengths, inputs.shape[-1], ran, upstream))
 
     return _joined(ran), gradient
 
 
-def _plain(num_layers: int, coupled: bool, has_below: bool, lengths: Any, inputs: Any, *tensors: Any) -> list[Any]:
-    def loop(z: Any, lengths: Any, r: Any, reverse: bool) -> list[Any]:
+def _plain(
+    num_layers: int, coupled: bool, has_below: bool, lengths: Tensor, inputs: Tensor, *tensors: Tensor
+) -> list[Tensor]:
+    def loop(z: Tensor, lengths: Tensor, r: Tensor, reverse: bool) -> list[Tensor]:
         return [plain_from_zeros(reverse, z, lengths, r)]
 
     return _joined(_forward(Group(num_layers, coupled, has_below), lengths, inputs, list(tensors), loop))
 
 
-def _project(group: Group, reads: list[Any], joint: list[Any], biases: list[Any]) -> dict[int, Any]:
+def _project(group: Group, reads: list[Tensor], joint: list[Tensor], biases: list[Tensor]) -> dict[int, Tensor]:
     """Return the projections [T, B, 4u] of what is there before the group runs, for each loop."""
-    projected: dict[int, Any] = {}
+    projected: dict[int, Tensor] = {}
     for block, kernel in zip(group.blocks, joint, strict=True):
         read = reads[group.stream(block[0] % 2)]
         z = tf.nn.bias_add(tf.matmul(flat(read), kernel), tf.concat([biases[n] for n in block], axis=0))
@@ -152,12 +163,12 @@ def _project(group: Group, reads: list[Any], joint: list[Any], biases: list[Any]
     return projected
 
 
-def _gradient(group: Group, lengths: Any, features: int, ran: _Ran, upstream: Any) -> list[Any]:
+def _gradient(group: Group, lengths: Tensor, features: int, ran: _Ran, upstream: Sequence[Tensor]) -> list[Tensor]:
     """Return the gradients of the input, of the states below and of the weights."""
     dtype = ran.reads[0].dtype
     dz, d_recurrents = _through_loops(group, lengths, ran, upstream)
-    weights: dict[int, list[Any]] = {}
-    d_reads: list[list[Any]] = [[] for _ in ran.reads]
+    weights: dict[int, list[Tensor]] = {}
+    d_reads: list[list[Tensor]] = [[] for _ in ran.reads]
     for block, kernel in zip(group.blocks, ran.joint, strict=True):
         stream = group.stream(block[0] % 2)
         d_joint = tf.concat([dz[n] for n in block], axis=1) if len(block) > 1 else dz[block[0]]
@@ -173,15 +184,17 @@ def _gradient(group: Group, lengths: Any, features: int, ran: _Ran, upstream: An
     return [*_read_gradients(group, d_reads, ran.reads, features), *(g for n in sorted(weights) for g in weights[n])]
 
 
-def _through_loops(group: Group, lengths: Any, ran: _Ran, upstream: Any) -> tuple[dict[int, Any], dict[int, Any]]:
+def _through_loops(
+    group: Group, lengths: Tensor, ran: _Ran, upstream: Sequence[Tensor]
+) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
     """Return the gradients of each loop's projections, [T B, 4u], and of its recurrent kernel, from the top down."""
     dtype, units = ran.reads[0].dtype, ran.recurrents[0].shape[0]
     outside = ran.joint[0].shape[0]
     d_streams = [flat(d) for d in upstream]
-    dz: dict[int, Any] = {}
-    d_recurrents: dict[int, Any] = {}
+    dz: dict[int, Tensor] = {}
+    d_recurrents: dict[int, Tensor] = {}
     for layer in reversed(range(group.num_layers)):
-        d_inside: list[list[Any]] = [[] for _ in d_streams]
+        d_inside: list[list[Tensor]] = [[] for _ in d_streams]
         for d in (0, 1):
             n, stream = 2 * layer + d, group.stream(d)
             states, held, gates = ran.results[n]
@@ -198,10 +211,10 @@ def _through_loops(group: Group, lengths: Any, ran: _Ran, upstream: Any) -> tupl
     return dz, d_recurrents
 
 
-def _read_gradients(group: Group, d_reads: list[list[Any]], reads: list[Any], features: int) -> list[Any]:
+def _read_gradients(group: Group, d_reads: list[list[Tensor]], reads: list[Tensor], features: int) -> list[Tensor]:
     """Return the gradient of the input and, apart from it, of each stream's states below: a graph may need only one."""
 
-    def through(rows: slice, pairs: list[Any], read: Any) -> Any:
+    def through(rows: slice, pairs: list[Tensor], read: Tensor) -> Tensor:
         parts = [tf.matmul(d_joint, kernel[rows], transpose_b=True) for d_joint, kernel in pairs]
         return _like(tf.add_n(parts), read)
 
@@ -211,6 +224,6 @@ def _read_gradients(group: Group, d_reads: list[list[Any]], reads: list[Any], fe
     return [inputs, *(through(slice(features, None), pairs, read) for pairs, read in zip(d_reads, reads, strict=True))]
 
 
-def _like(rows: Any, sequence: Any) -> Any:
+def _like(rows: Tensor, sequence: Tensor) -> Tensor:
     """Return [T B, n] as [T, B, n], with T and B of a sequence."""
     return tf.reshape(rows, tf.concat([tf.shape(sequence)[:2], tf.shape(rows)[1:]], axis=0))

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.loop import Loop
-from dense_lstm_zoo.layers.recurrence.shapes import of_shape
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor, of_shape
 
 SKIPS = ("none", "gates", "internals", "gated_internals", "outputs", "gated_outputs", "gated_sigmoid")
 GATED = ("gated_internals", "gated_outputs", "gated_sigmoid")
 
 
-def skip_step(z: Any, c: Any, k: Any, skip: str) -> tuple[Any, Any, Any]:
+def skip_step(z: Tensor, c: Tensor, k: Tensor | None, skip: str) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return h, c and the skip gate (None without one) after one step; Eqs 9-15 and Table 2 of Wu et al. 2016.
 
     Args:
@@ -29,7 +28,7 @@ def skip_step(z: Any, c: Any, k: Any, skip: str) -> tuple[Any, Any, Any]:
         skip: A name of ``SKIPS``.
     """
     units = c.shape[-1]
-    g = ops.sigmoid(z[:, 4 * units :]) if skip in GATED else None
+    g: Tensor = ops.sigmoid(z[:, 4 * units :]) if skip in GATED else None
     z = z[:, : 4 * units]
     if skip == "gates":
         z = z + ops.tile(k, (1, 4))
@@ -49,7 +48,9 @@ def skip_step(z: Any, c: Any, k: Any, skip: str) -> tuple[Any, Any, Any]:
     return h, c, g
 
 
-def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: str, reverse: bool) -> Any:
+def skip_lstm(
+    loop: Loop, projected: Tensor, skips: Tensor | None, recurrent: Tensor, *, skip: str, reverse: bool
+) -> Tensor:
     """Run one direction from zero states over right-padded, time-major inputs.
 
     Args:
@@ -77,7 +78,9 @@ def skip_lstm(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
     return skip_loop(loop, projected, skips, recurrent, skip=skip, reverse=reverse)["h"]
 
 
-def skip_loop(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: str, reverse: bool) -> dict[str, Any]:
+def skip_loop(
+    loop: Loop, projected: Tensor, skips: Tensor | None, recurrent: Tensor, *, skip: str, reverse: bool
+) -> dict[str, Tensor]:
     """Run ``skip_lstm`` step by step; return the states h and c and, for a gated skip, its gate g."""
     units = recurrent.shape[0]
     inputs = projected if skips is None else ops.concatenate([projected, skips], axis=-1)
@@ -87,10 +90,10 @@ def skip_loop(loop: Loop, projected: Any, skips: Any, recurrent: Any, *, skip: s
 
 
 @functools.cache
-def _packed_step(skip: str) -> Callable[[Any, Any, Any], Any]:
+def _packed_step(skip: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Return ``skip_step`` for ``Loop.run_steps``: with the carry and the inputs packed into one tensor each."""
 
-    def step(carry: Any, read: Any, recurrent: Any) -> Any:
+    def step(carry: Tensor, read: Tensor, recurrent: Tensor) -> Tensor:
         units, gates = recurrent.shape
         z = read[:, :gates] + ops.matmul(carry[:, :units], recurrent)
         k = None if skip == "none" else read[:, gates:]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.loop import Loop
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
-def highway_step(z: Any, c: Any, c_below: Any, peepholes: Any) -> tuple[Any, Any]:
+def highway_step(z: Tensor, c: Tensor, c_below: Tensor, peepholes: Tensor) -> tuple[Tensor, Tensor]:
     """Return h and c after one step of a highway LSTM.
 
     c = f c' + i s + d c_below with d = sigmoid(z_d + w_c c' + w_l c_below); h = o tanh(c).
@@ -27,8 +26,8 @@ def highway_step(z: Any, c: Any, c_below: Any, peepholes: Any) -> tuple[Any, Any
 
 
 def highway_loop(
-    loop: Loop, projected: Any, c_below: Any, recurrent: Any, peepholes: Any, *, reverse: bool
-) -> tuple[Any, Any]:
+    loop: Loop, projected: Tensor, c_below: Tensor, recurrent: Tensor, peepholes: Tensor, *, reverse: bool
+) -> tuple[Tensor, Tensor]:
     """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
 
     Args:
@@ -46,13 +45,15 @@ def highway_loop(
     return h, c
 
 
-def _packed_step(carry: Any, read: Any, recurrent: Any, peepholes: Any) -> Any:
+def _packed_step(carry: Tensor, read: Tensor, recurrent: Tensor, peepholes: Tensor) -> Tensor:
     units, gates = recurrent.shape
     z = read[:, :gates] + ops.matmul(carry[:, :units], recurrent)
     return ops.concatenate(highway_step(z, carry[:, units:], read[:, gates:], peepholes), axis=-1)
 
 
-def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:
+def recurrent_highway_step(
+    z: Tensor, z_o: Tensor, y: Tensor, recurrent: Tensor, biases: Tensor, output_recurrent: Tensor
+) -> Tensor:
     """Return y after one step of a recurrent highway network with an output gate.
 
     s_0 = y', the previous output; s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
@@ -79,8 +80,8 @@ def recurrent_highway_step(z: Any, z_o: Any, y: Any, recurrent: Any, biases: Any
 
 
 def recurrent_highway_loop(
-    loop: Loop, projected: Any, recurrent: Any, biases: Any, output_recurrent: Any, *, reverse: bool
-) -> Any:
+    loop: Loop, projected: Tensor, recurrent: Tensor, biases: Tensor, output_recurrent: Tensor, *, reverse: bool
+) -> Tensor:
     """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
 
     Args:
@@ -95,6 +96,8 @@ def recurrent_highway_loop(
     return loop.run_steps(_recurrent_highway_step, recurrent.shape[1], projected, weights, reverse=reverse)
 
 
-def _recurrent_highway_step(y: Any, read: Any, recurrent: Any, biases: Any, output_recurrent: Any) -> Any:
+def _recurrent_highway_step(
+    y: Tensor, read: Tensor, recurrent: Tensor, biases: Tensor, output_recurrent: Tensor
+) -> Tensor:
     width = recurrent.shape[2]
     return recurrent_highway_step(read[:, :width], read[:, width:], y, recurrent, biases, output_recurrent)

@@ -12,6 +12,7 @@ import keras
 
 from dense_lstm_zoo.layers.recurrence import machine
 from dense_lstm_zoo.layers.recurrence.portable import portable_lstm, portable_steps
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 class Kernel:
@@ -39,29 +40,60 @@ class Kernel:
         """Return the kernel that runs this kind of loop: this one or its replacement."""
         return self.instead.get(kind, self)
 
-    def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+    def pad(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return time-major inputs [T, B, n] and lengths [B], padded to a shape that this kernel supports."""
         return inputs, lengths
 
     def lstm(
-        self, projected: Any, lengths: Any, recurrent: Any, hidden: Any, cell: Any, *, reverse: bool, final_state: bool
-    ) -> list[Any]:
+        self,
+        projected: Tensor,
+        lengths: Tensor,
+        recurrent: Tensor,
+        hidden: Tensor | None,
+        cell: Tensor | None,
+        *,
+        reverse: bool,
+        final_state: bool,
+    ) -> list[Tensor]:
         """Run one direction of an LSTM; see ``portable_lstm``."""
         raise NotImplementedError
 
     def lstm_of_inputs(
-        self, inputs: Any, lengths: Any, weights: Sequence[Any], hidden: Any, cell: Any, *, reverse: bool
-    ) -> list[Any]:
+        self,
+        inputs: Tensor,
+        lengths: Tensor,
+        weights: Sequence[Tensor],
+        hidden: Tensor | None,
+        cell: Tensor | None,
+        *,
+        reverse: bool,
+    ) -> list[Tensor]:
         """Run one direction of an LSTM including the projection of its inputs; see ``cudnn_lstm``."""
         raise NotImplementedError
 
-    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, reverse: bool, step: Any) -> Any:
+    def gated_skip(
+        self,
+        projected: Tensor,
+        k: Tensor,
+        lengths: Tensor,
+        recurrent: Tensor,
+        *,
+        reverse: bool,
+        step: Callable[..., Tensor],
+    ) -> Tensor:
         """Run one direction of an LSTM with one of ``skips`` inside its cells, by ``step``; see ``skip_lstm``."""
         raise NotImplementedError
 
     def steps(
-        self, step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, *, reverse: bool
-    ) -> Any:
+        self,
+        step: Callable[..., Tensor],
+        width: int,
+        inputs: Tensor,
+        weights: Sequence[Tensor],
+        lengths: Tensor,
+        *,
+        reverse: bool,
+    ) -> Tensor:
         """Run one direction of any recurrence; see ``portable_steps``."""
         raise NotImplementedError
 
@@ -87,7 +119,7 @@ class Native(Kernel):
     name = "native"
     instead: ClassVar[Mapping[str, Kernel]] = {"steps": PORTABLE}
 
-    def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
+    def lstm(self, *arguments: Any, **options: Any) -> list[Tensor]:
         """Run one direction of an LSTM."""
         from dense_lstm_zoo.layers.recurrence.native import native_lstm
 
@@ -110,25 +142,34 @@ class Compiled(Kernel):
             "" if machine.xla_works() else "this TensorFlow cannot compile with XLA for this processor"
         )
 
-    def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+    def pad(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return inputs and lengths in one of the few shapes that programs are compiled for."""
         from dense_lstm_zoo.layers.recurrence.compiled import pad_to_few_shapes
 
         return pad_to_few_shapes(inputs, lengths)
 
-    def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
+    def lstm(self, *arguments: Any, **options: Any) -> list[Tensor]:
         """Run one direction of an LSTM."""
         from dense_lstm_zoo.layers.recurrence.compiled import compiled_lstm
 
         return compiled_lstm(*arguments, **options)
 
-    def gated_skip(self, projected: Any, k: Any, lengths: Any, recurrent: Any, *, reverse: bool, step: Any) -> Any:
+    def gated_skip(
+        self,
+        projected: Tensor,
+        k: Tensor,
+        lengths: Tensor,
+        recurrent: Tensor,
+        *,
+        reverse: bool,
+        step: Callable[..., Tensor],
+    ) -> Tensor:
         """Run one direction of an LSTM with a gated skip to its output."""
         from dense_lstm_zoo.layers.recurrence.compiled_gated_skip import compiled_gated_outputs
 
         return compiled_gated_outputs(projected, k, lengths, recurrent, reverse, step)
 
-    def steps(self, *arguments: Any, **options: Any) -> Any:
+    def steps(self, *arguments: Any, **options: Any) -> Tensor:
         """Run one direction of any recurrence."""
         from dense_lstm_zoo.layers.recurrence.compiled_steps import run_compiled_steps
 
@@ -145,13 +186,13 @@ class CompiledIfSmall(Compiled):
     instead: ClassVar[Mapping[str, Kernel]] = {"steps": COMPILED}
     in_predictions = "for small batches, native for larger predictions"
 
-    def pad(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+    def pad(self, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Return inputs and lengths, padded if the batch is small."""
         from dense_lstm_zoo.layers.recurrence.compiled import SMALL_BATCH, pad_to_few_shapes
 
         return pad_to_few_shapes(inputs, lengths, SMALL_BATCH)
 
-    def lstm(self, *arguments: Any, **options: Any) -> list[Any]:
+    def lstm(self, *arguments: Any, **options: Any) -> list[Tensor]:
         """Run one direction of an LSTM."""
         from dense_lstm_zoo.layers.recurrence.compiled import compiled_if_small_lstm
 
@@ -172,7 +213,7 @@ class Cudnn(Kernel):
         """Return why this kernel cannot run here, or an empty string."""
         return super().problem() or ("" if machine.has_gpu() else "TensorFlow sees no GPU")
 
-    def lstm_of_inputs(self, *arguments: Any, **options: Any) -> list[Any]:
+    def lstm_of_inputs(self, *arguments: Any, **options: Any) -> list[Tensor]:
         """Run one direction of an LSTM including the projection of its inputs."""
         from dense_lstm_zoo.layers.recurrence.cudnn import cudnn_lstm
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.eager import known_values
 from dense_lstm_zoo.layers.recurrence.padding import lengths_from_mask
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor, known_values
 
 
-def sequence_mask(lengths: Any, num_steps: Any) -> Any:
+def sequence_mask(lengths: Tensor, num_steps: int | Tensor) -> Tensor:
     """Return the time-major mask [T, B, 1] that is true at the first ``lengths[b]`` steps of row b."""
     return ops.arange(num_steps, dtype="int32")[:, None, None] < ops.cast(lengths, "int32")[None, :, None]
 
 
-def real_steps(lengths: Any, num_steps: Any) -> Any:
+def real_steps(lengths: Tensor, num_steps: int | Tensor) -> Tensor:
     """Return the batch-major mask [B, T, 1], the transpose of ``sequence_mask``."""
     return ops.arange(num_steps, dtype="int32")[None, :, None] < ops.cast(lengths, "int32")[:, None, None]
 
 
-def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
+def resolve_lengths(inputs: Tensor, lengths: Tensor | None, mask: Tensor | None) -> Tensor:
     """Return lengths [B] (int32) of ``inputs`` [B, T, ...]: as given, else from the mask, else T for every row.
 
     Raises:
@@ -43,7 +41,7 @@ def resolve_lengths(inputs: Any, lengths: Any | None, mask: Any | None) -> Any:
     return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
 
 
-def real_inputs(inputs: Any, lengths: Any | None, mask: Any | None, dtype: str) -> tuple[Any, Any]:
+def real_inputs(inputs: Tensor, lengths: Tensor | None, mask: Tensor | None, dtype: str) -> tuple[Tensor, Tensor]:
     """Return floating-point ``inputs`` [B, T, ...] with zeros as padding, and lengths. See ``resolve_lengths``.
 
     Padding may hold NaN or infinity. A mask that multiplies does not stop them, as 0 times NaN is NaN, so they are
@@ -57,24 +55,24 @@ def real_inputs(inputs: Any, lengths: Any | None, mask: Any | None, dtype: str) 
     return ops.where(real_steps(lengths, ops.shape(inputs)[1]), inputs, ops.zeros((), inputs.dtype)), lengths
 
 
-def floats(inputs: Any, dtype: str) -> Any:
+def floats(inputs: Tensor, dtype: str) -> Tensor:
     """Return inputs that hold integers or booleans, which no state can be, in a floating-point dtype."""
     return inputs if keras.backend.is_float_dtype(inputs.dtype) else ops.cast(inputs, dtype)
 
 
-def _check_shape(name: str, form: str, given: Any, wanted: tuple[Any, ...]) -> None:
+def _check_shape(name: str, form: str, given: Tensor, wanted: Shape) -> None:
     """Raise ``ValueError`` for another rank, or a size that is known to differ."""
     found = tuple(given.shape)
     if len(found) != len(wanted) or any(None not in (x, y) and x != y for x, y in zip(found, wanted, strict=True)):
         raise ValueError(f"{name} must have the shape {form} of the inputs, {wanted}; received shape {found}.")
 
 
-def attached_mask(inputs: Any) -> Any | None:
+def attached_mask(inputs: Tensor) -> Tensor | None:
     """Return the mask of the layer that made ``inputs``: Keras passes it only to calls with a single tensor."""
     return getattr(inputs, "_keras_mask", None)
 
 
-def _checked(lengths: Any, num_steps: Any) -> Any:
+def _checked(lengths: Tensor, num_steps: int | Tensor) -> Tensor:
     values = known_values(lengths)
     if values is None:
         return ops.clip(lengths, 0, num_steps)
@@ -84,7 +82,7 @@ def _checked(lengths: Any, num_steps: Any) -> Any:
     return lengths
 
 
-def reverse_sequence(inputs: Any, lengths: Any) -> Any:
+def reverse_sequence(inputs: Tensor, lengths: Tensor) -> Tensor:
     """Reverse the first ``lengths[b]`` steps of each row of ``inputs`` [T, B, n]; the padding stays where it is."""
     steps = ops.arange(ops.shape(inputs)[0], dtype="int32")[:, None]
     source = ops.where(steps < lengths[None, :], lengths[None, :] - 1 - steps, steps)

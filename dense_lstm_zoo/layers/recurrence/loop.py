@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import keras
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.kernel_classes import Kernel
-from dense_lstm_zoo.layers.recurrence.shapes import of_shape
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor, of_shape
 
 
 @dataclass(frozen=True)
@@ -26,15 +25,15 @@ class Loop:
         padded: Whether T or B is larger than in the original inputs.
     """
 
-    inputs: Any
-    lengths: Any
+    inputs: Tensor
+    lengths: Tensor
     kernel: Kernel
-    batch_major: Any
+    batch_major: Tensor
     padded: bool
 
     def run_steps(
-        self, step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], *, reverse: bool
-    ) -> Any:
+        self, step: Callable[..., Tensor], width: int, inputs: Tensor, weights: Sequence[Tensor], *, reverse: bool
+    ) -> Tensor:
         """Run ``step`` over time-major inputs from a carry of zeros.
 
         Args:
@@ -52,7 +51,7 @@ class Loop:
         carries = kernel.steps(step, width, inputs, weights, self.lengths, reverse=reverse)
         return of_shape(carries, (*inputs.shape[:2], width))
 
-    def close(self, results: list[Any]) -> list[Any]:
+    def close(self, results: list[Tensor]) -> list[Tensor]:
         """Turn time-major states [T, B, m] back and cut off the padding, also of states of one step [B, m]."""
         if self.padded:
             batch, num_steps = ops.shape(self.batch_major)[:2]
@@ -67,7 +66,7 @@ class Loop:
         ]
 
 
-def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None, kind: str = "steps") -> Loop:
+def open_loop(inputs: Tensor, lengths: Tensor, kernel: str, training: bool | None, kind: str = "steps") -> Loop:
     """Pick a kernel, and transpose and pad a batch for it; this is done only here.
 
     A layer opens a loop, runs its cells on ``loop.inputs`` and closes the loop on their results::
@@ -89,11 +88,11 @@ def open_loop(inputs: Any, lengths: Any, kernel: str, training: bool | None, kin
     return Loop(padded, lengths, picked, inputs, padded is not turned)
 
 
-def wide(x: Any) -> Any:
+def wide(x: Tensor) -> Tensor:
     """Return a loop's input in float32 or wider, so that sums over many steps stay exact enough."""
     return ops.cast(x, wide_dtype(x))
 
 
-def wide_dtype(x: Any) -> str:
+def wide_dtype(x: Tensor) -> str:
     """Return the dtype of a loop's state for an input: float64 if the input is, else float32."""
     return "float64" if keras.backend.standardize_dtype(x.dtype) == "float64" else "float32"

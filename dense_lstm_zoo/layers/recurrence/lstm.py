@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.loop import Loop, wide_dtype
 from dense_lstm_zoo.layers.recurrence.projection import join, project
-from dense_lstm_zoo.layers.recurrence.shapes import of_shape
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor, of_shape
 
 
 class LSTMWeights(NamedTuple):
     """Weights of one direction, shaped as in ``keras.layers.LSTM``: [in, 4u], [u, 4u] and [4u]."""
 
-    kernel: Any
-    recurrent_kernel: Any
-    bias: Any
+    kernel: Tensor
+    recurrent_kernel: Tensor
+    bias: Tensor
 
 
 def lstm(
     loop: Loop,
-    inputs: list[Any],
+    inputs: list[Tensor],
     directions: list[LSTMWeights],
-    initial_state: tuple[Any, Any] | None = None,
+    initial_state: Sequence[Tensor] | None = None,
     *,
     final_state: bool = False,
-    recurrent_mask: Any = None,
-    backward_inputs: list[Any] | None = None,
-) -> list[list[Any]]:
+    recurrent_mask: Tensor | None = None,
+    backward_inputs: list[Tensor] | None = None,
+) -> list[list[Tensor]]:
     """Run an LSTM over right-padded, time-major inputs, forward and, with two directions, backward as well.
 
     Args:
@@ -81,11 +82,13 @@ def lstm(
     return [[of_shape(ops.cast(x, dtype), shape) for x in part] for part, shape in zip(wanted, shapes, strict=False)]
 
 
-def _in_two_parts(inputs: list[Any]) -> list[Any]:
+def _in_two_parts(inputs: list[Tensor]) -> list[Tensor]:
     return [inputs[0], join(inputs[1:])] if len(inputs) > 2 else inputs
 
 
-def _start(initial_state: Any, num_directions: int, loop: Loop, dtype: str) -> list[tuple[Any, Any]]:
+def _start(
+    initial_state: Sequence[Tensor] | None, num_directions: int, loop: Loop, dtype: str
+) -> list[tuple[Tensor, Tensor]]:
     """Return h and c for each direction: None for zeros, or the parts of [B, D u]."""
     if initial_state is None:
         return [(None, None)] * num_directions
@@ -93,7 +96,7 @@ def _start(initial_state: Any, num_directions: int, loop: Loop, dtype: str) -> l
     return list(zip(h, c, strict=True))
 
 
-def _rows(state: Any, loop: Loop) -> Any:
+def _rows(state: Tensor, loop: Loop) -> Tensor:
     """Return a state with a row for each of the loop's: one row is everyone's, and zeros are for rows of padding.
 
     Raises:

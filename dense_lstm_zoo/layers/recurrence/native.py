@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import tensorflow as tf
 
 from dense_lstm_zoo.layers.recurrence.own_gradient import explain_missing_gradient
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 # Up to this width, one op for the sequence is faster; its extra product with an identity grows quadratically.
 _NARROW = 32
@@ -17,15 +17,15 @@ explain_missing_gradient("BlockLSTMGrad", "it is that of kernel='native', use ke
 
 
 def native_lstm(
-    projected: Any,
-    lengths: Any,
-    recurrent: Any,
-    hidden: Any,
-    cell: Any,
+    projected: Tensor,
+    lengths: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor | None,
+    cell: Tensor | None,
     reverse: bool,
     final_state: bool,
     differentiable: bool = True,
-) -> list[Any]:
+) -> list[Tensor]:
     """Run one direction; arguments and results are those of ``portable_lstm``.
 
     With ``differentiable=False``, projections are not copied before the loop; their gradient would take very long.
@@ -51,14 +51,14 @@ def native_lstm(
     return results
 
 
-def final_states(lengths: Any, *pairs: tuple[Any, Any]) -> list[Any]:
+def final_states(lengths: Tensor, *pairs: tuple[Tensor, Tensor]) -> list[Tensor]:
     """Return each row's state after its last real step, [B, u], for pairs of a start [B, u] and states [T, B, u]."""
     # State 0 is the start, so that a row of length 0 ends where it began.
     index = tf.stack([lengths, tf.range(tf.shape(lengths)[0])], axis=1)
     return [tf.gather_nd(tf.concat([start[None], states], axis=0), index) for start, states in pairs]
 
 
-def _backward_from_zeros(projected: Any, lengths: Any, recurrent: Any) -> Any:
+def _backward_from_zeros(projected: Tensor, lengths: Tensor, recurrent: Tensor) -> Tensor:
     """Run from the last step to the first, padding included: it is projected to zeros, so a zero state stays zero.
 
     Plain reversals cost a fraction of reversals by length.
@@ -69,7 +69,9 @@ def _backward_from_zeros(projected: Any, lengths: Any, recurrent: Any) -> Any:
     return tf.reverse(states, [0])
 
 
-def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
+def _one_op(
+    projected: Tensor, steps: Tensor, recurrent: Tensor, hidden: Tensor | None, cell: Tensor | None
+) -> tuple[Tensor, Tensor]:
     """``BlockLSTM`` projects its input itself; for projected input it gets an identity matrix, with reordered columns.
 
     Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras's order, but its registered gradient is that of this op.) It
@@ -101,21 +103,21 @@ def _one_op(projected: Any, steps: Any, recurrent: Any, hidden: Any, cell: Any) 
     return (block.h[..., :units], block.cs[..., :units]) if odd else (block.h, block.cs)
 
 
-def _array(projected: Any) -> Any:
+def _array(projected: Tensor) -> tf.TensorArray:
     empty = tf.TensorArray(projected.dtype, tf.shape(projected)[0], element_shape=projected.shape[1:])
     return empty.unstack(projected)
 
 
 def _loop(
-    read: Callable[[Any], Any],
-    projected: Any,
-    lengths: Any,
-    recurrent: Any,
-    hidden: Any,
-    cell: Any,
+    read: Callable[[Tensor], Tensor],
+    projected: Tensor,
+    lengths: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor | None,
+    cell: Tensor | None,
     reverse: bool,
     final_state: bool,
-) -> list[Any]:
+) -> list[Tensor]:
     """Run step by step; ``read`` returns the projections of a step.
 
     Padding is masked in the steps, as copies of all steps cost time and memory.
@@ -127,7 +129,7 @@ def _loop(
     start = start_or_zeros(projected, hidden, cell)
     written = tf.TensorArray(projected.dtype, steps, element_shape=start[0].shape)
 
-    def step(n: Any, h: Any, c: Any, states: Any) -> Any:
+    def step(n: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
         t = steps - 1 - n if reverse else n
         real = (t < lengths)[:, None]
         i, f, g, o = tf.split(read(t) + tf.matmul(h, recurrent), 4, axis=1)

@@ -8,16 +8,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import tensorflow as tf
+
+from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+
+# From the gradients of results to those of tensors, None for one without.
+Gradient = Callable[..., Sequence["Tensor | None"]]
+WithGradient = tuple["Tensor | Sequence[Tensor]", Gradient]
 
 
 def with_own_gradient(
     function: Callable[..., Any],
     options: tuple[Hashable, ...],
-    *tensors: Any,
+    *tensors: Tensor,
     plain: Callable[..., Any] | None,
 ) -> Any:
     """Return ``function(*options, *tensors)``, differentiated with its own gradient.
@@ -38,7 +44,7 @@ def with_own_gradient(
     return _shared(function, options, plain, tuple(x.shape[-1] for x in tensors))(*tensors)
 
 
-def unwatched(*tensors: Any) -> list[Any]:
+def unwatched(*tensors: Tensor) -> list[Tensor]:
     """Hide what XLA reads and returns from tapes, which would ask it for a loop's gradient, which it cannot provide."""
     return [tf.stop_gradient(x) for x in tensors]
 
@@ -63,8 +69,8 @@ def _shared(
     function: Callable[..., Any],
     options: tuple[Hashable, ...],
     plain: Callable[..., Any] | None,
-    widths: tuple[int | None, ...],
-) -> Any:
+    widths: Shape,
+) -> Callable[..., Any]:
     # A partial function: for a named one, TensorFlow would count the graphs of all widths and warn about retracing.
     run = functools.partial(_run, function, options, plain)
     run.__name__ = function.__name__  # type: ignore[attr-defined]  # TensorFlow reads this
@@ -72,25 +78,25 @@ def _shared(
 
 
 def _run(
-    function: Callable[..., Any], options: tuple[Hashable, ...], plain: Callable[..., Any] | None, *tensors: Any
-) -> Any:
+    function: Callable[..., Any], options: tuple[Hashable, ...], plain: Callable[..., Any] | None, *tensors: Tensor
+) -> tuple[Any, Gradient]:
     results, gradient = function(*options, *tensors)
     if plain is None:
         return results, gradient
     return results, _differentiable(gradient, functools.partial(plain, *options), tensors)
 
 
-def _differentiable(gradient: Callable[..., Any], plain: Callable[..., Any], tensors: tuple[Any, ...]) -> Any:
+def _differentiable(gradient: Gradient, plain: Callable[..., Any], tensors: tuple[Tensor, ...]) -> Gradient:
     """Return ``gradient`` with a gradient of its own, that of ``plain``'s gradient."""
 
     differentiable = [x.dtype.is_floating for x in tensors]
 
-    def once(*upstream: Any) -> list[Any]:
+    def once(*upstream: Tensor) -> list[Tensor | None]:
         @tf.custom_gradient
-        def gradients(*_: Any) -> Any:
+        def gradients(*_: Any) -> tuple[list[Tensor], Callable[..., list[Tensor]]]:
             return [x for x in gradient(*upstream) if x is not None], again
 
-        def again(*upstream_again: Any) -> list[Any]:
+        def again(*upstream_again: Tensor) -> list[Tensor]:
             # Not with tapes: they record nothing in forward mode.
             inputs = [tf.identity(x) for x in local]
             d_results = [tf.identity(x) for x in upstream]

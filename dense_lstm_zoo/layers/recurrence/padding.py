@@ -13,13 +13,12 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Iterator
-from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
-from dense_lstm_zoo.layers.recurrence.eager import known_values
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor, known_values
 
 BEGINS = "begins with padding; use padding='post', so that real steps come first; received the mask"
 HOLE = "has padding between real steps; close the gap, since padding is allowed only at the end; received the mask"
@@ -37,7 +36,7 @@ def unchecked() -> Iterator[None]:
         _checked.reset(token)
 
 
-def lengths_from_mask(mask: Any) -> Any:
+def lengths_from_mask(mask: Tensor) -> Tensor:
     """Return lengths [B] (int32) of a right-padded mask [B, T].
 
     Raises:
@@ -60,7 +59,7 @@ def _refuse(mask: np.ndarray) -> None:
             raise ValueError(f"row {row} {words} {np.array2string(mask[row], threshold=2 * _SHOWN, edgeitems=_SHOWN)}")
 
 
-def _in_graph(mask: Any, numbers: Any) -> Any:
+def _in_graph(mask: Tensor, numbers: Tensor) -> Tensor:
     lengths = ops.sum(numbers, axis=1)
     if keras.config.backend() != "tensorflow" or not _checked.get():
         return lengths
@@ -79,12 +78,12 @@ def _in_graph(mask: Any, numbers: Any) -> Any:
     return lengths
 
 
-def _assertion(mask: Any) -> Any:
+def _assertion(mask: Tensor) -> Tensor:
     """Fail with a message that XLA can drop: it has no ops to format a number."""
     import tensorflow as tf
 
     wrong = tf.reduce_any(mask[:, 1:] > mask[:, :-1], axis=1)
-    assertions: list[Any] = []
+    assertions: list[Tensor] = []
     for rows, words in ((wrong & (mask[:, 0] == 0), BEGINS), (wrong, HOLE)):
         row = tf.argmax(rows)
         shown = ["row", row, words, tf.gather(mask, row)]

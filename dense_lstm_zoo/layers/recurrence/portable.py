@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from keras import ops
 
 from dense_lstm_zoo.layers.recurrence.lengths import reverse_sequence, sequence_mask
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
 
 def portable_lstm(
-    projected: Any,
-    lengths: Any,
-    recurrent: Any,
-    hidden: Any,
-    cell: Any,
+    projected: Tensor,
+    lengths: Tensor,
+    recurrent: Tensor,
+    hidden: Tensor | None,
+    cell: Tensor | None,
     reverse: bool,
     final_state: bool,
-    recurrent_mask: Any = None,
-) -> list[Any]:
+    recurrent_mask: Tensor | None = None,
+) -> list[Tensor]:
     """Run one direction.
 
     Args:
@@ -40,7 +40,7 @@ def portable_lstm(
         projected = reverse_sequence(projected, lengths)
     start = ops.concatenate(start_or_zeros(projected, hidden, cell), axis=-1)
 
-    def step(carry: Any, z: Any) -> tuple[Any, Any]:
+    def step(carry: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         h = carry[:, :units] if recurrent_mask is None else carry[:, :units] * recurrent_mask
         i, f, c, o = ops.split(z + ops.matmul(h, recurrent), 4, axis=-1)
         new = ops.sigmoid(f) * carry[:, units:] + ops.sigmoid(i) * ops.tanh(c)
@@ -63,14 +63,14 @@ def portable_lstm(
 
 
 def portable_steps(
-    step: Callable[..., Any], width: int, inputs: Any, weights: Sequence[Any], lengths: Any, reverse: bool
-) -> Any:
+    step: Callable[..., Tensor], width: int, inputs: Tensor, weights: Sequence[Tensor], lengths: Tensor, reverse: bool
+) -> Tensor:
     """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
     start = ops.zeros((ops.shape(inputs)[1], width), inputs.dtype)
 
-    def twice(carry: Any, read: Any) -> tuple[Any, Any]:
+    def twice(carry: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
         carry = step(carry, read, *weights)
         return carry, carry
 
@@ -81,7 +81,9 @@ def portable_steps(
     return ops.where(real, carries, ops.zeros_like(carries))
 
 
-def start_or_zeros(projected: Any, hidden: Any = None, cell: Any = None) -> tuple[Any, Any]:
+def start_or_zeros(
+    projected: Tensor, hidden: Tensor | None = None, cell: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Return the initial state for projections [T, B, 4u], zeros if none is given."""
     if hidden is not None:
         return hidden, cell

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import keras
 from keras import ops
 
+from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-def join(parts: list[Any]) -> Any:
+
+def join(parts: list[Tensor]) -> Tensor:
     """Return parts [T, B, n] concatenated."""
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
-def project(inputs: list[Any], kernel: Any) -> Any:
+def project(inputs: list[Tensor], kernel: Tensor) -> Tensor:
     """Return the product [T, B, m] of the concatenated parts [T, B, n] of an input with ``kernel`` [in, m].
 
     The first part, an encoder's widest, is multiplied by its rows of the kernel, and the joined others by theirs.
@@ -28,7 +30,7 @@ def project(inputs: list[Any], kernel: Any) -> Any:
     return ops.matmul(first, kernel[:width]) + ops.matmul(others, kernel[width:])
 
 
-def _two_products(first: Any, others: Any, kernel: Any) -> Any:
+def _two_products(first: Tensor, others: Tensor, kernel: Tensor) -> Tensor:
     """Return the sum of two products, with a backward pass that writes the kernel's gradient only once.
 
     TensorFlow's own would pad the gradients of the two parts of the kernel with zeros and add them, which for small
@@ -41,14 +43,16 @@ def _two_products(first: Any, others: Any, kernel: Any) -> Any:
     return product
 
 
-def _product_of_two(first: Any, others: Any, kernel: Any) -> Any:
+def _product_of_two(
+    first: Tensor, others: Tensor, kernel: Tensor
+) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]]:
     import tensorflow as tf
 
     width, units = first.shape[-1], kernel.shape[1]
     rows, other_rows = _rows(first, width), _rows(others, tf.shape(others)[-1])
     product = tf.matmul(rows, kernel[:width]) + tf.matmul(other_rows, kernel[width:])
 
-    def gradient(upstream: Any) -> tuple[Any, Any, Any]:
+    def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         d = _rows(upstream, units)
         d_first = tf.matmul(d, kernel[:width], transpose_b=True)
         d_others = tf.matmul(d, kernel[width:], transpose_b=True)
@@ -58,7 +62,7 @@ def _product_of_two(first: Any, others: Any, kernel: Any) -> Any:
     return tf.reshape(product, [tf.shape(first)[0], tf.shape(first)[1], units]), gradient
 
 
-def _rows(x: Any, width: Any) -> Any:
+def _rows(x: Tensor, width: int | Tensor) -> Tensor:
     import tensorflow as tf
 
     return tf.reshape(x, [-1, width])
