@@ -23,10 +23,9 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.bundles.bundle import check
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold, split_dev
 from dense_lstm_zoo.display import plots
-from dense_lstm_zoo.language.encoder_files import identity
 
 RESULTS = tables.ROOT / "results" / "transfer.csv"
 PICTURE = tables.ROOT / "results" / "transfer.png"
@@ -97,7 +96,7 @@ def run(model: str, corpus: Corpus, folder: Path, settings: Mapping[str, Any]) -
     if not (folder / "manifest.json").is_file():
         print(f"\n{folder.name}", flush=True)
         zoo.train(model, corpus, folder, **settings)
-    check(folder)
+    BundleFolder.open(folder)
     return {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("config", "metrics")}
 
 
@@ -182,8 +181,9 @@ def main() -> None:
     """Run every corpus, size, start and seed, and write and draw the rows."""
     options = parser().parse_args()
     with protocols.plain_errors():
-        source = check(options.source)
-        source_name, sha256 = identity(source)
+        folder = BundleFolder.open(options.source)
+        source = folder.path
+        source_name, sha256 = source.resolve().name, folder.sha256
         model = json.loads((source / "config.json").read_text(encoding="utf-8"))["model"]
         settings = {**protocols.parse_settings(options.set), "vectors": protocols.vector_file(options.vectors)}
         tuned = {"init_from": source, "freeze": options.freeze, "unfreeze_after": options.unfreeze_after}

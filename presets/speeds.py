@@ -36,15 +36,15 @@ def _medians(rounds: list[dict[str, Any]]) -> dict[str, Any]:
 def write(folder: Path, figures: Mapping[str, Any]) -> None:
     """Write figures into a preset and its card, and its new checksum into its export; no weights are written."""
     import dense_lstm_zoo as zoo
-    from dense_lstm_zoo.bundles import manifest
+    from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
     from dense_lstm_zoo.exports.onnx import folder as onnx_folder
     from dense_lstm_zoo.reports import base, cards
     from dense_lstm_zoo.storage import files
 
-    names = manifest.listed(folder)
+    names = BundleFolder.open(folder).names
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     files.write_json(folder / "metrics.json", {**metrics, **figures})
-    (folder / "manifest.json").write_text(manifest.manifest(folder / name for name in names), encoding="utf-8")
+    write_manifest(folder, names)
     bundle = zoo.load(folder)
     base.write_readme(lambda: cards.model_card(bundle, folder), folder)
     export = folder / "onnx"

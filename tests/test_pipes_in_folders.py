@@ -57,7 +57,7 @@ def test_a_bundle_with_a_pipe_is_refused(name, how, folders, tmp_path):
     with pytest.raises(BundleError, match="spoilt"):
         zoo.load(folder)
     with pytest.raises(BundleError, match="spoilt"):
-        light.load(str(folder))
+        light.open_folder(str(folder))
 
 
 @pytest.mark.parametrize("how", ["pipe", "link to a pipe", "link to a device"])

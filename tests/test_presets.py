@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.bundles import archives, manifest, presets
+from dense_lstm_zoo.bundles import archives, presets
+from dense_lstm_zoo.bundles.folder import write_manifest
 from dense_lstm_zoo.corpora import own_files
 from dense_lstm_zoo.data import download, terms
 from tests.bundle_harness import bundle
@@ -110,8 +111,7 @@ def test_what_a_stranger_wrote_reaches_no_terminal_as_it_is(installed):
     (folder / "config.json").write_text(json.dumps(config))
     metrics = json.loads((folder / "metrics.json").read_text())
     (folder / "metrics.json").write_text(json.dumps({**metrics, "chosen": "\x1b[2J"}))
-    (folder / "manifest.json").unlink()
-    (folder / "manifest.json").write_text(manifest.manifest(folder.iterdir()))
+    write_manifest(folder)
     shown = [str(zoo.describe("lstm_trec")), *map(str, zoo.list_presets())]
     assert all("\x1b" not in text for text in shown)
     assert r"evil\x1b[31m\nred" in shown[0]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.bundles import manifest, presets
+from dense_lstm_zoo.bundles import presets
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import commands, main
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.language.encoder_files import stack_shapes
@@ -216,7 +217,7 @@ def test_language_models_of_different_words_sizes_or_directions_are_not_joined()
 
 
 def test_presets_and_manifests_know_an_encoder_and_no_model_is_loaded_from_it(folder):
-    assert manifest.check(folder) == folder
+    assert BundleFolder.open(folder).path == folder
     entry = presets.index_entry(folder)
     assert (entry["model"], entry["corpus"], entry["measure"], entry["score"]) == (
         "dense_lstm_lm",

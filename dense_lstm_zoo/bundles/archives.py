@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from dense_lstm_zoo.bundles import manifest
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data.download import download
 from dense_lstm_zoo.data.sources import cache_folder
 from dense_lstm_zoo.storage import files, lock
@@ -30,8 +30,8 @@ _CHUNK = 1 << 16
 _ZIP_END = 22 + 0xFFFF + 20  # bytes of a zip archive's last record with a comment, and of the one before it
 
 
-def fetch(source: str, sha256: str | None = None) -> Path:
-    """Return the folder of the bundle in the archive at an address, downloaded if it is not in the cache.
+def fetch(source: str, sha256: str | None = None) -> BundleFolder:
+    """Return the bundle in the archive at an address, downloaded if it is not in the cache.
 
     Args:
         source: An https address of a .zip or .tar.gz file; ``#sha256=...`` at its end gives the checksum. http is
@@ -56,20 +56,21 @@ def fetch(source: str, sha256: str | None = None) -> Path:
         raise ValueError(f"An archive is fetched over https; received {url}.")
     folder = cache_folder() / "presets" / "archives" / checksum
     if folder.is_dir():
-        return manifest.check(folder)
+        return BundleFolder.open(folder)
     with lock.turn(folder):
-        if not folder.is_dir():  # another process may have written it
-            _fetch(url, checksum, folder)
-    return folder
+        if folder.is_dir():  # another process has written it
+            return BundleFolder.open(folder)
+        return _fetch(url, checksum, folder)
 
 
-def _fetch(url: str, checksum: str, folder: Path) -> None:
+def _fetch(url: str, checksum: str, folder: Path) -> BundleFolder:
     archive = folder.with_name(f"{checksum}.archive")
     download(url, archive, checksum, size=LARGEST)
     try:
         with files.new_folder(folder) as work:
             unpack(archive, work, url)
-            manifest.check_download(work, url)
+            bundle = BundleFolder.open_download(work, url)
+        return bundle.moved(folder)
     finally:
         archive.unlink(missing_ok=True)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dense_lstm_zoo.bundles import checks, weights_file
 from dense_lstm_zoo.bundles import shared_words as sharing
 from dense_lstm_zoo.bundles.checks import BundleError, values_of
-from dense_lstm_zoo.bundles.manifest import FORMAT, check, manifest
+from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
 from dense_lstm_zoo.bundles.publishing import Published
 from dense_lstm_zoo.bundles.reading import DEV_CURVE, read, read_dev_curve
 from dense_lstm_zoo.models import registry
@@ -26,7 +26,6 @@ from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
-from dense_lstm_zoo_runtime.paths import user_path
 
 if TYPE_CHECKING:
     import keras
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["DEV_CURVE", "FORMAT", "Bundle", "BundleError", "check", "load", "read_dev_curve"]
+__all__ = ["DEV_CURVE", "Bundle", "BundleError", "load", "read_dev_curve"]
 
 # Metrics that stay when the weights change: what is still true, and what predictions are made with.
 _FACTS = ("parameters", "encoder_parameters", "train_texts", "temperature", "changed")
@@ -243,7 +242,7 @@ class Bundle(Published, abc.ABC):
             from dense_lstm_zoo.bundles import text_hashes
 
             text_hashes.write_hashes(folder / text_hashes.FILE, self.train_texts)
-        (folder / "manifest.json").write_text(manifest(folder.iterdir()), encoding="utf-8")
+        write_manifest(folder)
 
     def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
         """Score splits with the current weights; the bundle keeps these scores and drops those of earlier weights.
@@ -290,7 +289,7 @@ class Bundle(Published, abc.ABC):
         return bundle_card(self)
 
 
-def load(path: str | Path, *, compile: bool = True, kernel: str | None = None) -> Bundle:
+def load(path: str | os.PathLike[str], *, compile: bool = True, kernel: str | None = None) -> Bundle:
     """Load a bundle from its folder: the model is rebuilt from its arguments and its weights are read.
 
     Nothing in the folder's files is unpickled or executed.
@@ -310,5 +309,5 @@ def load(path: str | Path, *, compile: bool = True, kernel: str | None = None) -
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``
     """
-    bundle: Bundle = read(user_path(path), compile=compile, kernel=kernel)
+    bundle: Bundle = read(BundleFolder.open(path), compile=compile, kernel=kernel)
     return bundle

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo.bundles import manifest
 from dense_lstm_zoo.bundles.checks import BundleError
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data.download import DownloadError
 from dense_lstm_zoo.data.sources import cache_folder
 from dense_lstm_zoo.storage import bundle_names, files
@@ -28,8 +28,8 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"([\w.-]+/[\w.-]+)(?:@([^\s@?#\\]+))?")
 
 
-def fetch(source: str) -> Path:
-    """Return the folder of the bundle at ``hf://owner/name[@revision]``, downloaded if it is not in the cache.
+def fetch(source: str) -> BundleFolder:
+    """Return the bundle at ``hf://owner/name[@revision]``, downloaded if it is not in the cache.
 
     Raises:
         ValueError: Not such an address, a repository that holds no bundle or one of more than 2 GiB, or
@@ -44,13 +44,13 @@ def fetch(source: str) -> Path:
     name, revision = found.groups()
     cache = cache_folder() / "presets" / "hub" / name.replace("/", "--")
     if revision and _COMMIT.fullmatch(revision) and (cache / revision).is_dir():
-        return manifest.check(cache / revision)
+        return BundleFolder.open(cache / revision)
     api = _api()
     with _told(source, cache):
         info = api.repo_info(name, revision=revision, files_metadata=True)
     folder = cache / _commit(source, info.sha)
     if folder.is_dir():
-        return manifest.check(folder)
+        return BundleFolder.open(folder)
     sizes = _sizes(source, info.siblings or ())
     if "manifest.json" not in sizes:
         raise ValueError(f"{source} is not a bundle: it has no manifest.json.")
@@ -60,8 +60,8 @@ def fetch(source: str) -> Path:
         for file in sorted(sizes):
             api.hf_hub_download(name, file, revision=info.sha, local_dir=work)
         shutil.rmtree(work / ".cache", ignore_errors=True)  # the client's own notes
-        manifest.check_download(work, source)
-    return folder
+        bundle = BundleFolder.open_download(work, source)
+    return bundle.moved(folder)
 
 
 def push(folder: Path, name: str, *, private: bool, token: str | None, revision: str | None) -> str:

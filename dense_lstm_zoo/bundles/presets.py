@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks, tasks
-from dense_lstm_zoo.bundles import archives, hub, manifest
+from dense_lstm_zoo.bundles import archives, hub
 from dense_lstm_zoo.bundles import checks as bundle_checks
 from dense_lstm_zoo.bundles.bundle import Bundle, load
+from dense_lstm_zoo.bundles.folder import BundleFolder, missing, unfinished
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.data.terms import corpora_before, terms_of
 from dense_lstm_zoo.data.word_table import presets_folder
@@ -29,6 +30,7 @@ from dense_lstm_zoo_runtime import install
 from dense_lstm_zoo_runtime.paths import user_path
 
 INDEX = Path(__file__).with_name("presets_index.json")
+_ARCHIVE = ("https://", "http://")
 
 
 @dataclass(frozen=True)
@@ -114,30 +116,44 @@ def from_preset(source: str | os.PathLike[str], *, sha256: str | None = None, ta
     """
     if task is not None:
         checks.one_of("task", task, tasks.names())
-    folder = find(source, sha256=sha256)
+    folder = open_folder(source, sha256=sha256)
     if task is not None:
-        manifest.check(folder)
-        found = bundle_checks.read_config(folder / "config.json")["task"]
-        if found != task:
-            raise ValueError(f"{os.fspath(source)} is for {found}, not for {task}.")
+        bundle_task = folder.read_config()["task"]
+        if bundle_task != task:
+            raise ValueError(f"{os.fspath(source)} is for {bundle_task}, not for {task}.")
     return load(folder)
 
 
-def find(source: str | os.PathLike[str], *, sha256: str | None = None) -> Path:
-    """Return the folder of a preset on this machine, downloaded if need be; takes what ``from_preset`` takes.
+def open_folder(source: str | os.PathLike[str], *, sha256: str | None = None) -> BundleFolder:
+    """Return the folder of a preset, its files checked, downloaded if need be; takes what ``from_preset`` takes.
 
     Raises:
         ValueError: An unknown preset, with near matches; another checksum.
         FileNotFoundError: A preset that is not installed, or no such folder.
+        BundleError: A damaged bundle.
         DownloadError: It cannot be downloaded.
     """
+    if isinstance(source, BundleFolder):
+        return source
     text = os.fspath(source)
-    if text.startswith(("https://", "http://")):
+    if text.startswith(_ARCHIVE):
         return archives.fetch(text, sha256)
     folder = hub.fetch(text) if text.startswith(hub.SCHEME) else _local(text)
     if sha256 is not None:
-        _check_sum(folder, sha256, "sha256")
-    return folder
+        _check_sum(Path(folder), sha256, "sha256")
+    return BundleFolder.open(folder)
+
+
+def locate(source: str | os.PathLike[str]) -> Path:
+    """Return the folder of a preset; its files are checked only if it has to be downloaded.
+
+    Raises:
+        ValueError: As for ``open_folder``.
+        FileNotFoundError: As for ``open_folder``.
+        DownloadError: As for ``open_folder``.
+    """
+    text = os.fspath(source)
+    return open_folder(source).path if text.startswith((*_ARCHIVE, hub.SCHEME)) else _local(text)
 
 
 def is_meant(source: str) -> bool:
@@ -158,13 +174,13 @@ def _is_bare(text: str) -> bool:
 def _local(text: str) -> Path:
     if not text.strip():
         raise ValueError("The name of the preset is empty; give a name that list_presets shows, or a bundle's folder.")
-    folder = user_path(text)
-    if folder.is_dir():
-        return folder
+    path = user_path(text)
+    if path.is_dir():
+        return path
     if "://" in text:
         raise ValueError(f"A preset's address begins with hf:// or https://; received {text!r:.200}.")
-    if not _is_bare(text) or manifest.unfinished(Path(text)):
-        raise manifest.missing(text)
+    if not _is_bare(text) or unfinished(Path(text)):
+        raise missing(text)
     installed, official = _installed(), _official()
     if text in installed:
         if text in official:

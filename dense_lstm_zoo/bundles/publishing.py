@@ -12,6 +12,7 @@ from typing import Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles import checks as bundle_checks
 from dense_lstm_zoo.bundles import hub, weights_file
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.bundles.reading import read
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime import install
@@ -111,7 +112,7 @@ class Published:
         shown = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
             shown._write(Path(work), shared_words, dtype)
-            stored = read(Path(work))
+            stored = read(BundleFolder.open(work))
         if stored.fingerprint() != shown.fingerprint():
             scores = ("dev_", "test_")
             kept = {name: value for name, value in stored.metrics.items() if not name.startswith(scores)}

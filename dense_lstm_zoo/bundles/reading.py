@@ -12,7 +12,7 @@ from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundles import checks, shared_words_reader, weights_file
 from dense_lstm_zoo.bundles import shared_words as sharing
 from dense_lstm_zoo.bundles.checks import named
-from dense_lstm_zoo.bundles.manifest import listed
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.models import compiling, registry
 from dense_lstm_zoo.storage import bundle_names
 
@@ -29,15 +29,15 @@ def read_dev_curve(folder: Path) -> pd.DataFrame | None:
     return pd.read_csv(folder / DEV_CURVE) if (folder / DEV_CURVE).is_file() else None
 
 
-def read(path: Path, *, compile: bool = True, kernel: str | None = None) -> Any:
+def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = None) -> Any:
     """Return the bundle in a folder; see ``bundle.load``."""
-    names = listed(path)
+    path, names = folder.path, folder.names
     check_tensorflow("Bundles")
     import pandas as pd
 
     from dense_lstm_zoo.bundles import text_hashes
 
-    config = checks.read_config(path / "config.json")
+    config = folder.read_config()
     checks.refuse_encoder(path, config)
     labels = checks.read_labels(path / "labels.json")
     metrics = checks.read_metrics(path / "metrics.json")

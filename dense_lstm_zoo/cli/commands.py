@@ -11,8 +11,9 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundles.bundle import Bundle, check, read_dev_curve
+from dense_lstm_zoo.bundles.bundle import Bundle, read_dev_curve
 from dense_lstm_zoo.bundles.checks import refuse_encoder
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import few_texts, training
 from dense_lstm_zoo.corpora import forms as datasets
 from dense_lstm_zoo.corpora.own_files import input_format, read_split
@@ -84,10 +85,16 @@ def _as_in_training(config: dict[str, Any], form: str, given: dict[str, Any]) ->
 
 
 def evaluate(
-    bundle: str, split: str, dataset: str | None, report: str | None, form: str, **file_options: str | None
+    bundle: str | BundleFolder,
+    split: str,
+    dataset: str | None,
+    report: str | None,
+    form: str,
+    **file_options: str | None,
 ) -> None:
     """Score a bundle on a split of a corpus, or on one file without the corpus it belongs to."""
-    config = read_config(bundle)
+    folder = BundleFolder.open(bundle)
+    config = folder.read_config()
     task, trained_on = config["task"], config["training"]["dataset"]
     own_file = file_options[f"{split}_file"]
     if dataset is not None and own_file is None and (own_files := datasets.files_of(dataset, task, split)):
@@ -116,21 +123,21 @@ def evaluate(
             raise ValueError(f"{name} has no {split} set.")
     labels = {"label_names": label_names} if label_names else {}
     target = None if report is None else files.check_new_folder(report, can_overwrite=False)
-    loaded: Any = load(bundle)
+    loaded: Any = load(folder)
     scores, analysis = loaded.assess(texts, **labels)
     if form == "json":
-        told = {"bundle": bundle, "model": config["model"], "dataset": name, "split": split, **finite(scores)}
+        told = {"bundle": str(bundle), "model": config["model"], "dataset": name, "split": split, **finite(scores)}
         print(escape_json(json.dumps(told, ensure_ascii=False)))
     else:
         notes.show(f"{split} {loaded.task.module('report').all_scores(scores)}")
     if target:
         from dense_lstm_zoo.reports.base import write_evaluation
 
-        with files.new_folder(target) as folder:
-            write_evaluation(loaded.task, {"split": split, **analysis}, folder, f"{loaded.config['model']} on {name}")
+        with files.new_folder(target) as new:
+            write_evaluation(loaded.task, {"split": split, **analysis}, new, f"{loaded.config['model']} on {name}")
 
 
-def export(bundle: str, path: str, **options: Any) -> None:
+def export(bundle: str | BundleFolder, path: str, **options: Any) -> None:
     """Write a SavedModel or an ONNX export and print its folder; say so if a SavedModel has no warm-up requests."""
     target = files.check_new_folder(path, "export" if options["overwrite"] else None)
     written = load(bundle).export(target, **options)
@@ -142,15 +149,15 @@ def export(bundle: str, path: str, **options: Any) -> None:
             print(warmup.MISSING, file=sys.stderr)
 
 
-def curves(bundles: list[str], output: str | None, overwrite: bool) -> None:
+def curves(bundles: list[str | BundleFolder], output: str | None, overwrite: bool) -> None:
     """Print the best dev accuracy of each run by batch, and draw the curves."""
     picture = check_picture(output, overwrite)
     found = {}
     for bundle in bundles:
-        curve = read_dev_curve(check(bundle))
+        curve = read_dev_curve(BundleFolder.open(bundle).path)
         if curve is None:
             raise ValueError(f"{bundle} has no learning curve by batch; train it with --dev-every 1.")
-        found[bundle] = curve
+        found[str(bundle)] = curve
     print("bundle\tbatches\tbest dev accuracy\tat batch")
     for bundle, curve in found.items():
         best = curve.loc[curve["dev_accuracy"].idxmax()]
@@ -174,31 +181,26 @@ def check_picture(output: str | None, overwrite: bool) -> Target | None:
     return check_output(output, overwrite)
 
 
-def load(bundle: str, task: str | None = None, *, once: bool = False) -> Bundle:
+def load(bundle: str | BundleFolder, task: str | None = None, *, once: bool = False) -> Bundle:
     """Load a bundle for predictions; with ``task``, refuse a bundle for another task before importing TensorFlow.
 
     With ``once``, its layers run the kernel that compiles nothing, for a few texts.
     """
-    check_task(bundle, read_config(bundle), task)
+    folder = BundleFolder.open(bundle)
+    check_task(folder, folder.read_config(), task)
     import_tensorflow()
     from dense_lstm_zoo.training.allocator import keep_freed_memory
 
     keep_freed_memory()  # loading word vectors frees as much memory several times over
-    return zoo.load(bundle, compile=False, kernel="native" if once else None)
+    return zoo.load(folder, compile=False, kernel="native" if once else None)
 
 
-def check_task(bundle: str, config: dict[str, Any], task: str | None) -> None:
+def check_task(bundle: object, config: dict[str, Any], task: str | None) -> None:
     """Raise ``ValueError`` for a text encoder, and for a bundle for another task; None accepts all tasks."""
     refuse_encoder(bundle, config)
     found = config["task"]
     if task not in (None, found):
         raise ValueError(f"{bundle} is for {found}, not for {task}: use {tasks.find(found).commands}.")
-
-
-def read_config(bundle: str) -> dict[str, Any]:
-    """Check a bundle's files and return its config."""
-    config: dict[str, Any] = json.loads((check(bundle) / "config.json").read_text(encoding="utf-8"))
-    return config
 
 
 def import_tensorflow() -> None:

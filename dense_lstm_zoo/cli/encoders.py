@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.bundles.manifest import check
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.cli.commands import import_tensorflow
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
@@ -15,10 +15,9 @@ def join_lm(runs: list[str], output: str, dtype: str, overwrite: bool) -> None:
     if len(runs) > 2:
         raise ValueError(f"join-lm takes a forward language model and at most one backward; received {len(runs)}.")
     target = files.check_new_folder(output, "bundle" if overwrite else None)
-    for run in runs:
-        check(run)
+    folders = [presets.open_folder(run) for run in runs]
     import_tensorflow()
-    encoder = zoo.join_language_models(*runs)
+    encoder = zoo.join_language_models(*folders)
     encoder.save(target, dtype=dtype, overwrite=overwrite)
     name = escape_controls(str(target))
     notes.show(

@@ -7,43 +7,43 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import commands
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime import export_folder
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 from dense_lstm_zoo_runtime.paths import user_path
 
-
-def read_config(bundle: str) -> dict[str, Any]:
-    """Return the config of a bundle, whose files are checked, or of an ONNX export.
-
-    Of the training, an export knows the columns that were read. ``load`` checks an export's files.
-    """
-    return _config(bundle, user_path(bundle))
+Folder = BundleFolder | Path  # a bundle, whose files are checked, or an ONNX export, whose files ``load`` checks
 
 
-def _config(bundle: str, folder: Path) -> dict[str, Any]:
-    if export_folder.is_export(folder):
-        config = export_folder.read_config(folder)
-        return {**config, "training": {"columns": config["columns"]}}
-    return commands.read_config(bundle)
+def open_folder(source: str | BundleFolder) -> Folder:
+    """Return the folder of a bundle or of an ONNX export."""
+    path = user_path(source)
+    return path if export_folder.is_export(path) else BundleFolder.open(source)
 
 
-def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
+def read_config(folder: Folder) -> dict[str, Any]:
+    """Return the config of a bundle or an ONNX export, which of the training knows the columns that were read."""
+    if isinstance(folder, BundleFolder):
+        return folder.read_config()
+    config = export_folder.read_config(folder)
+    return {**config, "training": {"columns": config["columns"]}}
+
+
+def load(folder: Folder, task: str | None = None, *, once: bool = False) -> Any:
     """Return a bundle, or the light runtime's predictor if its folder is or has an export: it has the same methods.
 
     A line on standard error says that a bundle's export is used, or why it is not. For ``once``, see ``commands.load``.
     """
-    folder = user_path(bundle)
-    commands.check_task(bundle, _config(bundle, folder), task)
-    if export_folder.is_export(folder):
+    commands.check_task(folder, read_config(folder), task)
+    if not isinstance(folder, BundleFolder):
         from dense_lstm_zoo_runtime import Predictor
 
         return Predictor(folder)
-    export = folder / SUBFOLDER
+    export = folder.path / SUBFOLDER
     if not export.is_dir():
-        return commands.load(bundle, task, once=once)
+        return commands.load(folder, task, once=once)
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
     try:
@@ -53,14 +53,14 @@ def load(bundle: str, task: str | None = None, *, once: bool = False) -> Any:
         source, weights = config["bundle"], config["weights"]
     except (OSError, ValueError, KeyError, TypeError):
         source = weights = None
-    if source != files.sha256(folder / "manifest.json"):
+    if source != folder.sha256:
         _say(f"{export} was not made from this bundle and is not used; export it again.")
-        return commands.load(bundle, task, once=once)
+        return commands.load(folder, task, once=once)
     try:
         predictor = Predictor(export)
     except ExportError as error:
         _say(f"{export} is not used: {error}")
-        return commands.load(bundle, task, once=once)
+        return commands.load(folder, task, once=once)
     _say(f"using {export} (ONNX, {weights} weights)")
     return predictor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dense_lstm_zoo.bundles import hub, presets
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import commands
 from dense_lstm_zoo.display import notes
 
@@ -12,7 +13,7 @@ _BUNDLES = ("bundle", "bundles", "runs")  # the arguments that name bundles
 
 
 def with_folders(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return a command's arguments with the folder of each preset in place of its name or address.
+    """Return a command's arguments with the checked folder of each preset in place of its name or address.
 
     An existing file or folder wins over a preset of the same name; what is not nearly a preset's name is left to the
     commands, whose errors speak of folders.
@@ -26,8 +27,8 @@ def with_folders(arguments: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _folder(source: str) -> str:
-    return str(presets.find(source)) if presets.is_meant(source) else source
+def _folder(source: str) -> str | BundleFolder:
+    return presets.open_folder(source) if presets.is_meant(source) else source
 
 
 def list_presets(pattern: str, task: str | None) -> None:
@@ -36,7 +37,7 @@ def list_presets(pattern: str, task: str | None) -> None:
         notes.show(preset)
 
 
-def push(bundle: str, name: str, private: bool, revision: str | None) -> None:
+def push(bundle: str | BundleFolder, name: str, private: bool, revision: str | None) -> None:
     """Upload a bundle and print its address."""
     hub.check_name(name)
     notes.show(commands.load(bundle).push_to_hub(name, private=private, revision=revision))

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import few_texts, light, writing
 from dense_lstm_zoo.cli.commands import check_picture, check_task, load
+from dense_lstm_zoo.cli.light import Folder
 from dense_lstm_zoo.corpora.own_files import format_of, input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls
@@ -29,12 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request to ``predict`` or ``score``; see their ``--help``.
+    """A request to ``predict`` or ``score``; see their ``--help``. ``model`` is the folder of a bundle or an export."""
 
-    ``columns`` are those recorded in the bundle.
-    """
-
-    bundle: str
+    model: Folder
     texts: list[str]
     file: str | None
     output: str | None
@@ -54,27 +53,27 @@ class Asked:
         return self.file or "standard input"
 
 
-def predict(**asked: Any) -> None:
+def predict(bundle: str | BundleFolder, **asked: Any) -> None:
     """Label texts, or tag the tokens of sentences."""
-    options = Asked(**asked)
-    config = light.read_config(options.bundle)
+    options = Asked(light.open_folder(bundle), **asked)
+    config = light.read_config(options.model)
     if config["task"] == "tagging":
         _run(options, config, _tagger)
     else:
-        check_task(options.bundle, config, "classification")
+        check_task(options.model, config, "classification")
         _run(options, config, _classifier)
 
 
-def score(**asked: Any) -> None:
+def score(bundle: str | BundleFolder, **asked: Any) -> None:
     """Write the log probability and perplexity of texts."""
-    options = Asked(**asked)
-    config = light.read_config(options.bundle)
-    check_task(options.bundle, config, "language_model")
+    options = Asked(light.open_folder(bundle), **asked)
+    config = light.read_config(options.model)
+    check_task(options.model, config, "language_model")
     _run(options, config, _language_model)
 
 
-def _classifier(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: ClassificationBundle = light.load(bundle, once=once)
+def _classifier(folder: Folder, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
+    loaded: ClassificationBundle = light.load(folder, once=once)
 
     def row(found: Prediction) -> list[str]:
         shares = (found.probability, *(found.probabilities[label] for label in loaded.labels))
@@ -88,8 +87,8 @@ def _classifier(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Sh
     )
 
 
-def _language_model(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: LanguageModelBundle = light.load(bundle, once=once)
+def _language_model(folder: Folder, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
+    loaded: LanguageModelBundle = light.load(folder, once=once)
     columns = ["log_probability", "perplexity", "tokens", "unknown_words"]
 
     def row(found: Score) -> list[str]:
@@ -104,8 +103,8 @@ def _language_model(bundle: str, once: bool) -> tuple[Callable[..., Any], writin
     )
 
 
-def _tagger(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: TaggingBundle = light.load(bundle, once=once)
+def _tagger(folder: Folder, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
+    loaded: TaggingBundle = light.load(folder, once=once)
 
     def line(found: TaggedSentence) -> list[str]:
         return [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
@@ -117,7 +116,7 @@ def _tagger(bundle: str, once: bool) -> tuple[Callable[..., Any], writing.Shapes
 
 
 def _run(
-    asked: Asked, config: dict[str, Any], make: Callable[[str, bool], tuple[Callable[..., Any], writing.Shapes]]
+    asked: Asked, config: dict[str, Any], make: Callable[[Folder, bool], tuple[Callable[..., Any], writing.Shapes]]
 ) -> None:
     """Read the texts, run the bundle and write the results; the whole request is checked first."""
     input_form, form = formats(asked, config["task"])
@@ -125,7 +124,7 @@ def _run(
     with contextlib.ExitStack() as stack:
         read = source(asked, config, input_form, stack)
         once = few_texts.are_few(asked.texts)
-        stream_of, shapes = make(asked.bundle, once)
+        stream_of, shapes = make(asked.model, once)
         if once:
             stack.enter_context(few_texts.eagerly())
         screen = sys.stdout if asked.raw else for_reading(sys.stdout)
@@ -207,29 +206,29 @@ def formats(asked: Asked, task: str) -> tuple[str, str]:
     return found, form
 
 
-def generate(bundle: str, prompt: str, count: int, seed: int | None, **options: Any) -> None:
+def generate(bundle: str | BundleFolder, prompt: str, count: int, seed: int | None, **options: Any) -> None:
     """Print continuations of a prompt, one per line."""
     checks.integer("count", count)
     once = few_texts.are_few([prompt]) and count * options["max_tokens"] <= few_texts.STEPS
-    loaded: LanguageModelBundle = light.load(bundle, "language_model", once=once)
+    loaded: LanguageModelBundle = light.load(light.open_folder(bundle), "language_model", once=once)
     with few_texts.eagerly() if once else contextlib.nullcontext():
         for i in range(count):
             found = loaded.generate(prompt, seed=None if seed is None else seed + i, **options)
             print(escape_controls(f"{prompt} {found.text}".strip(), keep="\n"))
 
 
-def next_words(bundle: str, prefix: str, k: int) -> None:
+def next_words(bundle: str | BundleFolder, prefix: str, k: int) -> None:
     """Print the likeliest next words with their probabilities."""
     checks.integer("k", k)
     once = few_texts.are_few([prefix])
-    loaded: LanguageModelBundle = light.load(bundle, "language_model", once=once)
+    loaded: LanguageModelBundle = light.load(light.open_folder(bundle), "language_model", once=once)
     with few_texts.eagerly() if once else contextlib.nullcontext():
         found = loaded.next_words(prefix, k)
     for word, probability in found:
         print(f"{probability:.4f}\t{escape_controls(word)}")
 
 
-def gates(bundle: str, sentence: str, output: str | None, overwrite: bool) -> None:
+def gates(bundle: str | BundleFolder, sentence: str, output: str | None, overwrite: bool) -> None:
     """Print how far a tagger's skip gates are open, one token per line, and draw them."""
     picture = check_picture(output, overwrite)
     loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
@@ -244,7 +243,7 @@ def gates(bundle: str, sentence: str, output: str | None, overwrite: bool) -> No
         pictures.gates(found, picture, f"gates of {loaded.config['model']}")
 
 
-def explain(bundle: str, text: str, output: str | None, overwrite: bool) -> None:
+def explain(bundle: str | BundleFolder, text: str, output: str | None, overwrite: bool) -> None:
     """Print the saliency of a text's words and what each layer looked at, one word per line, and draw them."""
     picture = check_picture(output, overwrite)
     loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]

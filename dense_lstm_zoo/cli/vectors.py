@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import texts, writing
-from dense_lstm_zoo.cli.commands import check_task, load, read_config
+from dense_lstm_zoo.cli.commands import check_task, load
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.cells import escape_controls
@@ -30,14 +31,15 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
     form = format_of(output, FORMATS, "--format", form)
     if form == "npy" and (asked["prefix"] is not None or asked["raw"]):
         raise ValueError("--prefix and --raw are for csv; the output is npy.")
-    options = texts.Asked(output=output, form="csv", **asked)
-    config = read_config(options.bundle)
-    check_task(options.bundle, config, "classification")
+    folder = BundleFolder.open(asked.pop("bundle"))
+    options = texts.Asked(folder, output=output, form="csv", **asked)
+    config = folder.read_config()
+    check_task(folder, config, "classification")
     input_form, _ = texts.formats(options, config["task"])
     output_file = check_output(output, options.overwrite)
     with contextlib.ExitStack() as stack:
         source = texts.source(options, config, input_form, stack)
-        loaded: ClassificationBundle = load(options.bundle)  # type: ignore[assignment]
+        loaded: ClassificationBundle = load(folder)  # type: ignore[assignment]
         width = loaded.embedding_width
         if form == "csv":
             target = stack.enter_context(new_output(output_file))

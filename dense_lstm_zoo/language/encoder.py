@@ -16,6 +16,7 @@ from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 from dense_lstm_zoo.language.encoder_card import encoder_card
 from dense_lstm_zoo.language.encoder_files import SIZES
 from dense_lstm_zoo.reports.base import write_readme
+from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import DIRECTIONS
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class TextEncoder:
         )
 
     @classmethod
-    def load(cls, source: str | Path) -> TextEncoder:
+    def load(cls, source: str | os.PathLike[str]) -> TextEncoder:
         """Read an encoder, or take a trained language model as one that reads forward only.
 
         Args:
@@ -106,7 +107,7 @@ class TextEncoder:
         """
         folder, fields = encoder_files.read(source)
         found = cls.from_bundles(load_bundle(folder, compile=False)) if fields is None else cls(**fields)
-        found.name, found.sha256 = encoder_files.identity(folder)
+        found.name, found.sha256 = folder.path.resolve().name, folder.sha256
         return found
 
     def save(self, path: str | os.PathLike[str], *, dtype: str = "float16", overwrite: bool = False) -> Path:
@@ -125,7 +126,7 @@ class TextEncoder:
             ValueError: Another ``dtype``, or numbers that float16 cannot hold.
         """
         target = encoder_files.save(self, path, dtype, overwrite)
-        self.name, self.sha256 = encoder_files.identity(target.real)
+        self.name, self.sha256 = target.real.name, files.sha256(target.real / "manifest.json")
         write_readme(lambda: encoder_card(self, target.real), target.real)
         return target.path
 
@@ -179,7 +180,9 @@ class TextEncoder:
         return {word: row for row, word in enumerate(self.words)}
 
 
-def join_language_models(forward: Bundle | str | Path, backward: Bundle | str | Path | None = None) -> TextEncoder:
+def join_language_models(
+    forward: Bundle | str | os.PathLike[str], backward: Bundle | str | os.PathLike[str] | None = None
+) -> TextEncoder:
     """Join trained language models into a text encoder, for ``train(context=...)`` and ``train(init_from=...)``.
 
     Args:
@@ -196,8 +199,8 @@ def join_language_models(forward: Bundle | str | Path, backward: Bundle | str | 
     return TextEncoder.from_bundles(_bundle(forward), None if backward is None else _bundle(backward))
 
 
-def _bundle(given: Bundle | str | Path) -> Bundle:
-    return presets.from_preset(given) if isinstance(given, str | Path) else given
+def _bundle(given: Bundle | str | os.PathLike[str]) -> Bundle:
+    return presets.from_preset(given) if isinstance(given, str | os.PathLike) else given
 
 
 def _check_directions(given: Mapping[str, Bundle]) -> None:

@@ -12,17 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.bundles import (
-    checks as bundle_checks,
-)
-from dense_lstm_zoo.bundles import (
-    manifest,
-    presets,
-    shared_words,
-    shared_words_reader,
-    weights_file,
-)
+from dense_lstm_zoo.bundles import checks as bundle_checks
+from dense_lstm_zoo.bundles import presets, shared_words, shared_words_reader, weights_file
 from dense_lstm_zoo.bundles.checks import BundleError, Shape, named
+from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import finite
 from dense_lstm_zoo.storage.snapshots import Target
@@ -89,7 +82,7 @@ def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool
             from dense_lstm_zoo.bundles import text_hashes
 
             text_hashes.write_hashes(folder / text_hashes.FILE, encoder.train_texts)
-        (folder / "manifest.json").write_text(manifest.manifest(folder.iterdir()), encoding="utf-8")
+        write_manifest(folder)
     return target
 
 
@@ -121,18 +114,12 @@ def _metrics(encoder: Any) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def identity(folder: Path) -> tuple[str, str]:
-    """Return the name of a folder, and the checksum of its manifest."""
-    return folder.resolve().name, files.sha256(folder / "manifest.json")
-
-
-def read(source: str | os.PathLike[str]) -> tuple[Path, dict[str, Any] | None]:
+def read(source: str | os.PathLike[str]) -> tuple[BundleFolder, dict[str, Any] | None]:
     """Return the folder of an encoder and the fields of a ``TextEncoder``; None for a language model's folder."""
-    folder = presets.find(source)
-    names = manifest.listed(folder)
-    config = bundle_checks.read_config(folder / "config.json")
+    folder = presets.open_folder(source)
+    config = folder.read_config()
     if KEY in config:
-        return folder, _fields(folder, config, names)
+        return folder, _fields(folder.path, config, folder.names)
     if config["task"] == "language_model":
         return folder, None
     raise BundleError(
@@ -141,7 +128,7 @@ def read(source: str | os.PathLike[str]) -> tuple[Path, dict[str, Any] | None]:
     )
 
 
-def _fields(folder: Path, config: dict[str, Any], names: set[str]) -> dict[str, Any]:
+def _fields(folder: Path, config: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
     weights, path = folder / "model.weights.h5", folder / "config.json"
     arrays = bundle_checks.read_shapes(weights)
     with named(path):

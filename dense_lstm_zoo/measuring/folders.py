@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dense_lstm_zoo.bundles import bundle
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo_runtime.paths import user_path
 
 _ONNX = "model.onnx"
@@ -49,7 +49,7 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
             also = "" if seen[real] == path else f", also as {seen[real]}"
             raise ValueError(f"{path} is given twice{also}; give each folder once.")
         seen[real] = path
-    kinds = [check(path) for path in folders]
+    kinds = ["bundle" if isinstance(path, BundleFolder) else check(user_path(path)) for path in paths]
     return [Run(*found) for found in zip(folders, kinds, names(folders), strict=True)]
 
 
@@ -71,7 +71,7 @@ def check(path: Path) -> str:
     if (path / _ONNX).is_file():
         return "onnx"  # its loader checks its files
     if (path / "manifest.json").exists() or (path / "config.json").exists():
-        bundle.check(path)
+        BundleFolder.open(path)
         return "bundle"
     raise ValueError(
         f"{path} is neither a bundle (it has no manifest.json) nor an export (no {_GRAPH}, no {_ONNX})."

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.bundles import checks, manifest, presets
+from dense_lstm_zoo.bundles import checks, presets
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.docstrings import first_sentence
@@ -222,7 +223,7 @@ def describe(name: str | os.PathLike[str] | keras.Model) -> Description:
         return RecipeDescription(recipes()[text])
     known = presets.names()
     if text in known or "://" in text or user_path(text).exists() or os.sep in text:
-        return _bundle(presets.find(text))
+        return _bundle(presets.open_folder(text))
     near = difflib.get_close_matches(text, [*registry.list_models(), *recipes(), *known])
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
@@ -245,10 +246,9 @@ def _model(name: str) -> ModelDescription:
     )
 
 
-def _bundle(folder: Path) -> BundleDescription:
-    manifest.check(folder)
-    config = checks.read_config(folder / "config.json")
-    return BundleDescription(folder, config, checks.read_metrics(folder / "metrics.json"))
+def _bundle(folder: BundleFolder) -> BundleDescription:
+    metrics = checks.read_metrics(folder.path / "metrics.json")
+    return BundleDescription(folder.path, folder.read_config(), metrics)
 
 
 def _kernels(model: keras.Model) -> KernelDescription:

@@ -189,7 +189,7 @@ def plan(
         fixed["vectors"] = word_source.checked(fixed["vectors"])
         _check_width(space, fixed)
     for option in {"init_from", "context"} & fixed.keys():
-        fixed[option] = str(presets.find(fixed[option]).resolve())  # however its path is written
+        fixed[option] = str(presets.locate(fixed[option]).resolve())  # however its path is written
     # Last, as it loads TensorFlow.
     from dense_lstm_zoo.search.hypermodel import check_values
 

@@ -80,7 +80,7 @@ def plan_rows(
         given = {**row.settings, **arguments}
         for option in ("init_from", "context"):
             if given.get(option) is not None:
-                given[option] = str(presets.find(given[option]).resolve())
+                given[option] = str(presets.locate(given[option]).resolve())
         epochs = given.pop("epochs", None)
         checked = {key: value for key, value in given.items() if key != "recipe"}
         recipe = get_recipe(row.recipe, model=row.model) if row.recipe else None

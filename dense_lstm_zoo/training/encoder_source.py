@@ -11,6 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
 from dense_lstm_zoo.language.encoder import TextEncoder
@@ -101,7 +102,7 @@ class EncoderSource:
 
 def read(
     model: str,
-    folder: Path,
+    folder: BundleFolder,
     config: Mapping[str, Any],
     options: Options,
     given: Mapping[str, Any],
@@ -115,6 +116,6 @@ def read(
     """
     encoder = TextEncoder.load(folder)
     theirs = {**encoder.sizes, "directions": len(encoder.directions), "char_filters": 0}
-    arguments = arguments_of(model, folder, theirs, given, recipe)
-    set_words(options, folder, config, arguments)
-    return EncoderSource(folder, config, encoder, arguments, options)
+    arguments = arguments_of(model, folder.path, theirs, given, recipe)
+    set_words(options, folder.path, config, arguments)
+    return EncoderSource(folder.path, config, encoder, arguments, options)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.bundles import checks, manifest, presets, text_hashes
+from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.training.job import Job
 
 PARTS = ("test", "dev")
@@ -57,11 +57,13 @@ def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: A
     """Check a corpus that is scored after training, apart from it; without ``init_from`` nothing is checked."""
     if options.get("init_from") is None:
         return
-    folder = presets.find(options["init_from"])
-    if text_hashes.FILE in manifest.listed(folder):
-        hashes = text_hashes.read_hashes(folder / text_hashes.FILE)
-        refused = refused_parts(checks.read_config(folder / "config.json"), job_class)
-        check_overlap(hashes, folder, job_class, corpus, forced=bool(options.get("force_overlap")), refused=refused)
+    folder = presets.open_folder(options["init_from"])
+    if text_hashes.FILE in folder.names:
+        hashes = text_hashes.read_hashes(folder.path / text_hashes.FILE)
+        refused = refused_parts(folder.read_config(), job_class)
+        check_overlap(
+            hashes, folder.path, job_class, corpus, forced=bool(options.get("force_overlap")), refused=refused
+        )
 
 
 def refused_parts(config: Mapping[str, Any], job_class: type[Job]) -> Collection[str]:

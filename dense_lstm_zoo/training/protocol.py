@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundles import presets
-from dense_lstm_zoo.bundles.bundle import BundleError, check
+from dense_lstm_zoo.bundles.checks import BundleError
+from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.data import origins, word_source
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
@@ -182,7 +183,7 @@ def run_protocol(
 
         shared["init_from"] = transfer.resolved_path(training["init_from"])
     if training.get("context") is not None:
-        shared["context"] = str(presets.find(training["context"]).resolve())
+        shared["context"] = str(presets.locate(training["context"]).resolve())
     _check_settings(run_dir / "protocol.json", shared)
     plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
     rows = []
@@ -194,7 +195,7 @@ def run_protocol(
             _train_alone(name, parts[fold], run_dir / run, seed=run_seed, progress=progress, **training)
         _write_settings(run_dir / "protocol.json", shared)
         run_folder.tidy(run_dir / run)
-        metrics = json.loads((check(run_dir / run) / "metrics.json").read_text(encoding="utf-8"))
+        metrics = _metrics(run_dir / run)
         if "diverged" in metrics:
             raise DivergenceError(f"{run_dir / run}: {metrics['diverged']}")
         rows.append({"run": run, "seed": run_seed, "fold": fold, **metrics})
@@ -212,6 +213,11 @@ def run_protocol(
     return result
 
 
+def _metrics(run: Path) -> dict[str, Any]:
+    metrics: dict[str, Any] = json.loads((BundleFolder.open(run).path / "metrics.json").read_text(encoding="utf-8"))
+    return metrics
+
+
 def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of finished runs of earlier calls, with other seeds or folds; one that is damaged is left out."""
     for path in run_dir.glob("*/manifest.json"):
@@ -219,7 +225,7 @@ def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
         if not found or path.parent.name in those:
             continue
         with contextlib.suppress(BundleError):
-            metrics = json.loads((check(path.parent) / "metrics.json").read_text(encoding="utf-8"))
+            metrics = _metrics(path.parent)
             if "diverged" not in metrics:
                 fold, seed = found.groups()
                 yield {"run": path.parent.name, "seed": int(seed), "fold": int(fold) if fold else None, **metrics}

@@ -117,7 +117,7 @@ def _check_sources(options: Options) -> None:
     for name in ("init_from", "context"):
         source = getattr(options, name, None)
         if source is not None and "://" not in str(source):
-            presets.find(source)
+            presets.locate(source)
 
 
 def check_transfer(options: Options) -> None:

@@ -11,12 +11,11 @@ from typing import Any
 import keras
 import numpy as np
 
-from dense_lstm_zoo.bundles import checks, manifest, presets
+from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.data.carried_words import with_new_rows
 from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding, WordScores
 from dense_lstm_zoo.models import registry
-from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import Options
 from dense_lstm_zoo.training import encoder_source
 from dense_lstm_zoo.training.encoder_source import EncoderSource
@@ -115,9 +114,8 @@ def read_source(
     """
     if options.init_from is None:
         return None
-    folder = presets.find(options.init_from)
-    manifest.check(folder)
-    config = checks.read_config(folder / "config.json")
+    folder = presets.open_folder(options.init_from)
+    config = folder.read_config()
     if model in encoder_source.MODELS and config["task"] == "language_model":
         return encoder_source.read(model, folder, config, options, given, recipe)
     if config["task"] != task or config["model"] != model:
@@ -126,9 +124,9 @@ def read_source(
             f"trained model of the same name; {' and '.join(encoder_source.MODELS)} also goes on from a language model."
         )
     theirs = registry.saved_arguments(model, config["arguments"])
-    arguments = arguments_of(model, folder, theirs, given, recipe)
-    set_words(options, folder, config, arguments)
-    return Source(folder, files.sha256(folder / "manifest.json"), load(folder), arguments, options)
+    arguments = arguments_of(model, folder.path, theirs, given, recipe)
+    set_words(options, folder.path, config, arguments)
+    return Source(folder.path, folder.sha256, load(folder), arguments, options)
 
 
 def check_searched(model: str, names: Collection[str]) -> None:
@@ -142,7 +140,7 @@ def check_searched(model: str, names: Collection[str]) -> None:
 
 def resolved_path(name: str | Path) -> str:
     """Return a source's name in a form that does not depend on the current folder."""
-    return str(presets.find(name).resolve())
+    return str(presets.locate(name).resolve())
 
 
 def _give_static(layer: WordEmbedding, other: WordEmbedding, source: Bundle, job: Any) -> None:
