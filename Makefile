@@ -42,7 +42,7 @@ bench: install
 tables: install
 	$(BIN)/python -m benchmarks.tables
 
-# Fails where a table or a sentence of results/README.md is not what the rows say.
+# Fails where a table or a figure of a page is not what the rows say.
 check-tables: install
 	$(BIN)/python -m benchmarks.tables --check
 

@@ -85,7 +85,7 @@ def add_so_far(words: Sequence[str]) -> None:
             _add(dict(zip(KEY, values, strict=True)), folders[name] / "runs", runs)
     if not folders.keys() & set(asked.rows):
         raise ValueError(f"{asked.folder} holds no run of {', '.join(asked.rows)}.")
-    tables.update_readme()
+    tables.update_pages()
 
 
 def draw() -> None:

@@ -72,7 +72,7 @@ def main(argv: list[str] | None = None) -> None:
             row = measure(model, corpus, options.folds, options.seed)
             print(f"{corpus.name} {model}: {row['accuracy_mean']} {row['accuracy_std']}", flush=True)
             tables.merge(CLASSIFICATION, [row], list(KEY))
-    tables.update_readme()
+    tables.update_pages()
 
 
 def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Tables of results/README.md, made from results/*.csv: ``python -m benchmarks.tables`` rewrites them.
+"""The tables and figures of results/README.md and other pages, made from results/*.csv.
 
-``--check`` only compares them, and the sentences of this page and others with their rows (``benchmarks/claims``).
-
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``.
+``python -m benchmarks.tables`` fills them in, and ``--check`` only compares them with their rows. A table stands
+between ``<!-- table: NAME -->`` and ``<!-- end -->``, a figure in front of a comment (``benchmarks/figures.py``).
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import claims, cpu_seconds
-from benchmarks.claims.pages import PAGES
+from benchmarks import batch, cpu_seconds, figures, server_tables
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
@@ -31,6 +29,7 @@ from dense_lstm_zoo.display import code, plots
 from dense_lstm_zoo.storage import files
 
 README = ROOT / "results" / "README.md"
+PAGES = [ROOT / name for name in figures.PAGES]
 LANGUAGE_MODEL = ROOT / "results" / "language_model.csv"
 TAGGING = ROOT / "results" / "tagging.csv"
 _SERVED = {"bundle": "bundle", "export": "SavedModel", "onnx": "ONNX"}
@@ -181,6 +180,7 @@ def draw_by_depth(path: Path, picture: Path) -> None:
 
 
 TABLES = {
+    "batch": lambda: batch.table(read(batch.RESULTS).to_dict("records")),
     "classification": classification,
     "classification_fixed": classification_fixed,
     "cpu_seconds": cpu_seconds.table,
@@ -196,6 +196,8 @@ TABLES = {
     "profile": profile,
     "review_models": review_models,
     "rounded_vectors": rounded_vectors,
+    "runtime_server": server_tables.served,
+    "runtime_server_settings": server_tables.settings,
     "tagging": tagging,
     "transfer": transfer,
     "word_vectors": word_vectors,
@@ -204,36 +206,42 @@ TABLES = {
 
 
 def render(text: str) -> str:
-    """Return the page's text with every table made anew."""
+    """Return a page's text with every table made anew."""
 
-    def made(match: re.Match[str]) -> str:
+    def table_of(match: re.Match[str]) -> str:
         path = ROOT / "results" / f"{match[1]}.csv"
         rows = TABLES[match[1]]() if match[1] in TABLES else paper_table(path)
         return f"<!-- table: {match[1]} -->\n{rows}\n<!-- end -->"
 
-    return re.sub(r"<!-- table: (\w+) -->\n.*?<!-- end -->", made, text, flags=re.DOTALL)
+    return _TABLE.sub(table_of, text)
 
 
-def update_readme() -> None:
-    """Rewrite the tables of results/README.md."""
-    text = README.read_text(encoding="utf-8")
-    with files.new_file(README, "w") as file:
-        file.write(render(text))
+_TABLE = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", flags=re.DOTALL)
+
+
+def update_pages() -> None:
+    """Rewrite the tables and figures of all pages."""
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        if (filled := figures.fill(render(text))) != text:
+            with files.new_file(path, "w") as file:
+                file.write(filled)
+
+
+def problems(text: str) -> list[str]:
+    """Return what is wrong with a page, one line for each."""
+    older = [] if render(text) == text else ["its tables are older than their rows: make tables"]
+    return [*older, *figures.problems(text)]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Rewrite the tables, or with ``--check`` end with a message where a page is not what the rows say."""
+    """Rewrite tables and figures, or with ``--check`` end with a message where a page is not what the rows say."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; say where a page is not what the rows say")
     if not parser.parse_args(argv).check:
-        return update_readme()
-    current = README.read_text(encoding="utf-8")
-    older = [] if render(current) == current else ["its tables are older than their rows: make tables"]
-    found = [f"results/README.md: {problem}" for problem in [*older, *claims.problems(current)]]
-    for name, section in PAGES.items():
-        page = (ROOT / name).read_text(encoding="utf-8")
-        found += [f"{name}: {problem}" for problem in claims.problems(page, [section])]
-    sys.exit("\n".join(found) or 0)
+        return update_pages()
+    pages = {path: path.read_text(encoding="utf-8") for path in PAGES}
+    sys.exit("\n".join(f"{path}: {problem}" for path, text in pages.items() for problem in problems(text)) or 0)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ EASY = ([f"it is good {i}" for i in range(20)] + [f"it is bad {i}" for i in rang
 def rows_of(tmp_path, monkeypatch, *arguments):
     path = tmp_path / "results" / "frontier.csv"
     monkeypatch.setattr(frontier, "RESULTS", path)
-    monkeypatch.setattr(frontier.tables, "update_readme", lambda: None)
+    monkeypatch.setattr(frontier.tables, "update_pages", lambda: None)
     frontier.main(["--peers-python", sys.executable, "--repeats", "3", *arguments])
     return pd.read_csv(path, keep_default_na=False)
 

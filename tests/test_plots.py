@@ -72,7 +72,7 @@ def test_a_run_without_a_single_score_is_drawn_without_a_best_epoch(tmp_path):
 def test_learning_curves_are_written_of_runs_that_have_ended_and_of_those_that_have_not(tmp_path, monkeypatch):
     monkeypatch.setattr(language_model, "CURVES", tmp_path / "curves.csv")
     monkeypatch.setattr(language_model, "PICTURE", tmp_path / "curves.png")
-    monkeypatch.setattr(tables, "update_readme", lambda: None)
+    monkeypatch.setattr(tables, "update_pages", lambda: None)
     recipe = "godin2017_dense_200x2_30_epochs"
     words = ["--recipes", recipe, "--seeds", "2", "--run-dir", str(tmp_path / "runs")]
     with pytest.raises(SystemExit, match=f"holds no run of {recipe}"):

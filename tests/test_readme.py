@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks.claims.rows import one, row
 from dense_lstm_zoo.models import registry
 from tests import pages
 
@@ -58,23 +57,3 @@ def test_every_make_target_that_a_page_names_exists():
         assert {target for pair in named for target in " ".join(pair).split()} <= targets, path
     assert "\nmake demo " in TEXT
     assert "\nmake test " in TEXT
-
-
-def test_the_sentence_on_other_libraries_is_what_their_rows_say():
-    page = " ".join(TEXT.split())
-
-    def shown(**wanted):
-        found = row("frontier", dataset="sst2", **wanted)
-        milliseconds = f"{float(found['p50_ms_1']):.1g}" if float(found["p50_ms_1"]) < 1 else one(found["p50_ms_1"])
-        return f"{one(found['test_accuracy'])} % at {milliseconds} ms"
-
-    assert f"the preset has {shown(kind='ONNX', model='dc_bilstm_sst2')} per sentence" in page
-    assert f"the small preset {shown(kind='ONNX', model='bilstm_sst2')}" in page
-    assert f"MiniLM with a logistic regression {shown(model='MiniLM + logistic regression')}" in page
-    assert f"NB-SVM {shown(model='NB-SVM')};" in page
-
-
-def test_the_sentence_on_samples_is_what_the_rows_say():
-    sampled, full = (float(row("cpu_seconds", dataset="ptb", way=w)["cpu_s"]) for w in ("2,048 samples", "all words"))
-    assert "10,000 words trains nearly three times as fast with `sampled_softmax=2048`" in " ".join(TEXT.split())
-    assert 2.8 < full / sampled < 3

@@ -41,7 +41,7 @@ def fake(monkeypatch, tmp_path):
     make_quick(monkeypatch)
     monkeypatch.setattr(trials, "start", start)
     monkeypatch.setattr(tables, "ROOT", tmp_path)
-    monkeypatch.setattr(tables, "update_readme", lambda: None)
+    monkeypatch.setattr(tables, "update_pages", lambda: None)
     start.seen, start.interrupt_at, start.fails = [], None, -1
     return start
 

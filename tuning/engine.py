@@ -275,5 +275,5 @@ def _merge(asked: Asked, name: str, folder: Path) -> bool:
     if asked.results.parent == asked.folder:
         return True
     table.after(found)
-    tables.update_readme()
+    tables.update_pages()
     return True

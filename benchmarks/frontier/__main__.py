@@ -134,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                     for made in our_rows(preset, parts, Path(work) / preset, given.repeats):
                         _add(dataset, {**made, **shared})
         figure.draw(RESULTS)
-        tables.update_readme()
+        tables.update_pages()
 
 
 def _add(dataset: str, row: dict[str, Any]) -> None:

@@ -1,0 +1,66 @@
+"""The tables of deploy/runtime/README.md, from the load tests of the server in ``results/runtime_server.csv``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.result_files import ROOT, read, rounded
+from dense_lstm_zoo.display import code, table
+
+_DEFAULTS = {"max_batch": "8", "workers": "1", "threads": "1", "max_wait_ms": "0.0", "texts": "1", "tokens": "30"}
+_QUIET = (("1", "3822"), ("8", "4000"), ("32", "4000"), ("32", "100000"))
+# Settings were compared on a busy machine, the defaults twice; the table has the first of these.
+_BUSY = {"8": "385", "32": "515"}
+_SETTINGS = (
+    *(("max_batch", size, ("8", "32")) for size in ("1", "4", "8", "16", "32")),
+    *(("max_wait_ms", wait, ("1", "8")) for wait in ("2.0", "5.0")),
+    *((name, "2", ("1", "8")) for name in ("workers", "threads")),
+)
+
+
+def _row(rows: pd.DataFrame, **cells: str) -> Any:
+    for column, cell in (_DEFAULTS | cells).items():
+        rows = rows[rows[column] == cell]
+    (row,) = rows.itertuples()
+    return row
+
+
+def served() -> str:
+    """Return the table of the default settings, with nothing else running."""
+    rows = read(ROOT / "results" / "runtime_server.csv")
+    columns = ("clients", "requests", "requests/s", "p50, ms", "p99, ms", "server CPU, ms per request")
+    measured = [_row(rows, clients=clients, requests=requests) for clients, requests in _QUIET]
+    return table(
+        (*columns, "texts per batch"),
+        (
+            (
+                *(row.clients, f"{int(row.requests):,}", row.requests_per_second),
+                *(str(rounded(row.p50_ms, "1")), str(rounded(row.p99_ms, "1")), row.server_cpu_ms_per_request),
+                str(rounded(row.texts_per_batch, "0.1")),
+            )
+            for row in measured
+        ),
+    )
+
+
+def settings() -> str:
+    """Return the table that compares settings by the server's processor time."""
+    rows = read(ROOT / "results" / "runtime_server.csv")
+
+    def cells(name: str, value: str, clients: tuple[str, ...]) -> tuple[str, ...]:
+        default = _DEFAULTS[name] == value
+        measured = [
+            _row(rows, **{name: value}, clients=count, **({"requests": _BUSY[count]} if default else {}))
+            for count in clients
+        ]
+        option = code(f"--{name.replace('_', '-')} {value.removesuffix('.0')}")
+        return (
+            type(option)(f"{option} (default)") if default else option,
+            *("; ".join(clients), "; ".join(row.server_cpu_ms_per_request for row in measured)),
+            "; ".join(str(rounded(row.texts_per_batch, "0.1")) for row in measured),
+        )
+
+    columns = ("setting", "clients", "server CPU, ms per request", "texts per batch")
+    return table(columns, (cells(*setting) for setting in _SETTINGS))
