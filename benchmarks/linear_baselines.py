@@ -29,7 +29,7 @@ from benchmarks.classification import KEY
 from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.classification.corpus import Corpus, cross_validation_fold, split_dev
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.search import published
 
 # Names, what is chosen on dev, how a model is made of it, and how many words in a row are a feature.
@@ -77,8 +77,8 @@ def main(argv: list[str] | None = None) -> None:
 
 def measure(model: str, corpus: Corpus, folds: int | None, seed: int) -> dict[str, Any]:
     """Return the row of one model on one corpus."""
-    parts = [corpus] if folds is None else [cross_validation_fold(corpus, fold, folds) for fold in range(1, folds + 1)]
-    runs = [_run(model, split_dev(part, seed=seed)) for part in parts]
+    parts = [corpus] if folds is None else [corpus.fold(fold, folds) for fold in range(1, folds + 1)]
+    runs = [_run(model, part.with_dev(seed=seed)) for part in parts]
     dev, test, seconds = (np.array(values) for values in zip(*runs, strict=True))
     command = f"python -m benchmarks.linear_baselines --dataset {corpus.name} --models {model}"
     return {

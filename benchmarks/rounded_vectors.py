@@ -15,7 +15,6 @@ import numpy as np
 
 import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
-from dense_lstm_zoo.classification.corpus import split_dev
 from presets import vectors
 
 RESULTS = tables.ROOT / "results" / "rounded_vectors.csv"
@@ -39,7 +38,7 @@ def compare(run: Path, words: list[str], matrix: np.ndarray, work: Path) -> dict
     corpus = zoo.load_corpus(training["dataset"])
     if corpus.test is None:
         raise ValueError(f"{training['dataset']} has no test texts: which of its texts {run} has read is not recorded.")
-    dev = split_dev(corpus, seed=training["seed"]).dev
+    dev = corpus.with_dev(seed=training["seed"]).dev
     assert dev is not None
     rounded = bundle.probabilities(dev.texts)
     with_vectors(bundle, words, matrix)

@@ -24,7 +24,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import protocols, tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold, split_dev
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.display import plots
 
 RESULTS = tables.ROOT / "results" / "transfer.csv"
@@ -67,8 +67,8 @@ def subset(split: Split, size: int, seed: int) -> Split:
 def corpus_of(corpus: Corpus, size: int | None, seed: int) -> Corpus:
     """Return a corpus with dev and test texts and ``size`` training texts."""
     if corpus.test is None:
-        corpus = cross_validation_fold(corpus, seed, _FOLDS)
-    corpus = split_dev(corpus, seed=seed)
+        corpus = corpus.fold(seed, _FOLDS)
+    corpus = corpus.with_dev(seed=seed)
     return corpus if size is None else dataclasses.replace(corpus, train=subset(corpus.train, size, seed))
 
 

@@ -105,21 +105,18 @@ def build(name: str, work: Path, output: Path = MODELS, seeds: int = 3, plans: M
 def _corpus(name: str, task: str) -> tuple[Any, dict[str, str]]:
     """Return the corpus that a preset is trained on, and what its metrics say of the test texts."""
     import dense_lstm_zoo as zoo
-    from dense_lstm_zoo.classification.corpus import cross_validation_fold
 
     corpus: Any = zoo.load_corpus(name, task)
     if corpus.test is not None:
         return corpus, {}
-    return cross_validation_fold(corpus, 1, FOLDS), {"tested_on": f"fold 1 of {FOLDS}"}
+    return corpus.fold(1, FOLDS), {"tested_on": f"fold 1 of {FOLDS}"}
 
 
 def corpus_of(bundle: Any) -> Any:
     """Return the corpus of a preset, with the dev texts that ``train`` held out if it has none of its own."""
-    from dense_lstm_zoo.classification.corpus import split_dev
-
     training = bundle.config["training"]
     corpus, _ = _corpus(training["dataset"], bundle.task.name)
-    return split_dev(corpus, seed=training["seed"]) if corpus.dev is None else corpus
+    return corpus.with_dev(seed=training["seed"]) if corpus.dev is None else corpus
 
 
 def build_encoder(name: str, work: Path, output: Path = MODELS, plans: Mapping[str, Plan] = ENCODERS) -> Path:

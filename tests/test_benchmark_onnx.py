@@ -7,7 +7,6 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks import onnx_export, tables
-from dense_lstm_zoo.classification.corpus import split_dev
 
 BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
 
@@ -36,7 +35,7 @@ def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, measured, 
     ]
     bundle = zoo.load(BUNDLES / name)
     corpus = zoo.load_corpus(bundle.config["training"]["dataset"], bundle.task.name)
-    dev = corpus.dev or split_dev(corpus, seed=bundle.config["training"]["seed"]).dev
+    dev = corpus.dev or corpus.with_dev(seed=bundle.config["training"]["seed"]).dev
     names = {"label_names": corpus.label_names} if bundle.task.name == "classification" else {}
     accuracy = round(100 * bundle.evaluate(dev, **names)["accuracy"], 2)
     assert found[0]["accuracy"] == found[2]["accuracy"] == accuracy

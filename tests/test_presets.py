@@ -15,8 +15,8 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import archives, presets
 from dense_lstm_zoo.bundles.folder import write_manifest
-from dense_lstm_zoo.corpora import own_files
-from dense_lstm_zoo.data import download, terms
+from dense_lstm_zoo.corpora import loader, terms
+from dense_lstm_zoo.data import download
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
 from tests.preset_harness import TABLE, write_table
@@ -204,7 +204,8 @@ def test_the_terms_of_all_that_a_model_has_learnt_from_are_told(original, tmp_pa
 
 
 def test_every_published_corpus_has_terms():
-    assert {name for name in zoo.list_corpora() if name not in own_files.formats()} == set(terms.CORPORA)
+    assert all(terms.terms_of(name) for name in loader.published())
+    assert terms.terms_of("csv") is None
 
 
 class Server(ThreadingHTTPServer):

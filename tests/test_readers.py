@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from dense_lstm_zoo.classification import corpora as readers
-from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.trees import parse_tree
 from dense_lstm_zoo.corpora.loader import fetch, load_corpus
 
@@ -203,7 +203,7 @@ def test_an_archive_that_is_not_the_published_one_is_refused_and_deleted(archive
 def test_folds_are_disjoint_complete_stratified_and_the_same_each_time():
     texts = [f"text {i}" for i in range(103)]
     corpus = Corpus("mine", ("a", "b"), Split(texts, [int(i % 3 == 0) for i in range(103)]), None, Split(["x"], [0]))
-    folds = [cross_validation_fold(corpus, k, 10) for k in range(1, 11)]
+    folds = [corpus.fold(k, 10) for k in range(1, 11)]
     assert sorted(text for fold in folds for text in fold.test.texts) == sorted(texts)
     for fold in folds:
         assert sorted([*fold.train.texts, *fold.test.texts]) == sorted(texts)
@@ -212,7 +212,7 @@ def test_folds_are_disjoint_complete_stratified_and_the_same_each_time():
         assert sum(fold.test.labels) in (3, 4)
         for text, label in zip(fold.test.texts, fold.test.labels, strict=True):
             assert label == corpus.train.labels[texts.index(text)]
-    assert folds[4] == cross_validation_fold(corpus, 5, 10)
+    assert folds[4] == corpus.fold(5, 10)
     assert folds[4].test.texts != [f"text {i}" for i in range(50, 60)]
 
 
@@ -220,6 +220,6 @@ def test_impossible_folds_are_refused():
     corpus = Corpus("mine", ("a", "b"), Split(list("abcdef"), [0, 0, 0, 0, 1, 1]), None, None)
     for fold, folds, message in [(1, 1, "folds must be"), (0, 3, "fold must be"), (4, 3, "fold must be from 1 to 3")]:
         with pytest.raises(ValueError, match=message):
-            cross_validation_fold(corpus, fold, folds)
+            corpus.fold(fold, folds)
     with pytest.raises(ValueError, match=r"folds=3 needs 3 examples of each label; 'b' has 2"):
-        cross_validation_fold(corpus, 1, 3)
+        corpus.fold(1, 3)

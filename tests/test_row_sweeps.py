@@ -9,7 +9,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.search import report
 from dense_lstm_zoo.search import trial as trials
-from dense_lstm_zoo.search.parts import first_texts, parts
+from dense_lstm_zoo.search.parts import parts
 from dense_lstm_zoo.search.plan import Sweep, plan
 from dense_lstm_zoo.search.rows import Row, plan_rows
 
@@ -60,7 +60,7 @@ def test_a_sweep_without_rows_is_written_without_what_only_tables_have():
 @pytest.mark.parametrize("task", ["classification", "tagging", "language_model"])
 def test_the_first_texts_of_a_corpus_are_a_corpus(task):
     corpus = zoo.load_corpus("demo", task)
-    cut = first_texts(corpus, {"train": 7, "dev": 2})
+    cut = corpus.first_texts({"train": 7, "dev": 2})
     assert [len(part) for part in (cut.train, cut.dev)] == [7, 2]
     assert cut.test is corpus.test
     if task == "classification":

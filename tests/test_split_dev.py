@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
+from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.job import ClassificationJob
 from dense_lstm_zoo.corpora.loader import load_corpus
 
@@ -19,9 +19,9 @@ def made_corpus(counts):
     return Corpus("made", names, Split(texts, labels), None, Split(["t"], [0]))
 
 
-def test_split_dev_is_disjoint_and_complete_and_keeps_text_and_label_together():
+def test_with_dev_is_disjoint_and_complete_and_keeps_text_and_label_together():
     corpus = made_corpus([50, 30, 20])
-    split = split_dev(corpus)
+    split = corpus.with_dev()
     pairs = [list(zip(part.texts, part.labels, strict=True)) for part in (split.train, split.dev)]
     assert not set(pairs[0]) & set(pairs[1])
     assert sorted(pairs[0] + pairs[1]) == sorted(zip(corpus.train.texts, corpus.train.labels, strict=True))
@@ -38,46 +38,46 @@ def test_split_dev_is_disjoint_and_complete_and_keeps_text_and_label_together():
         ([3, 7], 0.99, [2, 6]),
     ],
 )
-def test_split_dev_holds_out_each_label_in_proportion_and_leaves_each_one_example(counts, fraction, expected):
-    held_out = collections.Counter(split_dev(made_corpus(counts), fraction).dev.labels)
+def test_with_dev_holds_out_each_label_in_proportion_and_leaves_each_one_example(counts, fraction, expected):
+    held_out = collections.Counter(made_corpus(counts).with_dev(fraction).dev.labels)
     assert [held_out[label] for label in range(len(counts))] == expected
 
 
-def test_split_dev_depends_on_the_seed_and_on_nothing_else():
+def test_with_dev_depends_on_the_seed_and_on_nothing_else():
     corpus = made_corpus([50, 50])
-    assert split_dev(corpus, seed=3) == split_dev(corpus, seed=3)
-    assert split_dev(corpus, seed=3).dev.texts != split_dev(corpus, seed=4).dev.texts
+    assert corpus.with_dev(seed=3) == corpus.with_dev(seed=3)
+    assert corpus.with_dev(seed=3).dev.texts != corpus.with_dev(seed=4).dev.texts
     # The published protocol must hold out the same questions on every machine and under every later numpy.
-    assert split_dev(made_corpus([4, 4]), 0.5).dev.texts == ["text 0", "text 2", "text 6", "text 7"]
+    assert made_corpus([4, 4]).with_dev(0.5).dev.texts == ["text 0", "text 2", "text 6", "text 7"]
 
 
-def test_split_dev_of_the_real_trec_takes_a_tenth_and_leaves_every_fine_label_in_training(data_folder):
-    split = split_dev(load_corpus("trec_fine"))
+def test_with_dev_of_the_real_trec_takes_a_tenth_and_leaves_every_fine_label_in_training(data_folder):
+    split = load_corpus("trec_fine").with_dev()
     assert (len(split.train), len(split.dev)) == (4907, 545)
     assert set(split.train.labels) == set(range(50))
 
 
-def test_split_dev_returns_a_corpus_that_has_a_dev_set_as_it_is():
+def test_with_dev_returns_a_corpus_that_has_a_dev_set_as_it_is():
     corpus = dataclasses.replace(made_corpus([5, 5]), dev=Split(["d"], [1]))
-    assert split_dev(corpus) is corpus
+    assert corpus.with_dev() is corpus
 
 
 @pytest.mark.parametrize("fraction", [0, 0.0, -0.1, 1, 1.5, float("nan"), True, "0.1", None])
-def test_split_dev_refuses_an_impossible_fraction(fraction):
+def test_with_dev_refuses_an_impossible_fraction(fraction):
     with pytest.raises(ValueError, match=r"fraction must be .*; received"):
-        split_dev(made_corpus([5, 5]), fraction)
+        made_corpus([5, 5]).with_dev(fraction)
 
 
-def test_split_dev_refuses_to_return_an_empty_dev_set():
+def test_with_dev_refuses_to_return_an_empty_dev_set():
     with pytest.raises(ValueError, match=r"fraction=0\.5 of 3 training examples leaves none for dev"):
-        split_dev(made_corpus([1, 1, 1]), 0.5)
+        made_corpus([1, 1, 1]).with_dev(0.5)
     with pytest.raises(ValueError, match=r"fraction=0\.1 of 4 training examples leaves none"):
-        split_dev(made_corpus([2, 2]), 0.1)
+        made_corpus([2, 2]).with_dev(0.1)
 
 
-def test_split_dev_refuses_a_seed_that_is_no_natural_number():
+def test_with_dev_refuses_a_seed_that_is_no_natural_number():
     with pytest.raises(ValueError, match="seed must be an integer of at least 0; received -1"):
-        split_dev(made_corpus([5, 5]), seed=-1)
+        made_corpus([5, 5]).with_dev(seed=-1)
 
 
 def test_arrays_and_columns_become_lists_so_that_their_order_and_every_label_count():

@@ -159,7 +159,7 @@ def test_a_sweep_goes_on_from_a_source_and_cannot_search_what_that_decides(sourc
 def test_each_fold_is_checked_for_itself(sources, tmp_path, monkeypatch):
     texts = [f"{a} {b} {c} film" for a in ("good", "bad") for b in ("very", "short", "long") for c in ("the", "it")]
     corpus = Corpus("mine", ("no", "yes"), Split(texts, [0, 1] * 6), None, None)
-    fold = [set(zoo.classification.corpus.cross_validation_fold(corpus, i, 2).test.texts) for i in (1, 2)]
+    fold = [set(corpus.fold(i, 2).test.texts) for i in (1, 2)]
     seen = with_texts(sources["classification"], tmp_path, [text.split() for text in fold[1]])
     begun = []
     monkeypatch.setattr(loop, "_fit", lambda run, *_: begun.append(set(run.job.corpus.test.texts)) or exit())
@@ -173,7 +173,6 @@ def test_each_fold_is_checked_for_itself(sources, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_sst_shares_its_sentences_with_mr_and_subj_and_not_with_trec_and_cr(data_folder):
-    from dense_lstm_zoo.classification.corpus import cross_validation_fold
     from dense_lstm_zoo.classification.job import ClassificationJob
     from dense_lstm_zoo.training.overlap import check_overlap
 
@@ -181,7 +180,7 @@ def test_sst_shares_its_sentences_with_mr_and_subj_and_not_with_trec_and_cr(data
     seen = text_hashes.hash_texts(ClassificationJob.token_rows(sst.train))
     check = functools.partial(check_overlap, seen, "sst", ClassificationJob)
     assert check(zoo.load_corpus("trec")) == {}
-    assert check(cross_validation_fold(zoo.load_corpus("cr"), 1)) == {}
+    assert check(zoo.load_corpus("cr").fold(1)) == {}
     for name in ("mr", "subj"):
         with pytest.raises(ValueError, match=f"sst was trained on test texts of {name}: "):
-            check(cross_validation_fold(zoo.load_corpus(name), 1))
+            check(zoo.load_corpus(name).fold(1))

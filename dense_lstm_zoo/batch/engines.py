@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.storage import files
-from dense_lstm_zoo_runtime.answers import Prediction, TaggedSentence
+from dense_lstm_zoo.tasks.answers import strings
 from dense_lstm_zoo_runtime.batches import plan
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 from dense_lstm_zoo_runtime.paths import user_path
@@ -106,8 +105,9 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
     loaded = tf.saved_model.load(folder)
     serve = loaded.signatures.get("serving_default")
     outputs = set() if serve is None else set(serve.structured_outputs)
-    task = "tagging" if "tags" in outputs else "classification" if "probabilities" in outputs else None
-    if task is None:
+    task = tasks.with_output(outputs)
+    read = None if task is None else task.answers.of_outputs
+    if task is None or read is None:
         raise ValueError(
             f"{folder} is not a classifier's or a tagger's SavedModel: its default signature returns "
             f"{', '.join(sorted(outputs)) or 'nothing'}. Export the model again; a language model with --format onnx."
@@ -122,36 +122,9 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
         found: list[Any] = [None] * len(texts)
         for indices in plan([text.count(" ") + 1 for text in texts], TENSORFLOW_BATCH):
             batch = [texts[i] for i in indices]
-            for i, answer in zip(indices, _READERS[task](batch, run(batch)), strict=True):
+            for i, answer in zip(indices, read(batch, run(batch)), strict=True):
                 found[i] = answer
         return found
 
-    labels = tuple(_strings(run([""])["labels"][0])) if task == "classification" else ()
-    return task, answers, labels
-
-
-def _strings(values: np.ndarray) -> list[str]:
-    return [value.decode() for value in values.tolist()]
-
-
-def _predictions(texts: Sequence[str], outputs: dict[str, Any]) -> list[Prediction]:
-    names = _strings(outputs["labels"][0])
-    rows = zip(texts, _strings(outputs["label"]), outputs["probabilities"].tolist(), strict=True)
-    return [
-        Prediction(text, label, shares[names.index(label)], dict(zip(names, shares, strict=True)))
-        for text, label, shares in rows
-    ]
-
-
-def _tagged(texts: Sequence[str], outputs: dict[str, Any]) -> list[TaggedSentence]:
-    found = []
-    for row, length in enumerate(outputs["row_lengths"].tolist()):
-        tokens, tags = (_strings(outputs[name][row][:length]) for name in ("tokens", "tags"))
-        found.append(TaggedSentence(tokens, tags, outputs["probabilities"][row][:length].tolist()))
-    return found
-
-
-_READERS: dict[str, Callable[[Sequence[str], dict[str, Any]], list[Any]]] = {
-    "classification": _predictions,
-    "tagging": _tagged,
-}
+    labels = tuple(strings(run([""])["labels"][0])) if task.labels_texts else ()
+    return task.name, answers, labels

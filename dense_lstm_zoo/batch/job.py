@@ -11,7 +11,7 @@ from pathlib import Path
 import apache_beam as beam
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.batch import beam_options, engines, inputs, output, sinks, streams
 from dense_lstm_zoo.batch.handler import BATCH
 from dense_lstm_zoo.batch.layout import BrokenInputError, Layout
@@ -78,14 +78,15 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
 
 
 def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
-    """Return how the input is read and the output is written."""
+    """Return the layout of the input and a plan of the output."""
+    task = tasks.find(model.task)
     layout, names = inputs.look(
         inputs.Asked(
             patterns=job.input,
             form=job.input_form,
             text_column=job.text_column,
             encoding=job.encoding,
-            takes_tokens=model.task == "tagging" and model.engine == "onnx",
+            takes_tokens=task.takes_tokens and model.engine == "onnx",
             max_chars=job.max_chars,
         )
     )
@@ -93,7 +94,7 @@ def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
         paths = (one if output.is_remote(one) else str(Path(one).absolute()) for one in layout.files)
         layout = replace(layout, files=tuple(paths))
     writable = sinks.WRITABLE[layout.form]
-    if model.task == "tagging":
+    if task.takes_tokens:
         writable = tuple(form for form in writable if form != "csv")
         if not writable or (layout.form in ("csv", "tsv") and job.form is None):
             raise ValueError("A tagger's answers are lists, which csv cannot hold. Use --format jsonl.")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from dense_lstm_zoo.batch import answers
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data.cells import csv_line, escape_controls, escape_json, mark_formula
 from dense_lstm_zoo.storage import json_files
+from dense_lstm_zoo.tasks.answers import AnswerForm
 
 SUFFIXES = {"text": "txt", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 # What a row that was read as the first can be written as.
@@ -46,11 +47,16 @@ class Plan:
     schema: bytes = b""
 
     @property
+    def answers(self) -> AnswerForm:
+        """The form of the answers."""
+        return tasks.find(self.task).answers
+
+    @property
     def new_names(self) -> list[str]:
         """The names of the columns or keys that a row gains."""
         is_table = self.form in ("csv", "parquet")
-        new = answers.columns(self.task, self.labels) if is_table else answers.KEYS[self.task]
-        return [f"{self.prefix}{name}" for name in new]
+        names = self.answers.columns(self.labels) if is_table else self.answers.keys
+        return [f"{self.prefix}{name}" for name in names]
 
 
 class LineSink:
@@ -65,14 +71,14 @@ class LineSink:
         """Write a row: its cells in ``row``, and the answer under its keys."""
         plan, given = self._plan, row["row"] or {"text": row["text"]}
         if plan.form == "csv":
-            new = answers.values(row, plan.task, plan.labels)
-            self._cells([*(given[name] for name in plan.names), *map(_cell, new)])
+            values = plan.answers.values(row, plan.labels)
+            self._cells([*(given[name] for name in plan.names), *map(_cell, values)])
         elif plan.form == "jsonl":
-            found = {f"{plan.prefix}{key}": row[key] for key in answers.KEYS[plan.task]}
+            answer = {f"{plan.prefix}{key}": row[key] for key in plan.answers.keys}
             # A Parquet file may hold dates and the like.
-            self._line(escape_json(json_files.to_line({**given, **found}, default=str)))
+            self._line(escape_json(json_files.to_line({**given, **answer}, default=str)))
         else:
-            cells = answers.line(row, plan.task, row["text"])
+            cells = plan.answers.line(row, row["text"])
             self._line("\t".join(cells if plan.raw else map(escape_controls, cells)))
 
     def close(self) -> None:
@@ -95,21 +101,16 @@ class ParquetSink:
         self._plan, self._rows = plan, list[dict[str, Any]]()
         schema = ipc.read_schema(pyarrow.py_buffer(plan.schema))
         texts, numbers = pyarrow.string(), pyarrow.float64()
-        kinds = {
-            "label": texts,
-            "tags": pyarrow.list_(texts),
-            "unknown_words": pyarrow.int64(),
-            "tokens": pyarrow.int64() if plan.task == "language_model" else pyarrow.list_(texts),
-            "probabilities": pyarrow.list_(numbers),
-        }
-        for name, new in zip(answers.columns(plan.task, plan.labels), plan.new_names, strict=True):
-            schema = schema.append(pyarrow.field(new, kinds.get(name, numbers)))
+        types: dict[Any, Any] = {str: texts, int: pyarrow.int64(), float: numbers}
+        types |= {list[str]: pyarrow.list_(texts), list[float]: pyarrow.list_(numbers)}
+        for name, new in zip(plan.answers.columns(plan.labels), plan.new_names, strict=True):
+            schema = schema.append(pyarrow.field(new, types[plan.answers.keys.get(name, float)]))
         self._table, self._schema = pyarrow.Table, schema
         self._writer = parquet.ParquetWriter(stream, schema)
 
     def write(self, row: dict[str, Any]) -> None:
         """Write a row: its cells in ``row``, and the answer under its keys."""
-        values = answers.values(row, self._plan.task, self._plan.labels)
+        values = self._plan.answers.values(row, self._plan.labels)
         self._rows.append({**row["row"], **dict(zip(self._plan.new_names, values, strict=True))})
         if len(self._rows) == _ROW_GROUP:
             self._flush()

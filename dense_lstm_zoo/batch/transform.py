@@ -9,9 +9,9 @@ import apache_beam as beam
 from apache_beam.ml.inference.base import KeyedModelHandler, RunInference
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.batch import answers
 from dense_lstm_zoo.batch.engines import Model
 from dense_lstm_zoo.batch.handler import BATCH, ZooModelHandler
+from dense_lstm_zoo.tasks.answers import fields
 
 
 class Predict(beam.PTransform):
@@ -70,7 +70,7 @@ def _with_text(row: dict[str, Any], key: str) -> tuple[dict[str, Any], Any]:
 
 def _with_answer(pair: tuple[dict[str, Any], Any], prefix: str) -> dict[str, Any]:
     row, answer = pair
-    new = {f"{prefix}{name}": value for name, value in answers.fields(answer).items()}
+    new = {f"{prefix}{name}": value for name, value in fields(answer).items()}
     if taken := next((name for name in new if name in row and row[name] != new[name]), None):
         raise ValueError(f"A row already has the key {taken!r}, which the answer adds. Choose a prefix for new keys.")
     return {**row, **new}

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo_runtime import checks, claims
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
                 f"{path}: {name!r} in 'text' is {_short(text[name])}; the model has {_short(arguments.get(name))}."
             )
     chars = text.get("chars", "")
-    reads_chars = config["task"] == "tagging" or arguments.get("char_filters")
+    reads_chars = tasks.find(config["task"]).reads_characters or arguments.get("char_filters")
     if reads_chars and len(chars) + 2 != arguments.get("num_chars"):
         expected = arguments.get("num_chars")
         raise BundleError(f"{path}: its {len(chars)} characters do not match the model's num_chars={expected}.")
@@ -244,7 +245,7 @@ def check_text(path: Path, config: dict[str, Any]) -> None:
 def check_words(folder: Path, bundle: Any) -> None:
     """Raise ``BundleError`` if the number of words or labels does not match the model."""
     arguments, words, file = bundle.config["arguments"], bundle.vocabulary.words, folder / "vocabulary.txt"
-    size = len(words) + (0 if bundle.config["task"] == "language_model" else 2)
+    size = len(words) + (0 if bundle.task.predicts_words else 2)
     if size != arguments["vocab_size"]:
         raise BundleError(f"{file} makes {size:,} word ids; the model has {arguments['vocab_size']:,}.")
     if len(set(words)) < len(words):

@@ -20,7 +20,7 @@ def with_words(bundle: Any, max_words: int) -> Any:
         ValueError: ``max_words`` is not a positive integer, or the bundle is a language model.
     """
     max_words = checks.integer("max_words", max_words)
-    if bundle.task.name == "language_model":
+    if bundle.task.predicts_words:
         raise ValueError("max_words is for classifiers and taggers; a language model predicts every word it knows.")
     dropped = max(0, len(bundle.vocabulary.words) - max_words)
     arguments = dict(bundle.config["arguments"])

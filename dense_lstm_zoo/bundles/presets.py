@@ -22,8 +22,8 @@ from dense_lstm_zoo.bundles import archives, hub
 from dense_lstm_zoo.bundles import checks as bundle_checks
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.bundles.folder import BundleFolder, missing, unfinished
+from dense_lstm_zoo.corpora.terms import corpora_before, terms_of
 from dense_lstm_zoo.data.cells import escape_controls
-from dense_lstm_zoo.data.terms import corpora_before, terms_of
 from dense_lstm_zoo.data.word_table import presets_folder
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo_runtime import install

@@ -10,7 +10,7 @@ from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.classification.tables import read_table, read_table_corpus
 from dense_lstm_zoo.classification.trees import Phrase, parse_tree
 from dense_lstm_zoo.corpora import imdb, imdb_archive
-from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
+from dense_lstm_zoo.data.sources import NLTK, About, Source, SourceFile, demo, members
 
 
 def read_demo(name: str, paths: list[Path]) -> Corpus:
@@ -173,26 +173,71 @@ _CR_FILES = members(
 )
 
 
+_FILM_REVIEWS = "reviews for research (Pang and Lee)"
+_SENTIMENT = (
+    "the sentiment of single English sentences about films",
+    "other domains without a test of your own, decisions about people, texts of several sentences, irony",
+)
+_ABOUT_SST = About(
+    f"{_FILM_REVIEWS}, Stanford Sentiment Treebank",
+    *_SENTIMENT,
+    "Socher et al. 2013, Recursive deep models for semantic compositionality over a sentiment treebank, EMNLP",
+)
+_ABOUT_MR = About(
+    _FILM_REVIEWS,
+    *_SENTIMENT,
+    "Pang and Lee 2005, Seeing stars: exploiting class relationships for sentiment categorization, ACL",
+)
+_ABOUT_SUBJ = About(
+    _FILM_REVIEWS,
+    "telling opinions on films from their plots",
+    "subjectivity in other kinds of text",
+    "Pang and Lee 2004, A sentimental education, ACL",
+)
+_ABOUT_CR = About(
+    "reviews of products for research (Hu and Liu)",
+    "the sentiment of sentences about products",
+    "films",
+    "Hu and Liu 2004, Mining and summarizing customer reviews, KDD",
+)
+
+
+def _trec(fine: bool) -> Source:
+    about = About(
+        "questions for research (Li and Roth)",
+        f"the kind of answer that a short English question asks for{', in 50 classes' if fine else ''}",
+        "texts that are not questions: there is no label for them",
+        "Li and Roth 2002, Learning question classifiers, COLING",
+    )
+    return Source("trec", _TREC_FILES, functools.partial(read_trec, fine=fine), about)
+
+
 def _sst(binary: bool, phrases: bool) -> Source:
-    return Source("sst/trees", _SST_FILES, functools.partial(read_sst, binary=binary, phrases=phrases))
+    return Source("sst/trees", _SST_FILES, functools.partial(read_sst, binary=binary, phrases=phrases), _ABOUT_SST)
 
 
-def _two_files(folder: str, files: tuple[SourceFile, ...], labels: tuple[str, str], lines: tuple[int, int]) -> Source:
-    return Source(folder, files, functools.partial(read_two_files, label_names=labels, lines=lines))
+def _two_files(
+    folder: str, files: tuple[SourceFile, ...], labels: tuple[str, str], lines: tuple[int, int], about: About
+) -> Source:
+    return Source(folder, files, functools.partial(read_two_files, label_names=labels, lines=lines), about)
 
 
 _POLARITY = ("negative", "positive")
 SOURCES = {
-    "demo": Source("demo", (), read_demo),
-    "trec": Source("trec", _TREC_FILES, functools.partial(read_trec, fine=False)),
-    "trec_fine": Source("trec", _TREC_FILES, functools.partial(read_trec, fine=True)),
+    "demo": demo(read_demo),
+    "trec": _trec(fine=False),
+    "trec_fine": _trec(fine=True),
     "sst1": _sst(binary=False, phrases=False),
     "sst1_phrases": _sst(binary=False, phrases=True),
     "sst2": _sst(binary=True, phrases=False),
     "sst2_phrases": _sst(binary=True, phrases=True),
-    "mr": _two_files("mr", _MR_FILES, _POLARITY, (5331, 5331)),
-    "subj": _two_files("subj", _SUBJ_FILES, ("objective", "subjective"), (5000, 5000)),
-    "cr": _two_files("cr", _CR_FILES, _POLARITY, (1368, 2407)),
-    "imdb": imdb_archive.source(read_imdb),
+    "mr": _two_files("mr", _MR_FILES, _POLARITY, (5331, 5331), _ABOUT_MR),
+    "subj": _two_files("subj", _SUBJ_FILES, ("objective", "subjective"), (5000, 5000), _ABOUT_SUBJ),
+    "cr": _two_files("cr", _CR_FILES, _POLARITY, (1368, 2407), _ABOUT_CR),
+    "imdb": imdb_archive.source(
+        read_imdb,
+        good_for="the sentiment of whole English reviews of films",
+        not_for="other domains without a test of your own, decisions about people, irony, reviews that take no side",
+    ),
 }
 read_files, read_file = read_table_corpus, read_table

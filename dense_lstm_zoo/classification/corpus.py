@@ -1,14 +1,16 @@
-"""A corpus of labelled texts in splits, and how dev sets and folds are held out."""
+"""A corpus of labelled texts in splits, from which dev sets and folds are held out."""
 
 from __future__ import annotations
 
 import dataclasses
 import operator
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +46,10 @@ class Split:
     def __repr__(self) -> str:
         return f"<Split: {len(self):,} texts>"
 
+    def select(self, indices: Sequence[int]) -> Split:
+        """Return the texts with these indices, in their order, with their labels."""
+        return Split([self.texts[i] for i in indices], [self.labels[i] for i in indices])
+
 
 def _index(label: Any) -> int:
     try:
@@ -55,7 +61,7 @@ def _index(label: Any) -> int:
 
 
 @dataclass(frozen=True, repr=False)
-class Corpus:
+class Corpus(AnyCorpus):
     """A labelled corpus; ``dev`` and ``test`` are None if the corpus has none.
 
     ``columns`` are the options that name the columns of texts and labels in a user's own file; bundles record them.
@@ -142,11 +148,101 @@ class Corpus:
         corpus = cls(name, read.label_names, splits["train"], None, splits.get("test"), columns=read.columns)
         of_test, of_dev = read.shares.get("test"), read.shares.get("dev")
         if of_test is not None:
-            held = split_dev(corpus, of_test, seed)
+            held = corpus.with_dev(of_test, seed)
             corpus = dataclasses.replace(held, dev=None, test=held.dev)
         if of_dev is not None:
-            return split_dev(corpus, of_dev / (1 - (of_test or 0)), seed)
+            return corpus.with_dev(of_dev / (1 - (of_test or 0)), seed)
         return dataclasses.replace(corpus, dev=splits.get("dev"))
+
+    def with_dev(self, fraction: float = 0.1, seed: int = 0) -> Corpus:
+        """Hold out part of the training examples as ``dev``, stratified by label.
+
+        A corpus that has a ``dev`` stays itself. Every label keeps at least one training example.
+
+        Args:
+            fraction: The share of the training examples to hold out, between 0 and 1.
+            seed: The same seed holds out the same examples.
+
+        Raises:
+            ValueError: The fraction is out of range, or it or the corpus is too small to hold anything out.
+
+        Example:
+            >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
+            >>> print(Corpus("mine", ("a", "b"), train, None, None).with_dev())
+            mine: 18 train, 2 dev; 2 labels: a, b
+        """
+        if checks.fraction("fraction", fraction) == 0:
+            raise ValueError(f"fraction must be above 0, or there is no dev set; received {fraction!r}.")
+        checks.integer("seed", seed, minimum=0)
+        if self.dev is not None:
+            return self
+        import numpy as np
+
+        labels = np.asarray(self.train.labels)
+        members = [np.flatnonzero(labels == label) for label in range(len(self.label_names))]
+        quotas = np.array([len(indices) * fraction for indices in members])
+        sizes = np.floor(quotas).astype(int)
+        # Rounding each label by itself could make the total too small or too large when many labels are rare, so the
+        # labels with the largest remainders get what is missing.
+        missing = round(len(labels) * fraction) - int(sizes.sum())
+        spare = [i for i in np.argsort(sizes - quotas, kind="stable") if sizes[i] < len(members[i]) - 1]
+        sizes[spare[: max(missing, 0)]] += 1
+        if not sizes.sum():
+            raise ValueError(
+                f"fraction={fraction!r} of {len(labels)} training examples leaves none for dev, "
+                f"since each of {len(members)} labels keeps at least one for training."
+            )
+        generator = np.random.Generator(np.random.PCG64(seed))
+        drawn = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]
+        is_dev = np.isin(np.arange(len(labels)), np.concatenate(drawn))
+        train, dev = (self.train.select(np.flatnonzero(mask).tolist()) for mask in (~is_dev, is_dev))
+        return dataclasses.replace(self, train=train, dev=dev)
+
+    def fold(self, fold: int, folds: int = 10) -> Corpus:
+        """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
+
+        Every label is spread evenly over the folds, which are the same for every model, seed and machine. Its own
+        dev and test sets are not used.
+
+        Args:
+            fold: Which fold to test on, from 1 to ``folds``.
+            folds: How many folds, at least 2.
+
+        Raises:
+            ValueError: A fold that does not exist, or a label with fewer examples than there are folds.
+
+        Example:
+            >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
+            >>> print(Corpus("mine", ("a", "b"), train, None, None).fold(3))
+            mine: 18 train, 2 test; 2 labels: a, b
+        """
+        checks.integer("folds", folds, minimum=2)
+        if not 1 <= checks.integer("fold", fold) <= folds:
+            raise ValueError(f"fold must be from 1 to {folds}; received {fold}.")
+        import numpy as np
+
+        labels = np.asarray(self.train.labels)
+        generator = np.random.Generator(np.random.PCG64(0))
+        assigned = np.empty(len(labels), int)
+        dealt = 0  # labels are dealt out like cards, each continuing where the last ended, so that folds are even
+        for label, name in enumerate(self.label_names):
+            members = generator.permutation(np.flatnonzero(labels == label))
+            if len(members) < folds:
+                raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {len(members)}.")
+            assigned[members] = (np.arange(len(members)) + dealt) % folds
+            dealt += len(members)
+        test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
+        return dataclasses.replace(self, train=self.train.select(train), dev=None, test=self.train.select(test))
+
+    @staticmethod
+    def _first(part: Split, number: int) -> Split:
+        """Return the first texts of each label in turn: many files are sorted by label."""
+        counts = Counter[int]()
+        turns = []  # of each text among those of its label
+        for label in part.labels:
+            turns.append(counts[label])
+            counts[label] += 1
+        return part.select(sorted(sorted(range(len(part)), key=turns.__getitem__)[:number]))
 
 
 def check_labels(what: str, labels: Sequence[int], names: Sequence[str]) -> None:
@@ -156,92 +252,3 @@ def check_labels(what: str, labels: Sequence[int], names: Sequence[str]) -> None
         raise ValueError(
             f"The labels of {what} must be from 0 to {len(names) - 1}, one for each name; received {wrong}."
         )
-
-
-def split_dev(corpus: Corpus, fraction: float = 0.1, seed: int = 0) -> Corpus:
-    """Hold out part of the training examples as ``dev``, stratified by label.
-
-    A corpus with a ``dev`` is returned unchanged. Every label keeps at least one training example.
-
-    Args:
-        corpus: The corpus to split.
-        fraction: The share of the training examples to hold out, between 0 and 1.
-        seed: The same seed holds out the same examples.
-
-    Raises:
-        ValueError: The fraction is out of range, or it or the corpus is too small to hold anything out.
-
-    Example:
-        >>> from dense_lstm_zoo.classification.corpus import Corpus, Split, split_dev
-        >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
-        >>> print(split_dev(Corpus("mine", ("a", "b"), train, None, None)))
-        mine: 18 train, 2 dev; 2 labels: a, b
-    """
-    if checks.fraction("fraction", fraction) == 0:
-        raise ValueError(f"fraction must be above 0, or there is no dev set; received {fraction!r}.")
-    checks.integer("seed", seed, minimum=0)
-    if corpus.dev is not None:
-        return corpus
-    import numpy as np
-
-    labels = np.asarray(corpus.train.labels)
-    members = [np.flatnonzero(labels == label) for label in range(len(corpus.label_names))]
-    quotas = np.array([len(indices) * fraction for indices in members])
-    sizes = np.floor(quotas).astype(int)
-    # Rounding each label by itself could make the total too small or too large when many labels are rare, so the labels
-    # with the largest remainders get what is missing.
-    missing = round(len(labels) * fraction) - int(sizes.sum())
-    spare = [i for i in np.argsort(sizes - quotas, kind="stable") if sizes[i] < len(members[i]) - 1]
-    sizes[spare[: max(missing, 0)]] += 1
-    if not sizes.sum():
-        raise ValueError(
-            f"fraction={fraction!r} of {len(labels)} training examples leaves none for dev, "
-            f"since each of {len(members)} labels keeps at least one for training."
-        )
-    generator = np.random.Generator(np.random.PCG64(seed))
-    held_out = {int(i) for indices, k in zip(members, sizes, strict=True) for i in generator.permutation(indices)[:k]}
-    kept = [i for i in range(len(labels)) if i not in held_out]
-    return dataclasses.replace(corpus, train=_select(corpus.train, kept), dev=_select(corpus.train, sorted(held_out)))
-
-
-def cross_validation_fold(corpus: Corpus, fold: int, folds: int = 10) -> Corpus:
-    """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
-
-    Every label is spread evenly over the folds, which are the same for every model, seed and machine. The corpus's own
-    dev and test sets are not used.
-
-    Args:
-        corpus: The corpus to divide.
-        fold: Which fold to test on, from 1 to ``folds``.
-        folds: How many folds, at least 2.
-
-    Raises:
-        ValueError: A fold that does not exist, or a label with fewer examples than there are folds.
-
-    Example:
-        >>> from dense_lstm_zoo.classification.corpus import Corpus, Split, cross_validation_fold
-        >>> train = Split([f"text {i}" for i in range(20)], [0, 1] * 10)
-        >>> print(cross_validation_fold(Corpus("mine", ("a", "b"), train, None, None), 3))
-        mine: 18 train, 2 test; 2 labels: a, b
-    """
-    checks.integer("folds", folds, minimum=2)
-    if not 1 <= checks.integer("fold", fold) <= folds:
-        raise ValueError(f"fold must be from 1 to {folds}; received {fold}.")
-    import numpy as np
-
-    labels = np.asarray(corpus.train.labels)
-    generator = np.random.Generator(np.random.PCG64(0))
-    assigned = np.empty(len(labels), int)
-    dealt = 0  # labels are dealt out like cards, each continuing where the last ended, so that folds are even
-    for label, name in enumerate(corpus.label_names):
-        members = generator.permutation(np.flatnonzero(labels == label))
-        if len(members) < folds:
-            raise ValueError(f"folds={folds} needs {folds} examples of each label; {name!r} has {len(members)}.")
-        assigned[members] = (np.arange(len(members)) + dealt) % folds
-        dealt += len(members)
-    test, train = (np.flatnonzero(mask).tolist() for mask in (assigned == fold - 1, assigned != fold - 1))
-    return dataclasses.replace(corpus, train=_select(corpus.train, train), dev=None, test=_select(corpus.train, test))
-
-
-def _select(split: Split, indices: list[int]) -> Split:
-    return Split([split.texts[i] for i in indices], [split.labels[i] for i in indices])

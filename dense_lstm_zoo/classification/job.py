@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dense_lstm_zoo import tasks
+from dense_lstm_zoo.classification import encoder_source
 from dense_lstm_zoo.classification.analysis import macro_f1
 from dense_lstm_zoo.classification.batches import TrainingBatches, evaluation_batches, logits_of, predict_rows
 from dense_lstm_zoo.classification.bundle import ClassificationBundle
-from dense_lstm_zoo.classification.corpus import Corpus, split_dev
+from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.classification.dev_curve import DevCurve
 from dense_lstm_zoo.classification.options import DevLoss, DevMacroF1, class_weights
 from dense_lstm_zoo.classification.vocabulary import Vocabulary, build_vocabulary, carry_vocabulary
@@ -25,16 +27,19 @@ if TYPE_CHECKING:
     import keras
     import pandas as pd
 
+    from dense_lstm_zoo.bundles.folder import BundleFolder
+
 
 class ClassificationJob(WordVectorJob):
     """Trains a classifier and keeps the epoch with the best dev accuracy; makes a dev set if the corpus has none."""
 
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
+    OTHER_SOURCES = f"; {' and '.join(encoder_source.MODELS)} also goes on from a language model"
     PARTS: ClassVar[tuple[str, ...]] = ("label_names", "train", "dev", "test")
 
     def __init__(self, corpus: Any, options: Options, source: Any = None) -> None:
         self.class_weight = class_weights(options.class_weights, corpus)
-        self.corpus, self.options = split_dev(corpus, fraction=options.dev_fraction, seed=options.seed), options
+        self.corpus, self.options = corpus.with_dev(options.dev_fraction, options.seed), options
         self.source = source
         vectors: dict[str, Any] = {"vectors": options.vectors, "vector_words": options.vector_words}
         if source is None:
@@ -51,6 +56,21 @@ class ClassificationJob(WordVectorJob):
                 **vectors,
             )
             self.new_words = self.words.new
+
+    @classmethod
+    def read_other_source(
+        cls,
+        model: str,
+        folder: BundleFolder,
+        config: Mapping[str, Any],
+        options: Options,
+        given: Mapping[str, Any],
+        recipe: str | None,
+    ) -> encoder_source.EncoderSource | None:
+        """Read a text encoder, or a language model as one, for a model over the layers of one."""
+        if model not in encoder_source.MODELS or not tasks.find(config["task"]).text_encoder:
+            return None
+        return encoder_source.read_encoder_source(model, folder, config, options, given, recipe)
 
     @property
     def labels(self) -> list[str]:
@@ -115,7 +135,7 @@ class ClassificationJob(WordVectorJob):
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""
         train, dev, options = self.corpus.train, self.corpus.dev, self.options
-        assert dev is not None  # split_dev has made one
+        assert dev is not None  # with_dev has made one
         text_to_ids = self._vocabulary(config["arguments"]).text_to_ids()
         encode = text_to_ids.encode
         batches = TrainingBatches(

@@ -1,5 +1,6 @@
 """Sentence classification, as the rest of the package sees it."""
 
+from dense_lstm_zoo.classification.answers import ANSWERS
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.options import BATCHES, CONTEXT, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
@@ -53,9 +54,11 @@ TASK = Task(
         "learning_rate": Range(5e-4, 5e-3, log=True),
     },
     own_files=("csv", "tsv", "jsonl"),
-    commands="predict",
+    commands=("predict", "embed", "explain"),
+    answers=ANSWERS,
     package="dense_lstm_zoo.classification",
     job="ClassificationJob",
     bundle="ClassificationBundle",
     factories=("models", "interaction", "convolution", "language_classifier"),
+    labels_texts=True,
 )

@@ -11,7 +11,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundles.bundle import Bundle, read_dev_curve
+from dense_lstm_zoo.bundles.bundle import read_dev_curve
 from dense_lstm_zoo.bundles.checks import refuse_encoder
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import few_texts, training
@@ -24,6 +24,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import finite
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.snapshots import Target
+from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.training.run_file import DATA
 from dense_lstm_zoo_runtime import install
 
@@ -123,7 +124,7 @@ def evaluate(
             raise ValueError(f"{name} has no {split} set.")
     labels = {"label_names": label_names} if label_names else {}
     target = None if report is None else files.check_new_folder(report, can_overwrite=False)
-    loaded: Any = load(folder)
+    loaded = load(folder)
     scores, analysis = loaded.assess(texts, **labels)
     if form == "json":
         told = {"bundle": str(bundle), "model": config["model"], "dataset": name, "split": split, **finite(scores)}
@@ -181,13 +182,13 @@ def check_picture(output: str | None, overwrite: bool) -> Target | None:
     return check_output(output, overwrite)
 
 
-def load(bundle: str | BundleFolder, task: str | None = None, *, once: bool = False) -> Bundle:
-    """Load a bundle for predictions; with ``task``, refuse a bundle for another task before importing TensorFlow.
+def load(bundle: str | BundleFolder, command: str | None = None, *, once: bool = False) -> Any:
+    """Load a bundle for predictions; with ``command``, refuse one that is not for it before importing TensorFlow.
 
     With ``once``, its layers run the kernel that compiles nothing, for a few texts.
     """
     folder = BundleFolder.open(bundle)
-    check_task(folder, folder.read_config(), task)
+    check_command(folder, folder.read_config(), command)
     import_tensorflow()
     from dense_lstm_zoo.training.allocator import keep_freed_memory
 
@@ -195,12 +196,20 @@ def load(bundle: str | BundleFolder, task: str | None = None, *, once: bool = Fa
     return zoo.load(folder, compile=False, kernel="native" if once else None)
 
 
-def check_task(bundle: object, config: dict[str, Any], task: str | None) -> None:
-    """Raise ``ValueError`` for a text encoder, and for a bundle for another task; None accepts all tasks."""
+def check_command(bundle: object, config: dict[str, Any], command: str | None) -> Task:
+    """Return the task of a bundle that a command can use; None stands for a command that takes bundles of any task.
+
+    Raises:
+        BundleError: A text encoder.
+        ValueError: A bundle for a task that has no such command.
+    """
     refuse_encoder(bundle, config)
-    found = config["task"]
-    if task not in (None, found):
-        raise ValueError(f"{bundle} is for {found}, not for {task}: use {tasks.find(found).commands}.")
+    task = tasks.find(config["task"])
+    if command not in (None, *task.commands):
+        others = " or ".join(other.name for other in tasks.every() if command in other.commands)
+        *first, last = task.commands
+        raise ValueError(f"{bundle} is for {task.name}, not for {others}: use {', '.join(first)} or {last}.")
+    return task
 
 
 def import_tensorflow() -> None:

@@ -31,19 +31,19 @@ def read_config(folder: Folder) -> dict[str, Any]:
     return {**config, "training": {"columns": config["columns"]}}
 
 
-def load(folder: Folder, task: str | None = None, *, once: bool = False) -> Any:
+def load(folder: Folder, command: str | None = None, *, once: bool = False) -> Any:
     """Return a bundle, or the light runtime's predictor if its folder is or has an export: it has the same methods.
 
     A line on standard error says that a bundle's export is used, or why it is not. For ``once``, see ``commands.load``.
     """
-    commands.check_task(folder, read_config(folder), task)
+    commands.check_command(folder, read_config(folder), command)
     if not isinstance(folder, BundleFolder):
         from dense_lstm_zoo_runtime import Predictor
 
         return Predictor(folder)
     export = folder.path / SUBFOLDER
     if not export.is_dir():
-        return commands.load(folder, task, once=once)
+        return commands.load(folder, command, once=once)
     from dense_lstm_zoo_runtime import ExportError, Predictor
 
     try:
@@ -55,12 +55,12 @@ def load(folder: Folder, task: str | None = None, *, once: bool = False) -> Any:
         source = weights = None
     if source != folder.sha256:
         _say(f"{export} was not made from this bundle and is not used; export it again.")
-        return commands.load(folder, task, once=once)
+        return commands.load(folder, command, once=once)
     try:
         predictor = Predictor(export)
     except ExportError as error:
         _say(f"{export} is not used: {error}")
-        return commands.load(folder, task, once=once)
+        return commands.load(folder, command, once=once)
     _say(f"using {export} (ONNX, {weights} weights)")
     return predictor
 

@@ -57,7 +57,7 @@ def _place(name: str) -> str:
     if loader.is_here(name):
         return "on this machine"
     if loader.is_licensed(name):
-        return "licensed: from a copy of your own, see docs/tagging.md"
+        return f"licensed: from a copy of your own; fetch {name} says where it goes"
     return f"downloaded when it is first used, or by fetch {name}"
 
 

@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles.publishing import EXPORT_FORMATS
 from dense_lstm_zoo.bundles.weights_file import DTYPES
 from dense_lstm_zoo.cli import (
@@ -67,15 +68,15 @@ def parser() -> argparse.ArgumentParser:
         "list",
         listing.list_kind,
         "List the models, recipes, presets or corpora.",
-        "list models '*bilstm*' --task classification",
+        f"list models '*bilstm*' --task {tasks.names()[0]}",
     )
     sub.add_argument("kind", nargs="?", default="models", help=f"{', '.join(listing.KINDS)} (default: models)")
     sub.add_argument("pattern", nargs="?", help="a name with wildcards (default: all)")
-    sub.add_argument("--task", help="only this task's, such as classification")
+    sub.add_argument("--task", help=f"only this task's: {', '.join(tasks.names())}")
 
-    sub = command("presets", presets.list_presets, "List the trained models.", "presets --task tagging")
+    sub = command("presets", presets.list_presets, "List the trained models.", f"presets --task {tasks.names()[-1]}")
     sub.add_argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)")
-    sub.add_argument("--task", help="only this task's presets, such as tagging")
+    sub.add_argument("--task", help=f"only this task's presets: {', '.join(tasks.names())}")
 
     sub = command(
         "describe",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import few_texts, light, writing
-from dense_lstm_zoo.cli.commands import check_picture, check_task, load
+from dense_lstm_zoo.cli.commands import check_command, check_picture, load
 from dense_lstm_zoo.cli.light import Folder
 from dense_lstm_zoo.corpora.own_files import format_of, input_format
 from dense_lstm_zoo.data import records
@@ -21,12 +20,11 @@ from dense_lstm_zoo.data.endings import ENDINGS, ending
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
+from dense_lstm_zoo.tasks.answers import fields
 from dense_lstm_zoo_runtime.streams import for_reading
 
 if TYPE_CHECKING:
-    from dense_lstm_zoo.classification.bundle import ClassificationBundle, Prediction
-    from dense_lstm_zoo.language.bundle import LanguageModelBundle, Score
-    from dense_lstm_zoo.tagging.bundle import TaggedSentence, TaggingBundle
+    from dense_lstm_zoo.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -55,88 +53,52 @@ class Asked:
 
 def predict(bundle: str | BundleFolder, **asked: Any) -> None:
     """Label texts, or tag the tokens of sentences."""
-    options = Asked(light.open_folder(bundle), **asked)
-    config = light.read_config(options.model)
-    if config["task"] == "tagging":
-        _run(options, config, _tagger)
-    else:
-        check_task(options.model, config, "classification")
-        _run(options, config, _classifier)
+    _answer("predict", Asked(light.open_folder(bundle), **asked))
 
 
 def score(bundle: str | BundleFolder, **asked: Any) -> None:
     """Write the log probability and perplexity of texts."""
-    options = Asked(light.open_folder(bundle), **asked)
-    config = light.read_config(options.model)
-    check_task(options.model, config, "language_model")
-    _run(options, config, _language_model)
+    _answer("score", Asked(light.open_folder(bundle), **asked))
 
 
-def _classifier(folder: Folder, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: ClassificationBundle = light.load(folder, once=once)
-
-    def row(found: Prediction) -> list[str]:
-        shares = (found.probability, *(found.probabilities[label] for label in loaded.labels))
-        return [found.label, *(f"{share:.6f}" for share in shares)]
-
-    return loaded.predict_stream, writing.Shapes(
-        columns=["label", "probability", *(f"p_{label}" for label in loaded.labels)],
-        line=lambda found: [found.label, f"{found.probability:.4f}", found.text],
-        row=row,
-        fields=lambda found: {name: getattr(found, name) for name in ("label", "probability", "probabilities")},
-    )
-
-
-def _language_model(folder: Folder, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: LanguageModelBundle = light.load(folder, once=once)
-    columns = ["log_probability", "perplexity", "tokens", "unknown_words"]
-
-    def row(found: Score) -> list[str]:
-        numbers = f"{found.log_probability:.6f}", f"{found.perplexity:.6f}"
-        return [*numbers, str(found.tokens), str(found.unknown_words)]
-
-    return loaded.score_stream, writing.Shapes(
-        columns=columns,
-        line=lambda found: [f"{found.log_probability:.4f}", f"{found.perplexity:.2f}", found.text],
-        row=row,
-        fields=lambda found: {name: getattr(found, name) for name in columns},
-    )
-
-
-def _tagger(folder: Folder, once: bool) -> tuple[Callable[..., Any], writing.Shapes]:
-    loaded: TaggingBundle = light.load(folder, once=once)
-
-    def line(found: TaggedSentence) -> list[str]:
-        return [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
-
-    shapes = writing.Shapes(
-        [], line, lambda _: [], dataclasses.asdict, shared=frozenset({"tokens"}), tags=loaded.labels
-    )
-    return loaded.predict_stream, shapes
-
-
-def _run(
-    asked: Asked, config: dict[str, Any], make: Callable[[Folder, bool], tuple[Callable[..., Any], writing.Shapes]]
-) -> None:
-    """Read the texts, run the bundle and write the results; the whole request is checked first."""
-    input_form, form = formats(asked, config["task"])
+def _answer(command: str, asked: Asked) -> None:
+    """Read the texts, run the bundle and write the answers; the whole request is checked first."""
+    config = light.read_config(asked.model)
+    task = check_command(asked.model, config, command)
+    input_form, form = formats(asked, task)
     output = None if asked.output is None else check_output(asked.output, asked.overwrite)
     with contextlib.ExitStack() as stack:
-        read = source(asked, config, input_form, stack)
+        texts = source(asked, config, input_form, stack)
         once = few_texts.are_few(asked.texts)
-        stream_of, shapes = make(asked.model, once)
+        loaded = light.load(asked.model, once=once)
         if once:
             stack.enter_context(few_texts.eagerly())
         screen = sys.stdout if asked.raw else for_reading(sys.stdout)
         target: IO[str] = stack.enter_context(new_output(output)) if output else screen
-        how = writing.Options(
+        options = writing.Options(
             form=form,
             prefix=asked.prefix,
             raw=asked.raw,
             separator=_separator(asked, config),
             conllu=asked.output is not None and ending(asked.output) == "conllu",
         )
-        writing.write(target, how, read, stream_of, shapes)
+        writing.write(target, options, texts, getattr(loaded, f"{command}_stream"), _shapes(task, loaded.labels))
+
+
+def _shapes(task: Task, labels: Sequence[str]) -> writing.Shapes:
+    form = task.answers
+    return writing.Shapes(
+        columns=form.columns(labels),
+        line=lambda answer: form.line(fields(answer), getattr(answer, "text", "")),
+        row=lambda answer: [_cell(value) for value in form.values(fields(answer), labels)],
+        fields=fields,
+        shared=form.shared,
+        tags=labels,
+    )
+
+
+def _cell(value: float | str) -> str:
+    return f"{value:.6f}" if isinstance(value, float) else str(value)
 
 
 def source(asked: Asked, config: dict[str, Any], input_form: str, stack: contextlib.ExitStack) -> records.Source:
@@ -150,7 +112,7 @@ def source(asked: Asked, config: dict[str, Any], input_form: str, stack: context
         token_column=remembered.get("token_column", 0) if asked.token_column is None else asked.token_column,
         separator=_separator(asked, config),
         encoding=asked.encoding,
-        tokens=config["task"] == "tagging",
+        tokens=tasks.find(config["task"]).takes_tokens,
     )
     file = None if asked.file is None else files.existing_file(asked.file)
     stream = sys.stdin.buffer if file is None else stack.enter_context(pipes.stream(file))
@@ -163,13 +125,13 @@ def _separator(asked: Asked, config: dict[str, Any]) -> str | None:
     return remembered if asked.separator is None else asked.separator
 
 
-def formats(asked: Asked, task: str) -> tuple[str, str]:
+def formats(asked: Asked, task: Task) -> tuple[str, str]:
     """Return the format to read and the format to write."""
-    is_tagger = task == "tagging"
+    is_tagger = task.takes_tokens
     readable = records.TAGGER_FORMATS if is_tagger else records.FORMATS
     writable = writing.TAGGER_FORMATS if is_tagger else writing.FORMATS
     if asked.form not in (None, *writable):
-        raise ValueError(f"--format {asked.form} is not for {task}. Accepted: {', '.join(writable)}.")
+        raise ValueError(f"--format {asked.form} is not for {task.name}. Accepted: {', '.join(writable)}.")
     if asked.texts and asked.file is not None:
         raise ValueError("Give texts or --file, not both.")
     if asked.texts and asked.input_form not in (None, "text"):
@@ -210,7 +172,7 @@ def generate(bundle: str | BundleFolder, prompt: str, count: int, seed: int | No
     """Print continuations of a prompt, one per line."""
     checks.integer("count", count)
     once = few_texts.are_few([prompt]) and count * options["max_tokens"] <= few_texts.STEPS
-    loaded: LanguageModelBundle = light.load(light.open_folder(bundle), "language_model", once=once)
+    loaded = light.load(light.open_folder(bundle), "generate", once=once)
     with few_texts.eagerly() if once else contextlib.nullcontext():
         for i in range(count):
             found = loaded.generate(prompt, seed=None if seed is None else seed + i, **options)
@@ -221,7 +183,7 @@ def next_words(bundle: str | BundleFolder, prefix: str, k: int) -> None:
     """Print the likeliest next words with their probabilities."""
     checks.integer("k", k)
     once = few_texts.are_few([prefix])
-    loaded: LanguageModelBundle = light.load(light.open_folder(bundle), "language_model", once=once)
+    loaded = light.load(light.open_folder(bundle), "next-words", once=once)
     with few_texts.eagerly() if once else contextlib.nullcontext():
         found = loaded.next_words(prefix, k)
     for word, probability in found:
@@ -231,28 +193,26 @@ def next_words(bundle: str | BundleFolder, prefix: str, k: int) -> None:
 def gates(bundle: str | BundleFolder, sentence: str, output: str | None, overwrite: bool) -> None:
     """Print how far a tagger's skip gates are open, one token per line, and draw them."""
     picture = check_picture(output, overwrite)
-    loaded: TaggingBundle = load(bundle, "tagging")  # type: ignore[assignment]
+    loaded = load(bundle, "gates")
     found = loaded.gates(sentence)
     columns = [f"{direction} {layer}" for direction in ("forward", "backward") for layer in found.layers]
     print("\t".join(["token", *columns]))
     for t, token in enumerate(found.tokens):
         print("\t".join([escape_controls(token), *(f"{value:.3f}" for value in found.values[:, :, t].T.reshape(-1))]))
     if picture:
-        from dense_lstm_zoo.tagging import pictures
-
-        pictures.gates(found, picture, f"gates of {loaded.config['model']}")
+        loaded.task.module("pictures").gates(found, picture, f"gates of {loaded.config['model']}")
 
 
 def explain(bundle: str | BundleFolder, text: str, output: str | None, overwrite: bool) -> None:
     """Print the saliency of a text's words and what each layer looked at, one word per line, and draw them."""
     picture = check_picture(output, overwrite)
-    loaded: ClassificationBundle = load(bundle, "classification")  # type: ignore[assignment]
+    loaded = load(bundle, "explain")
     found = loaded.explain(text)
     print(f"{escape_controls(found.label)}\t{found.probability:.4f}")
     print("\t".join(["token", "saliency", *found.layers]))
     for token, saliency, shares in zip(found.tokens, found.saliency, found.shares, strict=True):
         print("\t".join([escape_controls(token), f"{saliency:+.4f}", *(f"{share:.3f}" for share in shares)]))
     if picture:
-        from dense_lstm_zoo.classification import pictures
-
-        pictures.explanation(found, picture, f"{loaded.config['model']}: {found.label}, {found.probability:.2f}")
+        loaded.task.module("pictures").explanation(
+            found, picture, f"{loaded.config['model']}: {found.label}, {found.probability:.2f}"
+        )

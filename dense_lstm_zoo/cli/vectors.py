@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.cli import texts, writing
-from dense_lstm_zoo.cli.commands import check_task, load
+from dense_lstm_zoo.cli.commands import check_command, load
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data import word_table
 from dense_lstm_zoo.data.cells import escape_controls
@@ -18,8 +18,6 @@ from dense_lstm_zoo.storage.packed_files import new_output
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from dense_lstm_zoo.classification.bundle import ClassificationBundle
 
 FORMATS = ("npy", "csv")
 
@@ -34,12 +32,11 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
     folder = BundleFolder.open(asked.pop("bundle"))
     options = texts.Asked(folder, output=output, form="csv", **asked)
     config = folder.read_config()
-    check_task(folder, config, "classification")
-    input_form, _ = texts.formats(options, config["task"])
+    input_form, _ = texts.formats(options, check_command(folder, config, "embed"))
     output_file = check_output(output, options.overwrite)
     with contextlib.ExitStack() as stack:
         source = texts.source(options, config, input_form, stack)
-        loaded: ClassificationBundle = load(folder)  # type: ignore[assignment]
+        loaded = load(folder)
         width = loaded.embedding_width
         if form == "csv":
             target = stack.enter_context(new_output(output_file))
@@ -49,7 +46,7 @@ def embed(output: str | None, form: str | None, **asked: Any) -> None:
                 target, writing.Options("csv", options.prefix, options.raw), source, loaded.embed_stream, shapes
             )
         else:
-            vectors = list(loaded.embed_stream(record.text for record in source.records))  # type: ignore[misc]
+            vectors = list(loaded.embed_stream(record.text for record in source.records))
             _write_array(stack.enter_context(new_output(output_file, "wb")), vectors, width)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from dense_lstm_zoo.corpora import imdb
 from dense_lstm_zoo.data.progress import Progress
-from dense_lstm_zoo.data.sources import Source, SourceFile
+from dense_lstm_zoo.data.sources import About, Source, SourceFile
 from dense_lstm_zoo.storage.packed_files import new_output
 
 _URL = "https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz"
@@ -30,10 +30,12 @@ _MOST = 150_000  # entries of the archive; it has some 100,020
 _Review = tuple[int, str, str, str]  # number, label, rating and text: in this order the reviews are written
 
 
-def source(read: Callable[[str, list[Path]], Any]) -> Source:
+def source(read: Callable[[str, list[Path]], Any], *, good_for: str, not_for: str) -> Source:
     """Return the source of a corpus that reads ``train.tsv.gz``, ``test.tsv.gz`` and ``unsup.txt.gz``."""
     published = tuple(SourceFile(name, _URL, _SHA256, _SIZE) for name in _NAMES)
-    return Source(imdb.FOLDER, published, read, prepare=write_files)
+    paper = "Maas et al. 2011, Learning word vectors for sentiment analysis, ACL"
+    about = About("reviews of films for research (Maas et al.); cite the paper", good_for, not_for, paper)
+    return Source(imdb.FOLDER, published, read, about, prepare=write_files)
 
 
 def write_files(archive: Path, folder: Path, progress: bool = True) -> None:

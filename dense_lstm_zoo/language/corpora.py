@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dense_lstm_zoo.corpora import imdb_archive
-from dense_lstm_zoo.data.sources import Source, SourceFile
+from dense_lstm_zoo.data.sources import PENN_TREEBANK, About, Source, SourceFile, demo
 from dense_lstm_zoo.data.text_file import TextFile, token_lines
 from dense_lstm_zoo.language.corpus import EOS, LanguageCorpus
 from dense_lstm_zoo.language.reviews import read_imdb_raw
@@ -101,10 +101,20 @@ _PTB_FILES = tuple(
         "test": ("dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0", 449_945),
     }.items()
 )
+_ABOUT_PTB = About(
+    "Penn Treebank, for licensees of the LDC",
+    "perplexity beside the papers'",
+    "text unlike newspapers of 1989",
+    f"{PENN_TREEBANK}; Mikolov et al. 2010, Recurrent neural network based language model, Interspeech",
+)
 SOURCES = {
-    "demo": Source("demo", (), read_demo),
-    "ptb": Source("ptb", _PTB_FILES, read_ptb),
-    "imdb_raw": imdb_archive.source(read_imdb_raw),
+    "demo": demo(read_demo),
+    "ptb": Source("ptb", _PTB_FILES, read_ptb, _ABOUT_PTB),
+    "imdb_raw": imdb_archive.source(
+        read_imdb_raw,
+        good_for="reviews of films and what builds on their words",
+        not_for="other text, anything that needs true facts",
+    ),
 }
 read_files = read_text_files
 

@@ -6,16 +6,18 @@ Blank lines are skipped: an ``<eos>`` after no words would only teach a model ab
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dense_lstm_zoo.corpora.corpus import AnyCorpus
 from dense_lstm_zoo.data.text_file import TextFile, TextSource, num_tokens
 
 EOS, UNKNOWN = "<eos>", "<unk>"
 
 
 @dataclass(frozen=True, repr=False)
-class LanguageCorpus:
+class LanguageCorpus(AnyCorpus):
     """Running text to train a language model on; ``dev`` and ``test`` are None if the corpus has none.
 
     Raises:
@@ -35,6 +37,11 @@ class LanguageCorpus:
         for part, source in self._parts.items():
             if not isinstance(source, TextFile | Sequence) or isinstance(source, str | bytes):
                 raise ValueError(f"{part} must be a TextFile or a list of lines; received {type(source).__name__}.")
+
+    @staticmethod
+    def _first(part: TextSource, number: int) -> list[str]:
+        """Return the first lines of a text."""
+        return list(itertools.islice(part, number))
 
     @property
     def _parts(self) -> dict[str, TextSource]:

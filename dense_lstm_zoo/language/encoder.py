@@ -146,6 +146,11 @@ class TextEncoder:
         return {name: getattr(self, name) for name in SIZES}
 
     @property
+    def text_words(self) -> tuple[str, ...]:
+        """Its words but for ``<eos>`` and ``<unk>``, which no text has."""
+        return tuple(word for word in self.words if word not in (EOS, UNKNOWN))
+
+    @property
     def eos_vector(self) -> np.ndarray:
         """The vector that every text begins with, in either direction."""
         return self.vectors[self._row[EOS]]

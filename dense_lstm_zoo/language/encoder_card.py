@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dense_lstm_zoo.data import terms
+from dense_lstm_zoo.corpora import terms
 from dense_lstm_zoo.display import escape, fenced, table
 from dense_lstm_zoo.models import registry
 

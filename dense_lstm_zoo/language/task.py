@@ -1,5 +1,6 @@
 """Language modelling, as the rest of the package sees it."""
 
+from dense_lstm_zoo.language.answers import ANSWERS
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.options import DIRECTIONS, VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
@@ -50,8 +51,11 @@ TASK = Task(
         "learning_rate": Range(0.5, 2.0, log=True),
     },
     own_files=("text",),
-    commands="score, generate or next-words",
+    commands=("score", "generate", "next-words"),
+    answers=ANSWERS,
     package="dense_lstm_zoo.language",
     job="LanguageModelJob",
     bundle="LanguageModelBundle",
+    text_encoder="TextEncoder",
+    predicts_words=True,
 )

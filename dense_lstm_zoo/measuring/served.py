@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# An output of an export's default signature, and its task.
-_OUTPUTS = {"probabilities": "classification", "log_probability": "language_model", "tags": "tagging"}
+from dense_lstm_zoo import tasks
 
 # Imports before the model is loaded, so that its load time does not include them.
 IMPORTS = {
@@ -31,8 +30,7 @@ def load_bundle(path: str) -> Served:
     from dense_lstm_zoo.bundles.bundle import load
 
     bundle: Any = load(path)
-    task = bundle.config["task"]
-    return Served(task, bundle.config["model"], bundle.score if task == "language_model" else bundle.predict)
+    return Served(bundle.task.name, bundle.config["model"], getattr(bundle, bundle.task.commands[0]))
 
 
 def load_export(path: str) -> Served:
@@ -46,8 +44,7 @@ def load_export(path: str) -> Served:
     loaded = tf.saved_model.load(path)
     serve = loaded.signatures.get("serving_default")
     outputs = {} if serve is None else serve.structured_outputs
-    tasks = {"tagging" if "tags" in outputs else _OUTPUTS[name] for name in outputs if name in _OUTPUTS}
-    if len(tasks) != 1:
+    if (task := tasks.with_output(outputs)) is None:
         returned = f"returns {', '.join(sorted(outputs))}" if outputs else "is missing"
         raise ValueError(f"{path} is not an export of this package: its signature serving_default {returned}.")
 
@@ -56,7 +53,7 @@ def load_export(path: str) -> Served:
         return {name: value.numpy() for name, value in found.items()}
 
     predict.loaded = loaded  # type: ignore[attr-defined]  # a signature holds only weak references to its variables
-    return Served(tasks.pop(), "", predict)
+    return Served(task.name, "", predict)
 
 
 def load_onnx(path: str) -> Served:

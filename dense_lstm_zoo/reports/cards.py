@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo.data import terms
+from dense_lstm_zoo.corpora import terms
 from dense_lstm_zoo.display import by_class, code, escape, fenced, percent
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.reports import command_line

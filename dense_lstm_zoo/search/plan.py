@@ -179,7 +179,7 @@ def plan(
     check_rereadable(data, arguments)
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
-    check_folds(folds, entry.task)
+    check_folds(folds, tasks.find(entry.task))
     _check_options(entry.task, arguments, epochs, recipe)
     check_space(name, space, fixed)
     if epochs is None:
@@ -255,13 +255,15 @@ def _with_budget(
     return fixed, space
 
 
-def check_folds(folds: int | None, task: str) -> None:
+def check_folds(folds: int | None, task: Task) -> None:
     """Raise ``ValueError`` for fewer than 2 folds, and for a task whose texts have no labels to divide them by."""
     if folds is None:
         return
     checks.integer("folds", folds, minimum=2)
-    if task != "classification":
-        raise ValueError(f"folds divide texts with labels, and those of a {task} model have none; received {folds}.")
+    if not task.labels_texts:
+        raise ValueError(
+            f"folds divide texts with labels, and those of a {task.name} model have none; received {folds}."
+        )
 
 
 def _check_width(space: Space, fixed: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dense_lstm_zoo import checks
+from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.models import registry
@@ -72,7 +72,7 @@ def plan_rows(
         raise checks.unknown_name("corpus", dataset, list_corpora(task))
     check_rereadable(data or {}, arguments)
     checks.integer("seeds", seeds)
-    check_folds(folds, task)
+    check_folds(folds, tasks.find(task))
     if arguments.get("vectors") is not None:
         arguments["vectors"] = word_source.checked(arguments["vectors"])
     found: dict[str, dict[str, Any]] = {}

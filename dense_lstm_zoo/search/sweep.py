@@ -301,10 +301,9 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
 
 def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
     """Return the sweep with the checksum of its corpus, and whether that has test texts."""
-    from dense_lstm_zoo.classification.corpus import cross_validation_fold
     from dense_lstm_zoo.corpora.loader import load_corpus
 
     corpus: Any = load_corpus(sweep.dataset, sweep.task.name, **sweep.data)
     if sweep.folds is not None:
-        cross_validation_fold(corpus, 1, sweep.folds)  # too many of them fail here
+        corpus.fold(1, sweep.folds)  # too many of them fail here
     return dataclasses.replace(sweep, data_sha256=sweep.task.job_class.fingerprint(corpus)), corpus.test is not None

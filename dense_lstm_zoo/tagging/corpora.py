@@ -11,7 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.forms import as_option
 from dense_lstm_zoo.data.columns import UPOS, XPOS
 from dense_lstm_zoo.data.endings import form_beside
-from dense_lstm_zoo.data.sources import NLTK, Source, SourceFile, members
+from dense_lstm_zoo.data.sources import NLTK, PENN_TREEBANK, About, Source, SourceFile, demo, members
 from dense_lstm_zoo.tagging import licensed
 from dense_lstm_zoo.tagging.column_files import read_columns as read_columns  # of the names that users import
 from dense_lstm_zoo.tagging.corpus import TaggedSplit, TaggingCorpus
@@ -173,21 +173,40 @@ _CONLL_FILES = members(
 )
 
 
-def _ewt(column: str) -> Source:
-    return Source("ud_english_ewt", _EWT_FILES, functools.partial(read_ud_ewt, column=column))
+_ABOUT_CONLL2000 = About(
+    "CoNLL-2000, text of the Penn Treebank",
+    "phrases of English news",
+    "web text and speech",
+    "Tjong Kim Sang and Buchholz 2000, Introduction to the CoNLL-2000 shared task: chunking, CoNLL",
+)
 
 
-def _own_copy(corpus: Licensed) -> Source:
-    return Source(corpus.name, (), corpus.read, locate=corpus.find)
+def _ewt(column: str, good_for: str, not_for: str) -> Source:
+    terms = "CC BY-SA 4.0 (Universal Dependencies, English Web Treebank)"
+    paper = "Silveira et al. 2014, A gold standard dependency corpus for English, LREC"
+    read = functools.partial(read_ud_ewt, column=column)
+    return Source("ud_english_ewt", _EWT_FILES, read, About(terms, good_for, not_for, paper))
 
+
+def _own_copy(corpus: Licensed, terms: str, good_for: str, paper: str) -> Source:
+    about = About(f"{terms}, for licensees of the LDC ({corpus.catalogue})", good_for, _NEWS, paper)
+    return Source(corpus.name, (), corpus.read, about, locate=corpus.find)
+
+
+_CATEGORIES = "lexical categories of Combinatory Categorial Grammar in English news"
+_NEWS = "text unlike newspapers of 1989"
+_CCGBANK_PAPER = (
+    "Hockenmaier and Steedman 2007, CCGbank: a corpus of CCG derivations and dependency structures extracted from the "
+    "Penn Treebank, CL 33(3)"
+)
 
 SOURCES = {
-    "demo": Source("demo", (), read_demo),
-    "ewt_upos": _ewt("upos"),
-    "ewt_xpos": _ewt("xpos"),
-    "conll2000": Source("conll2000", _CONLL_FILES, read_conll2000),
-    "ccgbank": _own_copy(licensed.CCGBANK),
-    "wsj": _own_copy(licensed.WSJ),
+    "demo": demo(read_demo),
+    "ewt_upos": _ewt("upos", "parts of speech of English web text", "other languages, old texts"),
+    "ewt_xpos": _ewt("xpos", "Penn Treebank tags of English web text", "other languages, old texts"),
+    "conll2000": Source("conll2000", _CONLL_FILES, read_conll2000, _ABOUT_CONLL2000),
+    "ccgbank": _own_copy(licensed.CCGBANK, "CCGbank", _CATEGORIES, _CCGBANK_PAPER),
+    "wsj": _own_copy(licensed.WSJ, "Penn Treebank", "Penn Treebank tags of English news", PENN_TREEBANK),
 }
 
 

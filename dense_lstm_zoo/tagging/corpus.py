@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 RARE = "RARE"
 
@@ -62,7 +63,7 @@ class TaggedSplit:
 
 
 @dataclass(frozen=True, repr=False)
-class TaggingCorpus:
+class TaggingCorpus(AnyCorpus):
     """Sentences to train a tagger on; ``dev`` and ``test`` are None if the corpus has none.
 
     ``columns`` are the options that name the columns of tokens and tags in a user's own file; bundles record them.
@@ -83,6 +84,10 @@ class TaggingCorpus:
     def tag_names(self) -> tuple[str, ...]:
         """The tags that occur in ``train``, sorted."""
         return tuple(sorted(set().union(*self.train.tags)))
+
+    @staticmethod
+    def _first(part: TaggedSplit, number: int) -> TaggedSplit:
+        return TaggedSplit(part.tokens[:number], part.tags[:number])
 
     def __repr__(self) -> str:
         return f"<TaggingCorpus {self}>"

@@ -1,5 +1,6 @@
 """Tagging, as the rest of the package sees it."""
 
+from dense_lstm_zoo.tagging.answers import ANSWERS
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.options import BATCHES, CONTEXT, WORD_VECTORS, Option
 from dense_lstm_zoo.tasks.ranges import Range
@@ -26,8 +27,11 @@ TASK = Task(
         "learning_rate": Range(0.005, 0.1, log=True),
     },
     own_files=("columns", "auto", "pos", "mrg"),
-    commands="predict",
+    commands=("predict", "gates"),
+    answers=ANSWERS,
     package="dense_lstm_zoo.tagging",
     job="TaggingJob",
     bundle="TaggingBundle",
+    takes_tokens=True,
+    reads_characters=True,
 )

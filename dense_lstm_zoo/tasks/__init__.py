@@ -9,11 +9,12 @@ import functools
 import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.tasks.answers import AnswerForm
 from dense_lstm_zoo.tasks.options import COMMON, RUNNING, TRANSFER, Option, Options
 from dense_lstm_zoo.tasks.ranges import Range
 from dense_lstm_zoo.tasks.recipe import Recipe
@@ -44,11 +45,20 @@ class Task:
         defaults: Batch size, schedule and the like without a recipe.
         space: What a sweep searches by default, for models that have the argument.
         own_files: Accepted formats of a user's own files.
-        factories: Modules that register the models.
-        commands: The commands that use a trained model.
+        commands: The commands that use its trained models, first the one that answers texts. A bundle has methods of
+            their names.
+        answers: The form of an answer.
         package: The package its modules are in.
         job: The name of the ``Job`` class in ``job.py``.
         bundle: The name of the ``Bundle`` class in ``bundle.py``.
+        factories: Modules that register the models.
+        text_encoder: The name of the class in ``encoder.py`` that takes its trained models as text encoders, if they
+            can be that.
+        labels_texts: Whether every text of a corpus has one label, by which folds can be divided.
+        takes_tokens: Whether its texts may be lists of tokens.
+        predicts_words: Whether its classes are its words. Its corpora have no labels, its vocabulary no padding, and
+            its words are separated by white space.
+        reads_characters: Whether all of its models read characters.
     """
 
     name: str
@@ -61,11 +71,17 @@ class Task:
     defaults: Recipe
     space: Mapping[str, Range | Sequence[Any]]
     own_files: tuple[str, ...]
-    commands: str
+    commands: tuple[str, ...]
+    answers: AnswerForm
     package: str
     job: str
     bundle: str
     factories: tuple[str, ...] = ("models",)
+    text_encoder: str = ""
+    labels_texts: bool = False
+    takes_tokens: bool = False
+    predicts_words: bool = False
+    reads_characters: bool = False
 
     @property
     def all_options(self) -> tuple[Option, ...]:
@@ -160,6 +176,17 @@ def names() -> list[str]:
 def every() -> list[Task]:
     """Return all tasks."""
     return [find(name) for name in _MODULES]
+
+
+def text_encoder_class() -> Any:
+    """Return the class of the text encoders that models of other tasks read with."""
+    task = next(task for task in every() if task.text_encoder)
+    return getattr(task.module("encoder"), task.text_encoder)
+
+
+def with_output(outputs: Collection[str]) -> Task | None:
+    """Return the task of a SavedModel whose default signature has these outputs; None for a stranger's."""
+    return next((task for task in every() if task.answers.output in outputs), None)
 
 
 @functools.cache

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import text_hashes
@@ -17,6 +18,41 @@ if TYPE_CHECKING:
 
 UNKNOWN_WORD = "<unk>"  # of every language model
 FIRST_WORD = 2  # the id of the first word, after padding and unknown
+
+
+class Encoder(Protocol):
+    """A text encoder, as training sees it: word vectors and recurrent layers that trained models read with."""
+
+    name: str
+    sha256: str
+    wiring: str
+    cell: str
+    num_layers: int
+    units: int
+    embedding_dim: int
+    words: tuple[str, ...]
+    weights: dict[str, list[np.ndarray]]
+    models: dict[str, dict[str, Any]]
+    train_texts: np.ndarray | None
+
+    @property
+    def text_words(self) -> tuple[str, ...]:
+        """Its words that a text can have."""
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions it reads in."""
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The arguments of its network."""
+
+    @property
+    def eos_vector(self) -> np.ndarray:
+        """The vector that every text begins with."""
+
+    def word_vectors(self, words: Sequence[str]) -> np.ndarray:
+        """Return what it reads for words (len(words), embedding_dim)."""
 
 
 @dataclass(eq=False)
@@ -84,12 +120,13 @@ def read_context(name: str | None, words: Sequence[str], source: Any, job: Any) 
     return None if encoder is None else _of_encoder(encoder, words, job)
 
 
-def load_encoder(name: str) -> Any:
-    """Return the ``TextEncoder`` in a folder or of a preset; see its ``load``."""
-    return tasks.find("language_model").module("encoder").TextEncoder.load(name)
+def load_encoder(name: str | os.PathLike[str]) -> Encoder:
+    """Return the text encoder in a folder or of a preset."""
+    encoder: Encoder = tasks.text_encoder_class().load(name)
+    return encoder
 
 
-def _of_encoder(encoder: Any, words: Sequence[str], job: Any) -> Context:
+def _of_encoder(encoder: Encoder, words: Sequence[str], job: Any) -> Context:
     import numpy as np
 
     vectors = np.zeros((len(words) + FIRST_WORD, encoder.embedding_dim), np.float32)
@@ -113,7 +150,7 @@ def _of_encoder(encoder: Any, words: Sequence[str], job: Any) -> Context:
     return Context(_arguments(encoder), states, vectors, told, found)
 
 
-def _arguments(encoder: Any) -> dict[str, Any]:
+def _arguments(encoder: Encoder) -> dict[str, Any]:
     return {
         "context_units": encoder.units,
         "context_layers": encoder.num_layers,
@@ -123,7 +160,7 @@ def _arguments(encoder: Any) -> dict[str, Any]:
     }
 
 
-def _overlap(encoder: Any, job: Any) -> dict[str, Any]:
+def _overlap(encoder: Encoder, job: Any) -> dict[str, Any]:
     """Return how many dev and test texts the encoder has read, without their labels, and warn of more than a few."""
     if encoder.train_texts is None:
         return {"overlap": None}
@@ -142,7 +179,7 @@ def _overlap(encoder: Any, job: Any) -> dict[str, Any]:
     return {"overlap": counts}
 
 
-def _of_source(source: Any, words: Sequence[str], encoder: Any) -> Context:
+def _of_source(source: Any, words: Sequence[str], encoder: Encoder | None) -> Context:
     """Return the context of a trained model, with vectors for words that are new to it."""
     import numpy as np
 
@@ -177,7 +214,7 @@ def _of_source(source: Any, words: Sequence[str], encoder: Any) -> Context:
     return Context(arguments, layers["context"].get_weights(), vectors, told, found, dim)
 
 
-def _installed(told: Mapping[str, Any]) -> Any:
+def _installed(told: Mapping[str, Any]) -> Encoder | None:
     """Return the encoder that a config names, if it is here as it was."""
     try:
         encoder = load_encoder(str(told.get("name")))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from dense_lstm_zoo.bundles.bundle import Bundle
+    from dense_lstm_zoo.bundles.folder import BundleFolder
     from dense_lstm_zoo.training.context_source import Context
 
 
@@ -61,6 +62,7 @@ class Job(abc.ABC):
 
     CORPUS: ClassVar[type]  # has ``dev`` and ``test``
     NEEDS: ClassVar[str]  # start of the error for any other type
+    OTHER_SOURCES: ClassVar[str] = ""  # end of the error for a source that ``read_other_source`` does not take
 
     corpus: Any
     options: Options
@@ -88,6 +90,22 @@ class Job(abc.ABC):
     @abc.abstractmethod
     def token_rows(part: Any) -> Iterable[Sequence[str]]:
         """Return the tokens of each text of a part of a corpus, for hashes of the texts."""
+
+    @classmethod
+    def read_other_source(
+        cls,
+        model: str,
+        folder: BundleFolder,
+        config: Mapping[str, Any],
+        options: Options,
+        given: Mapping[str, Any],
+        recipe: str | None,
+    ) -> Source | None:
+        """Read a trained model of another name that a model of this task may go on from; None for any other.
+
+        The arguments are those of ``transfer.read_source``, with the folder of the trained model and its config.
+        """
+        return None
 
     @abc.abstractmethod
     def found(self) -> str:
@@ -142,6 +160,34 @@ class Job(abc.ABC):
     def weights(self) -> dict[str, Any]:
         """Return model arguments that only set initial weights, and so do not belong in a config."""
         return {}
+
+
+class Source(abc.ABC):
+    """A trained model that a run goes on from.
+
+    Attributes:
+        folder: Its folder.
+        trained: The trained model as the job takes it: with ``vocabulary``, ``train_texts`` and ``word_matrix``.
+        arguments: The arguments of the new model, except those that follow from its data.
+        options: The options of the new run.
+    """
+
+    folder: Path
+    trained: Any
+    arguments: dict[str, Any]
+    options: Options
+
+    @abc.abstractmethod
+    def check_overlap(self, job: Job) -> None:
+        """Raise ``ValueError`` if the source was trained on texts that the run is scored on."""
+
+    @abc.abstractmethod
+    def give(self, job: Job, model: keras.Model) -> None:
+        """Give a new model the weights of the source; its words have their vectors already."""
+
+    @abc.abstractmethod
+    def provenance(self, job: Job) -> dict[str, Any]:
+        """Return what the new model's config says about the source, for its ``training``."""
 
 
 class WordVectorJob(Job):

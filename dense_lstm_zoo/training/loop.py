@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     import keras
 
     from dense_lstm_zoo.bundles.bundle import Bundle
-    from dense_lstm_zoo.classification.corpus import Corpus
-    from dense_lstm_zoo.language.corpus import LanguageCorpus
-    from dense_lstm_zoo.tagging.corpus import TaggingCorpus
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
     from dense_lstm_zoo.training.checkpoint import Checkpoint
 
 
@@ -43,7 +41,7 @@ class Paused(Exception):  # noqa: N818 - not an error
 def train(
     name: str,
     /,
-    dataset: str | Path | Corpus | LanguageCorpus | TaggingCorpus,
+    dataset: str | Path | AnyCorpus,
     run_dir: str | Path,
     *,
     recipe: str | None = None,

@@ -13,7 +13,6 @@ from dense_lstm_zoo.bundles import presets, text_hashes
 from dense_lstm_zoo.training.job import Job
 
 PARTS = ("test", "dev")
-_TEXT_ALONE = "language_model"  # the task that reads texts without their labels
 
 
 def check_overlap(
@@ -72,7 +71,8 @@ def refused_parts(config: Mapping[str, Any], job_class: type[Job]) -> Collection
     A language model has seen no labels. Where it goes on as part of a classifier, it may have read the dev texts, which
     often are a part of the training texts and only choose the epoch.
     """
-    is_text_alone = config["task"] == _TEXT_ALONE and job_class is not tasks.find(_TEXT_ALONE).job_class
+    source_task = tasks.find(config["task"])
+    is_text_alone = source_task.predicts_words and job_class is not source_task.job_class
     return PARTS[:1] if is_text_alone else PARTS
 
 

@@ -31,8 +31,7 @@ from dense_lstm_zoo_runtime.streams import unread_output
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dense_lstm_zoo.classification.corpus import Corpus
-    from dense_lstm_zoo.language.corpus import LanguageCorpus
+    from dense_lstm_zoo.corpora.corpus import AnyCorpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +110,7 @@ def chosen_folds(folds: int | None, only_folds: Sequence[int] | None = None) -> 
 def run_protocol(
     name: str,
     /,
-    dataset: str | Path | Corpus | LanguageCorpus,
+    dataset: str | Path | AnyCorpus,
     run_dir: str | Path,
     *,
     seeds: int = 1,
@@ -147,7 +146,6 @@ def run_protocol(
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
-    from dense_lstm_zoo.classification.corpus import Corpus
     from dense_lstm_zoo.corpora.forms import is_frame
     from dense_lstm_zoo.corpora.loader import load_corpus
     from dense_lstm_zoo.training.callbacks import DivergenceError
@@ -169,8 +167,6 @@ def run_protocol(
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
     corpus: Any = load_corpus(dataset, task.name) if isinstance(dataset, (str, Path)) or is_frame(dataset) else dataset
-    if folds is not None and not isinstance(corpus, Corpus):
-        raise ValueError(f"folds={folds} needs a corpus of labelled texts; {corpus.name} is not one.")
     job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)
@@ -231,14 +227,12 @@ def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
                 yield {"run": path.parent.name, "seed": int(seed), "fold": int(fold) if fold else None, **metrics}
 
 
-def _fold(corpus: Corpus, fold: int, folds: int) -> Corpus:
+def _fold(corpus: AnyCorpus, fold: int, folds: int) -> AnyCorpus:
     """Return the corpus of a fold, which remembers how it is made again if the whole one does."""
-    from dense_lstm_zoo.classification.corpus import cross_validation_fold
-
-    found, origin = cross_validation_fold(corpus, fold, folds), origins.of(corpus)
+    part, origin = corpus.fold(fold, folds), origins.of(corpus)
     if origin is not None:
-        origins.remember(found, {**origin, "folds": folds, "only_folds": [fold]})
-    return found
+        origins.remember(part, {**origin, "folds": folds, "only_folds": [fold]})
+    return part
 
 
 def _train_alone(*arguments: Any, **options: Any) -> None:

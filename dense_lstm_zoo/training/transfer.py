@@ -11,23 +11,22 @@ from typing import Any
 import keras
 import numpy as np
 
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.bundle import Bundle, load
 from dense_lstm_zoo.data.carried_words import with_new_rows
 from dense_lstm_zoo.layers import AffixEmbedding, CharacterCNN, TiedEmbedding, WordEmbedding, WordScores
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks.options import Options
-from dense_lstm_zoo.training import encoder_source
-from dense_lstm_zoo.training.encoder_source import EncoderSource
-from dense_lstm_zoo.training.job import Job
+from dense_lstm_zoo.training.job import Job, Source
 from dense_lstm_zoo.training.layer_order import head_layers
 from dense_lstm_zoo.training.origin import arguments_of, is_free, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap
 
 
 @dataclass(eq=False)
-class Source:
-    """A trained model that a run goes on from.
+class ModelSource(Source):
+    """A trained model of the same name that a run goes on from.
 
     Args:
         folder: Its folder.
@@ -97,9 +96,7 @@ class Source:
         }
 
 
-def read_source(
-    model: str, task: str, options: Options, given: Mapping[str, Any], recipe: str | None
-) -> Source | EncoderSource | None:
+def read_source(model: str, task: str, options: Options, given: Mapping[str, Any], recipe: str | None) -> Source | None:
     """Read the trained model that a run goes on from, or return None for a run from scratch.
 
     Args:
@@ -116,17 +113,18 @@ def read_source(
         return None
     folder = presets.open_folder(options.init_from)
     config = folder.read_config()
-    if model in encoder_source.MODELS and config["task"] == "language_model":
-        return encoder_source.read(model, folder, config, options, given, recipe)
     if config["task"] != task or config["model"] != model:
+        job_class: type[Job] = tasks.find(task).job_class
+        if (source := job_class.read_other_source(model, folder, config, options, given, recipe)) is not None:
+            return source
         raise ValueError(
             f"{folder} is a {config['model']} for {config['task']}; received {model} for {task}. init_from takes a "
-            f"trained model of the same name; {' and '.join(encoder_source.MODELS)} also goes on from a language model."
+            f"trained model of the same name{job_class.OTHER_SOURCES}."
         )
     theirs = registry.saved_arguments(model, config["arguments"])
     arguments = arguments_of(model, folder.path, theirs, given, recipe)
     set_words(options, folder.path, config, arguments)
-    return Source(folder.path, folder.sha256, load(folder), arguments, options)
+    return ModelSource(folder.path, folder.sha256, load(folder), arguments, options)
 
 
 def check_searched(model: str, names: Collection[str]) -> None:

@@ -95,11 +95,10 @@ def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
 
 def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | None) -> dict[str, Any]:
     names = [one.name for one in graph.inputs]
-    task = bundle.task.name
     config = {
         "kind": KIND,
         "format": FORMAT,
-        "task": task,
+        "task": bundle.task.name,
         "model": bundle.config["model"],
         "labels": bundle.labels,
         "text": {name: value for name, value in bundle.config["text"].items() if name != "tokenizer"},
@@ -112,7 +111,7 @@ def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | 
         "opset": OPSET,
         "versions": {**bundle.config.get("versions", {}), "onnx": onnx.__version__},
     }
-    if task != "language_model":  # its words are separated by white space
+    if not bundle.task.predicts_words:  # those words are separated by white space
         rules = VERSIONS[bundle.vocabulary.tokenizer]  # themselves, so that a runtime need not know their version
         config["tokenizer"] = {"normalization": "NFKC", "rules": [list(rule) for rule in rules]}
     return config

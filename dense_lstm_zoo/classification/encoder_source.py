@@ -13,10 +13,9 @@ import numpy as np
 
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.language.corpus import EOS, UNKNOWN
-from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.tasks.options import Options
-from dense_lstm_zoo.training.job import Job
+from dense_lstm_zoo.training.context_source import UNKNOWN_WORD, Encoder, load_encoder
+from dense_lstm_zoo.training.job import Job, Source
 from dense_lstm_zoo.training.origin import arguments_of, origin, set_words
 from dense_lstm_zoo.training.overlap import check_overlap, refused_parts
 from dense_lstm_zoo_runtime.rules import NEWEST
@@ -25,16 +24,15 @@ MODELS = ("lm_classifier",)  # those over a language model's own layers
 
 
 @dataclass(frozen=True, eq=False)
-class KnownWords:
-    """What an encoder knows of words, as a classifier's job reads it from a trained classifier."""
+class EncoderWords:
+    """The words of an encoder, as a classifier's job reads them from a trained classifier."""
 
-    encoder: TextEncoder
+    encoder: Encoder
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The encoder's words but for its ``<eos>`` and ``<unk>``, which no text of a classifier has."""
-        words = tuple(word for word in self.encoder.words if word not in (EOS, UNKNOWN))
-        return Vocabulary(words, tokenizer=NEWEST)
+        """The encoder's words that a text of a classifier can have."""
+        return Vocabulary(self.encoder.text_words, tokenizer=NEWEST)
 
     @property
     def train_texts(self) -> np.ndarray | None:
@@ -43,34 +41,31 @@ class KnownWords:
 
     def word_matrix(self) -> np.ndarray:
         """Return the vectors of padding, of unknown words and of the words, in the order of a classifier's ids."""
-        vectors = self.encoder.word_vectors([UNKNOWN, *self.vocabulary.words])
+        vectors = self.encoder.word_vectors([UNKNOWN_WORD, *self.encoder.text_words])
         return np.concatenate([np.zeros_like(vectors[:1]), vectors])
 
 
 @dataclass(eq=False)
-class EncoderSource:
-    """A text encoder that a run goes on from, in place of a trained model; see ``transfer.Source``.
+class EncoderSource(Source):
+    """A text encoder that a run goes on from, in place of a trained model.
 
     Args:
         folder: Its folder, or that of a language model.
         config: The folder's config.
         encoder: The encoder.
+        trained: Its words.
         arguments: The arguments of the new model, except those that follow from its data.
         options: The options of the new run.
-        seen: How many texts of each part it was trained on, if they are more than a handful.
+        overlap: The number of texts of each part that it was trained on, if they are more than a handful.
     """
 
     folder: Path
     config: Mapping[str, Any]
-    encoder: TextEncoder
+    encoder: Encoder
+    trained: EncoderWords
     arguments: dict[str, Any]
     options: Options
-    seen: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def trained(self) -> KnownWords:
-        """The encoder as the job takes it."""
-        return KnownWords(self.encoder)
+    overlap: dict[str, int] = field(default_factory=dict)
 
     def check_overlap(self, job: Job) -> None:
         """Raise ``ValueError`` if the encoder was trained on texts that the run is tested on; count those of dev."""
@@ -82,7 +77,7 @@ class EncoderSource:
             )
             return
         forced, refused = bool(self.options.force_overlap), refused_parts(self.config, type(job))
-        self.seen = check_overlap(
+        self.overlap = check_overlap(
             self.encoder.train_texts, self.folder, type(job), job.corpus, forced=forced, refused=refused
         )
 
@@ -97,10 +92,10 @@ class EncoderSource:
     def provenance(self, job: Job) -> dict[str, Any]:
         """Return what the new model's config says about the encoder, for its ``training``."""
         sha256 = self.encoder.sha256
-        return {"init_from": origin(self.folder, sha256, self.config, self.options, job, "new", self.seen)}
+        return {"init_from": origin(self.folder, sha256, self.config, self.options, job, "new", self.overlap)}
 
 
-def read(
+def read_encoder_source(
     model: str,
     folder: BundleFolder,
     config: Mapping[str, Any],
@@ -114,8 +109,8 @@ def read(
         ValueError: Arguments for another encoder.
         BundleError: A damaged folder.
     """
-    encoder = TextEncoder.load(folder)
+    encoder = load_encoder(folder)
     theirs = {**encoder.sizes, "directions": len(encoder.directions), "char_filters": 0}
     arguments = arguments_of(model, folder.path, theirs, given, recipe)
     set_words(options, folder.path, config, arguments)
-    return EncoderSource(folder.path, config, encoder, arguments, options)
+    return EncoderSource(folder.path, config, encoder, EncoderWords(encoder), arguments, options)

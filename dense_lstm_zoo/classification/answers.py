@@ -1,0 +1,31 @@
+"""The form of a classifier's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dense_lstm_zoo.tasks.answers import AnswerForm, strings
+from dense_lstm_zoo_runtime.answers import Prediction
+
+
+def _line(answer: Mapping[str, Any], text: str) -> list[str]:
+    return [answer["label"], f"{answer['probability']:.4f}", text]
+
+
+def _of_outputs(texts: Sequence[str], outputs: Mapping[str, Any]) -> list[Prediction]:
+    names = strings(outputs["labels"][0])
+    rows = zip(texts, strings(outputs["label"]), outputs["probabilities"].tolist(), strict=True)
+    return [
+        Prediction(text, label, shares[names.index(label)], dict(zip(names, shares, strict=True)))
+        for text, label, shares in rows
+    ]
+
+
+ANSWERS = AnswerForm(
+    {"label": str, "probability": float, "probabilities": dict[str, float]},
+    _line,
+    by_label="probabilities",
+    output="label",
+    of_outputs=_of_outputs,
+)

@@ -1,0 +1,40 @@
+"""The corpus of any task: a name, and texts in up to three parts."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Self
+
+
+class AnyCorpus(abc.ABC):
+    """A corpus of any task; ``dev`` and ``test`` are None if it has none. Each task has its own kind of parts."""
+
+    name: str
+    train: Any
+    dev: Any
+    test: Any
+
+    def fold(self, fold: int, folds: int = 10) -> Self:
+        """Return the corpus with one fold of its training examples as ``test`` and the others as ``train``.
+
+        Raises:
+            ValueError: A corpus whose texts have no label each, by which they could be divided.
+        """
+        raise ValueError(f"folds={folds} needs a corpus of labelled texts; {self.name} is not one.")
+
+    def first_texts(self, numbers: Mapping[str, int]) -> Self:
+        """Return the corpus with only the first texts of some of its parts, by name; it stays itself without any."""
+        parts = {part: self.first(getattr(self, part), number) for part, number in numbers.items()}
+        corpus: Any = self
+        return dataclasses.replace(corpus, **parts) if parts else self
+
+    @classmethod
+    def first(cls, part: Any, number: int) -> Any:
+        """Return the first texts of a part, None for a part that is None."""
+        return None if part is None else cls._first(part, number)
+
+    @staticmethod
+    @abc.abstractmethod
+    def _first(part: Any, number: int) -> Any: ...

@@ -1,0 +1,67 @@
+"""The form of a task's answers: their keys in JSON, their columns in a table, their line in a text file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """The keys of an answer and how a table and a text file show it.
+
+    Args:
+        keys: The type of each value that an answer has beside its text, by its name.
+        line: Returns the strings that a line of text joins with tabs, from an answer's ``fields`` and its text.
+        by_label: The key whose value is a number for each label. A table has a column for each of them.
+        output: The output by which the default signature of a SavedModel shows its task.
+        of_outputs: Returns the answers to texts that the outputs of such a signature hold, as arrays; None for a task
+            whose SavedModels answer with numbers alone.
+        shared: Keys that the input may already have, with the same value.
+
+    Example:
+        >>> from dense_lstm_zoo import tasks
+        >>> form = tasks.find("classification").answers
+        >>> form.columns(["no", "yes"])
+        ['label', 'probability', 'p_no', 'p_yes']
+        >>> form.values({"label": "no", "probability": 0.75, "probabilities": {"no": 0.75, "yes": 0.25}}, ["no", "yes"])
+        ['no', 0.75, 0.75, 0.25]
+    """
+
+    keys: Mapping[str, Any]
+    line: Callable[[Mapping[str, Any], str], list[str]]
+    output: str
+    by_label: str | None = None
+    of_outputs: Callable[[Sequence[str], Mapping[str, Any]], list[Any]] | None = None
+    shared: frozenset[str] = frozenset()
+
+    def columns(self, labels: Sequence[str]) -> list[str]:
+        """Return the names of the columns of a table."""
+        names: list[str] = []
+        for key in self.keys:
+            names += [f"p_{label}" for label in labels] if key == self.by_label else [key]
+        return names
+
+    def values(self, fields: Mapping[str, Any], labels: Sequence[str]) -> list[Any]:
+        """Return the values of those columns, from an answer's ``fields``."""
+        values: list[Any] = []
+        for key in self.keys:
+            values += [fields[key][label] for label in labels] if key == self.by_label else [fields[key]]
+        return values
+
+
+def fields(answer: Any) -> dict[str, Any]:
+    """Return an answer's keys and values, without its text.
+
+    Example:
+        >>> from dense_lstm_zoo_runtime import Prediction
+        >>> fields(Prediction("fine", "yes", 0.75, {"no": 0.25, "yes": 0.75}))
+        {'label': 'yes', 'probability': 0.75, 'probabilities': {'no': 0.25, 'yes': 0.75}}
+    """
+    return {name: value for name, value in vars(answer).items() if name != "text"}
+
+
+def strings(values: Any) -> list[str]:
+    """Return the strings in an array of bytes."""
+    return [value.decode() for value in values.tolist()]
