@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import protocols, result_files
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.batch import check_beam
 from dense_lstm_zoo_runtime import export_folder, sources
+from tuning import protocols, result_files
 
 RESULTS = result_files.ROOT / "results" / "batch.csv"
 KEY = ["model", "command", "processes", "texts"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import classification, protocols
+from benchmarks import classification
+from tuning import protocols
 from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table

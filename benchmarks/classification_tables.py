@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.result_files import ROOT, read
-from benchmarks.table_cells import compared, named, paper, rows_table, with_spread
 from dense_lstm_zoo.display import code, escape
+from tuning.result_files import ROOT, read
+from tuning.table_cells import compared, named, paper, rows_table, with_spread
 
 CLASSIFICATION = ROOT / "results" / "classification.csv"
 CLASSIFICATION_FIXED = ROOT / "results" / "classification_fixed.csv"

@@ -6,9 +6,9 @@ import resource
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmarks import protocols, result_files
-from benchmarks.table_cells import rows_table
 from dense_lstm_zoo import machine
+from tuning import protocols, result_files
+from tuning.table_cells import rows_table
 
 RESULTS = result_files.ROOT / "results" / "cpu_seconds.csv"
 

@@ -27,8 +27,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from benchmarks.result_files import ROOT, read, rounded
-from benchmarks.table_cells import paired
+from tuning.result_files import ROOT, read, rounded
+from tuning.table_cells import paired
 
 PAGES = [
     "README.md",

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import dense_lstm_zoo as zoo
-from benchmarks import cpu_seconds, protocols
+from benchmarks import cpu_seconds
 from dense_lstm_zoo import checks
+from tuning import protocols
 
 BATCH = 200
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables, transfer
+from benchmarks import tables, transfer
 from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.classification.explain import Explanation
+from tuning import protocols
 
 RESULTS = tables.ROOT / "results" / "heat_maps.csv"
 KEY = ["dataset", "place"]

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, result_files
 from benchmarks.speed.measure import Worker, compare, spread
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.language.corpus import LanguageCorpus
@@ -30,6 +29,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import prepare
 from dense_lstm_zoo.training.request import check
+from tuning import protocols, result_files
 
 RESULTS = result_files.ROOT / "results" / "kept_memory.csv"
 KEY = ["model", "dataset", "texts"]

@@ -24,13 +24,14 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from benchmarks.classification import KEY
 from benchmarks.classification_tables import CLASSIFICATION
 from benchmarks.nb_svm import NBSVM
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.corpus import Corpus
 from dense_lstm_zoo.search import published
+from tuning import protocols
 
 # Names, what is chosen on dev, how a model is made of it, and how many words in a row are a feature.
 MODELS: dict[str, tuple[tuple[float, ...], Callable[[float], Any], int]] = {

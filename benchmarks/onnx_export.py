@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from dense_lstm_zoo.data.word_table import installed_tables
 from dense_lstm_zoo_runtime import Predictor
 from presets.build import corpus_of
+from tuning import protocols
 
 RESULTS = tables.ROOT / "results" / "onnx_export.csv"
 WEIGHTS = ("float32", "float16", "int8")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import protocols
+from tuning import protocols
 from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table

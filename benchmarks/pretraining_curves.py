@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables, transfer
-from benchmarks.result_files import read
+from benchmarks import tables, transfer
 from dense_lstm_zoo.language.encoder import TextEncoder
+from tuning import protocols
+from tuning.result_files import read
 
 NAME = "pretraining_curves"
 RESULTS = tables.ROOT / "results" / f"{NAME}.csv"

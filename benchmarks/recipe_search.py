@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import protocols
 from dense_lstm_zoo import checks
+from tuning import protocols
 from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table

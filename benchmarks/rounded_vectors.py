@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from presets import vectors
+from tuning import protocols
 
 RESULTS = tables.ROOT / "results" / "rounded_vectors.csv"
 

@@ -13,10 +13,11 @@ import itertools
 import statistics
 
 import dense_lstm_zoo as zoo
-from benchmarks import cpu_seconds, protocols
+from benchmarks import cpu_seconds
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.language.batches import TrainingWindows, evaluation_windows
 from dense_lstm_zoo.language.vocabulary import LanguageVocabulary
+from tuning import protocols
 
 STREAMS, STEPS = 20, 35
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.result_files import ROOT, read, rounded
 from dense_lstm_zoo.display import code, table
+from tuning.result_files import ROOT, read, rounded
 
 _DEFAULTS = {"max_batch": "8", "workers": "1", "threads": "1", "max_wait_ms": "0.0", "texts": "1", "tokens": "30"}
 _QUIET = (("1", "3822"), ("8", "4000"), ("32", "4000"), ("32", "100000"))

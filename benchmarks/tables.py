@@ -20,13 +20,13 @@ from benchmarks import batch, cpu_seconds, figures, server_tables
 from benchmarks.classification_tables import classification, classification_fixed, dynamic_interaction, heat_maps
 from benchmarks.frontier.table import frontier
 from benchmarks.pretraining_tables import pretraining, review_models, transfer
-from benchmarks.result_files import ROOT, read
-from benchmarks.result_files import merge as merge  # what scripts call
 from benchmarks.speed.more_tables import kept_memory, long_texts, profile
 from benchmarks.speed.table import table as speed_table
-from benchmarks.table_cells import compared, named, paper, rows_table, with_spread
 from dense_lstm_zoo.display import code, plots
 from dense_lstm_zoo.storage import files
+from tuning.result_files import ROOT, read
+from tuning.result_files import merge as merge  # what scripts call
+from tuning.table_cells import compared, named, paper, rows_table, with_spread
 
 README = ROOT / "results" / "README.md"
 PAGES = [ROOT / name for name in figures.PAGES]

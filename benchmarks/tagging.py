@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from dense_lstm_zoo.display import plots
+from tuning import protocols
 from tuning.columns import Found
 from tuning.command import main
 from tuning.table import Row, Table

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.folder import BundleFolder
 from dense_lstm_zoo.classification.corpus import Corpus, Split
 from dense_lstm_zoo.display import plots
+from tuning import protocols
 
 RESULTS = tables.ROOT / "results" / "transfer.csv"
 PICTURE = tables.ROOT / "results" / "transfer.png"

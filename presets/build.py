@@ -151,9 +151,9 @@ def speed(bundle: Any, part: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Build the presets that are named, and write the index."""
-    from benchmarks import protocols
     from dense_lstm_zoo import checks
     from dense_lstm_zoo.bundles import presets
+    from tuning import protocols
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(

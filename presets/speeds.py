@@ -57,9 +57,9 @@ def write(folder: Path, figures: Mapping[str, Any]) -> None:
 def main() -> None:
     """Measure the presets, and write their cards and the index."""
     import dense_lstm_zoo as zoo
-    from benchmarks import protocols
     from dense_lstm_zoo import checks
     from dense_lstm_zoo.bundles import presets
+    from tuning import protocols
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="of each preset, in turn (default: 3)")

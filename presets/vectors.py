@@ -249,7 +249,7 @@ def _save(path: Path, matrix: np.ndarray) -> None:
 
 def main() -> None:
     """Run one step."""
-    from benchmarks import protocols
+    from tuning import protocols
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("text", "words", "reviews", "distil", "candidates", "join"))

@@ -2,8 +2,9 @@
 
 import sys
 
-from benchmarks import batch, result_files
+from benchmarks import batch
 from tests import pages
+from tuning import result_files
 
 PAGE = (pages.ROOT / "docs" / "batch.md").read_text(encoding="utf-8")
 

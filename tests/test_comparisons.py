@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import classification_tables, dynamic_interaction, table_cells, tables, tagging
+from benchmarks import classification_tables, dynamic_interaction, tables, tagging
 from tests.training_harness import small_demo
+from tuning import table_cells
 from tuning.columns import Found, read_config
 
 SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}

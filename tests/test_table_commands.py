@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, recipe_search, tables
+from benchmarks import recipe_search, tables
 from presets import build
-from tuning import command
+from tuning import command, protocols
 
 
 def test_the_papers_own_sizes_are_refused_without_their_hours():

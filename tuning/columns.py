@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import published, trial
 from dense_lstm_zoo.search.budget import DEPTHS, width_argument
 from dense_lstm_zoo.search.rows import Row
+from tuning import protocols
 
 PAPER_KEY = ("dataset", "recipe", "settings", "vectors", "protocol")
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.arguments import add_corpus
 from dense_lstm_zoo.cli.commands import FILE_OPTIONS
 from dense_lstm_zoo.corpora.forms import resolve
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.storage import files
-from tuning import engine
+from tuning import engine, protocols
 from tuning.engine import HOURS, Asked
 from tuning.table import Table
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.commands import import_tensorflow
 from dense_lstm_zoo.search import sweep, trial
 from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo.training.protocol import chosen_folds
+from tuning import protocols
 from tuning.columns import Found, read_config, read_result
 from tuning.table import Table
 

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import dense_lstm_zoo as zoo
-from benchmarks import protocols, tables
+from benchmarks import tables
 from benchmarks.frontier import data, figure
 from benchmarks.frontier.peer import accuracy
 from benchmarks.frontier.peers import CLASSIFIERS, PEERS, TAGGERS
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.measuring import folders
 from dense_lstm_zoo_runtime import Predictor
+from tuning import protocols
 
 RESULTS = tables.ROOT / "results" / "frontier.csv"
 KEY = ["dataset", "model", "kind"]

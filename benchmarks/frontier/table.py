@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.frontier.figure import COSTS, front
-from benchmarks.result_files import ROOT, folded, read, versions
 from dense_lstm_zoo.display import Markdown, code, escape, table
+from tuning.result_files import ROOT, folded, read, versions
 
 COLUMNS = (
     *("corpus", "model", "test accuracy", "dev", "1 text, ms (p99)", "32 texts, ms", "start, s", "memory, MB"),

@@ -35,10 +35,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import result_files
 from benchmarks.speed.bench import bench, line
 from benchmarks.speed.figure import draw
 from benchmarks.speed.table import RESULTS
+from tuning import result_files
 
 KEY = ["name", "batch", "corpus", "peer", "kernel"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.result_files import read
 from benchmarks.speed.table import PEERS, TITLES
 from benchmarks.speed.workloads import SCALING
 from dense_lstm_zoo_runtime import install
+from tuning.result_files import read
 
 
 def draw(path: Path, picture: Path) -> None:

@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import result_files
 from benchmarks.speed import measure
 from benchmarks.speed.measure import Worker
 from benchmarks.speed.networks import Architecture
 from benchmarks.speed.rows import max_difference, measure_in_turn, start_sides, versions
 from benchmarks.speed.workloads import Settings
 from dense_lstm_zoo import checks, machine
+from tuning import result_files
 
 RESULTS = result_files.ROOT / "results" / "long_texts.csv"
 KEY = ["network", "time", "step", "measure", "side"]

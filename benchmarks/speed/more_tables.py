@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.result_files import ROOT, folded, read, versions
 from dense_lstm_zoo import display
+from tuning.result_files import ROOT, folded, read, versions
 
 NETWORKS = {"dc_bilstm": "W", "bilstm": "BiLSTM, 300 units", "classifier": "W", "language_model": "language model"}
 STEPS = {"train": "training", "predict": "prediction"}

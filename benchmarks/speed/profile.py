@@ -18,12 +18,12 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
-from benchmarks import result_files
 from benchmarks.speed.comparisons import COMPARISONS, make_side
 from benchmarks.speed.measure import spread
 from benchmarks.speed.runs import PEAK_SIZE
 from benchmarks.speed.worker import matmul_gflops
 from dense_lstm_zoo import machine
+from tuning import result_files
 
 RESULTS = Path(__file__).parents[2] / "results" / "profile.csv"
 KEY = ["network", "batch", "work"]

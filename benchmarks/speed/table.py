@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.result_files import ROOT, folded, read, versions
 from benchmarks.speed.workloads import SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo import display
 from dense_lstm_zoo.display import Markdown, code, escape
+from tuning.result_files import ROOT, folded, read, versions
 
 RESULTS = ROOT / "results" / "speed_cpu.csv"
 TITLES = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.result_files import folded, versions
 from dense_lstm_zoo.display import Markdown, code, escape, table
 from dense_lstm_zoo.search.published import of_phrases
+from tuning.result_files import folded, versions
 
 
 def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
