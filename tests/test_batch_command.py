@@ -6,7 +6,7 @@ import os
 import pytest
 
 from dense_lstm_zoo.batch import layout, sinks
-from dense_lstm_zoo.cli import batch
+from dense_lstm_zoo.cli import predict_batch
 from dense_lstm_zoo_runtime import install
 from tests.batch_harness import left_in, lines_of
 from tests.cli_harness import output_of
@@ -54,7 +54,7 @@ def test_without_beam_it_names_the_extra(asked, capsys, monkeypatch):
 
 def test_standard_error_is_given_back_after_a_failure():
     def fail():
-        with batch._silence():
+        with predict_batch._silence():
             os.write(2, b"chatter")
             raise ValueError("x")
 
@@ -65,5 +65,5 @@ def test_standard_error_is_given_back_after_a_failure():
 
 
 def test_the_formats_of_its_options_are_those_that_are_read_and_written():
-    assert batch.READABLE == layout.READABLE == tuple(sinks.WRITABLE)
-    assert set(batch.WRITABLE) == set(sinks.SUFFIXES)
+    assert predict_batch.READABLE == layout.READABLE == tuple(sinks.WRITABLE)
+    assert set(predict_batch.WRITABLE) == set(sinks.SUFFIXES)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dense_lstm_zoo.cli import commands, main
+from dense_lstm_zoo.cli import main
+from dense_lstm_zoo.cli.command import COMMANDS
 from dense_lstm_zoo.search import plan, settings
 
 BUNDLE = Path(__file__).parent / "bundles" / "version_0_1" / "dc_bilstm"
@@ -16,7 +17,7 @@ def fail_with(monkeypatch, error):
     def failing(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(commands, "train", failing)
+    monkeypatch.setattr(COMMANDS["train"], "run", failing)
 
 
 def tensorflow_error():
@@ -73,10 +74,11 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
 def test_a_command_that_fails_loads_no_tensorflow_for_its_error():
     code = (
         "import sys\n"
-        "from dense_lstm_zoo.cli import commands, main\n"
+        "from dense_lstm_zoo.cli import main\n"
+        "from dense_lstm_zoo.cli.command import COMMANDS\n"
         "def fail(**options):\n"
         "    raise RuntimeError('x')\n"
-        "commands.train = fail\n"
+        "COMMANDS['train'].run = fail\n"
         "assert main(['train', 'bilstm', '--dataset', 'demo', '--run-dir', 'x']) == 1\n"
         "assert 'tensorflow' not in sys.modules\n"
     )
@@ -85,7 +87,7 @@ def test_a_command_that_fails_loads_no_tensorflow_for_its_error():
 
 def test_an_option_nested_a_thousand_deep_is_a_string(monkeypatch, capsys):
     seen = {}
-    monkeypatch.setattr(commands, "train", lambda **options: seen.update(options))
+    monkeypatch.setattr(COMMANDS["train"], "run", lambda **options: seen.update(options))
     main(["train", "bilstm", "--dataset", "demo", "--run-dir", "x", "--units", "[" * 100_000])
     assert seen["units"] == "[" * 100_000
 
@@ -146,7 +148,7 @@ def test_a_librarys_error_is_not_called_bad_input(monkeypatch, capsys):
 
     arguments = ["train", "bilstm", "--dataset", "demo", "--run-dir", "x"]
     monkeypatch.delenv("DENSE_LSTM_ZOO_DEBUG", raising=False)
-    monkeypatch.setattr(commands, "train", failing_inside)
+    monkeypatch.setattr(COMMANDS["train"], "run", failing_inside)
     assert main(arguments) == 1
     err = capsys.readouterr().err
     assert err.startswith("error: TypeError: ")

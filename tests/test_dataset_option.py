@@ -5,7 +5,7 @@ import json
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.cli import commands, main
+from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.corpora import forms
 from dense_lstm_zoo.data import origins
 from dense_lstm_zoo.search import plan
@@ -159,7 +159,7 @@ def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_pat
 
 def test_null_reaches_a_model_s_argument(monkeypatch, tmp_path):
     seen = {}
-    monkeypatch.setattr(commands.zoo, "train", lambda model, corpus, **options: seen.update(options))
+    monkeypatch.setattr(zoo, "train", lambda model, corpus, **options: seen.update(options))
     given = ["--clip-norm", "null", "--dataset", "demo", "--run-dir", str(tmp_path / "run")]
     assert main(["train", "dense_lstm_lm", *given]) == 0
     assert seen["clip_norm"] is None

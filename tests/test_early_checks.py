@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dense_lstm_zoo.cli import training
+from dense_lstm_zoo.cli import train
 from dense_lstm_zoo.training import request
 
 TRAIN = ["train", "bilstm", "--dataset", "demo", "--run-dir", "run"]
@@ -79,7 +79,7 @@ def test_a_wrong_request_is_answered_in_a_line_without_tensorflow(answers, name)
 def test_a_model_is_not_built_to_check_its_arguments_where_keras_is_imported(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", sys.modules["keras"])
     monkeypatch.setattr("dense_lstm_zoo.models.registry.entry", lambda name: pytest.fail("the factory was looked up"))
-    training.check_arguments("bilstm", {"units": 3})
+    train.check_arguments("bilstm", {"units": 3})
 
 
 def test_the_check_writes_nothing_and_returns_what_will_run(tmp_path):

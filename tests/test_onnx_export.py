@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.cli import light
+from dense_lstm_zoo.cli import loading
 from dense_lstm_zoo.reports import cards
 from dense_lstm_zoo_runtime import ExportError, Predictor
 from tests.bundle_harness import WORDS, bundle
@@ -259,7 +259,7 @@ class TestOnTheCommandLine:
         path = tmp_path / "export" / "config.json"
         config = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps({name: config[name] for name in config if name != "columns"}), encoding="utf-8")
-        assert light.read_config(path.parent)["training"] == {"columns": {}}  # as an older version wrote it
+        assert loading.read_config(path.parent)["training"] == {"columns": {}}  # as an older version wrote it
 
     def test_an_export_for_another_task_or_a_damaged_one_is_refused(self, run, capsys, tmp_path):
         status, _, err = output_of(capsys, "score", run / "onnx", "the film")

@@ -9,7 +9,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.batch.output import check as check_output
 from dense_lstm_zoo.bundles.checks import BundleError
-from dense_lstm_zoo.cli import light
+from dense_lstm_zoo.cli import loading
 from dense_lstm_zoo.storage import json_files, overwriting
 from dense_lstm_zoo.training import run_folder, state_files
 from dense_lstm_zoo_runtime import ExportError, Predictor
@@ -57,7 +57,7 @@ def test_a_bundle_with_a_pipe_is_refused(name, how, folders, tmp_path):
     with pytest.raises(BundleError, match="spoilt"):
         zoo.load(folder)
     with pytest.raises(BundleError, match="spoilt"):
-        light.open_folder(str(folder))
+        loading.open_folder(str(folder))
 
 
 @pytest.mark.parametrize("how", ["pipe", "link to a pipe", "link to a device"])

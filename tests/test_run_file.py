@@ -10,7 +10,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.tables import read_table_corpus
-from dense_lstm_zoo.cli import main, training
+from dense_lstm_zoo.cli import main, train
 from dense_lstm_zoo.data import origins
 from dense_lstm_zoo.language.corpora import read_text_files
 from dense_lstm_zoo.storage import toml_text
@@ -84,7 +84,7 @@ def test_options_take_precedence_and_a_corpus_is_taken_whole(tmp_path):
         '[training]\nepochs = 4\n[arguments]\nunits = 5\nsoftmax_max_norm = "null"\n'
     )
     given = {"seed": 9, "epochs": None, "dataset": str(tmp_path / "mine.csv"), "run_dir": str(tmp_path / "run")}
-    model, corpus, options = training.prepared(None, str(tmp_path / "run.toml"), given)
+    model, corpus, options = train.prepare(None, str(tmp_path / "run.toml"), given)
     assert (model, corpus.label_names, corpus.train.texts[0]) == ("bilstm", ("down", "up"), "fine film")
     assert options == {
         "run_dir": str(tmp_path / "run"),
@@ -100,7 +100,7 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path, mark):
     content = f'{mark}model = "bilstm"\nseed = 3\n[training]\nepochs = 4\n'
     (tmp_path / "run.toml").write_bytes(content.encode())
     given = {"dataset": "demo", "run_dir": str(tmp_path / "run")}
-    model, _, options = training.prepared(None, str(tmp_path / "run.toml"), given)
+    model, _, options = train.prepare(None, str(tmp_path / "run.toml"), given)
     assert (model, options["seed"], options["epochs"]) == ("bilstm", 3, 4)
 
 

@@ -93,14 +93,12 @@ def test_the_server_does_not_start_with_a_graph_that_fails(with_words, capsys):
     ("limit", "advice"), [(-1, ""), (300_000_000, "300 MB of address space: raise the limit (ulimit -v)")]
 )
 def test_a_lack_of_memory_says_what_to_do(monkeypatch, capsys, error, reason, limit, advice):
-    from dense_lstm_zoo.cli import commands
-
     def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(faults.resource, "getrlimit", lambda kind: (limit, limit))
     monkeypatch.setattr("dense_lstm_zoo_runtime.command._run", fail)
-    monkeypatch.setattr(commands.zoo, "describe", fail)
+    monkeypatch.setattr("dense_lstm_zoo.describe", fail)
     for run, arguments, least in (
         (main, ["x"], "shorter texts"),
         (zoo_main, ["describe", "x"], "smaller --batch-size"),

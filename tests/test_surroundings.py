@@ -291,12 +291,12 @@ def test_a_warning_that_is_an_error_does_not_cost_the_model(tmp_path, monkeypatc
 
 
 def test_a_command_that_a_warning_ends_names_the_setting(monkeypatch, capsys):
-    from dense_lstm_zoo.cli import commands, main
+    from dense_lstm_zoo.cli import main
 
     def fail(*_):
         raise DeprecationWarning("a library's own\nsecond line")
 
-    monkeypatch.setattr(commands.zoo, "describe", fail)
+    monkeypatch.setattr("dense_lstm_zoo.describe", fail)
     assert main(["describe", "lstm"]) == 1
     err = capsys.readouterr().err
     assert err.startswith(

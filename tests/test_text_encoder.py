@@ -10,7 +10,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.cli import commands, main
+from dense_lstm_zoo.cli import loading, main
 from dense_lstm_zoo.language.encoder import TextEncoder
 from dense_lstm_zoo.language.encoder_files import stack_shapes
 from dense_lstm_zoo.layers import RecurrentStack
@@ -228,7 +228,7 @@ def test_presets_and_manifests_know_an_encoder_and_no_model_is_loaded_from_it(fo
     with pytest.raises(zoo.BundleError, match="is a text encoder, which predicts nothing by itself"):
         zoo.load(folder)
     with pytest.raises(zoo.BundleError, match="is a text encoder, which predicts nothing by itself"):
-        commands.load(str(folder), "classification")  # before it is said to be for another task
+        loading.load_bundle(str(folder), "classification")  # before it is said to be for another task
     told = str(zoo.describe(folder))
     assert "(text encoder)" in told.splitlines()[0]
     assert "Reads forward: dense_lstm_lm, epochs " in told

@@ -12,8 +12,8 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from benchmarks import tables
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli.arguments import add_corpus
-from dense_lstm_zoo.cli.commands import FILE_OPTIONS
+from dense_lstm_zoo.cli.arguments import FILE_OPTIONS, corpus
+from dense_lstm_zoo.cli.command import add_arguments
 from dense_lstm_zoo.corpora.forms import resolve
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.storage import files
@@ -104,7 +104,7 @@ def parser_of(table: Table) -> argparse.ArgumentParser:
     points = table.points
     rows = "\n".join(f"  {name:<40} about {table.minutes_of(name):,.0f} min a run" for name in points)
     parser = _parser(f"python -m tuning {table.name}", f"{table.title}\n\nrows, on {table.dataset}:\n{rows}")
-    add_corpus(parser, trains=True)
+    add_arguments(parser, [corpus(trains=True)])
     parser.add_argument("--rows", nargs="+", metavar="ROW", help="these rows only (default: all)")
     for option, name in table.choices.items():
         parser.add_argument(f"--{option}", nargs="+", help=f"the rows with this {name} only")

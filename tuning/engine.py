@@ -14,7 +14,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from benchmarks import tables
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.cli.commands import import_tensorflow
+from dense_lstm_zoo.cli.loading import import_tensorflow
 from dense_lstm_zoo.search import sweep, trial
 from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo.training.protocol import chosen_folds

@@ -1,4 +1,4 @@
-"""The command line; TensorFlow is imported only by commands that run a model."""
+"""The command line. TensorFlow is imported only by commands that run a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
 
 from dense_lstm_zoo.cli import completion
 from dense_lstm_zoo.cli.parser import parser
@@ -26,7 +25,7 @@ DEBUG = "DENSE_LSTM_ZOO_DEBUG"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 for a failure, 2 for bad input, 130 after Ctrl-C.
 
-    An error is reported on one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
+    An error is reported on one line. With DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
     """
     # TensorFlow's C++ start-up messages (no GPU found, CPU features) would bury the progress bars.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -54,8 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, PLAIN_ERRORS) and library is None:
             return _tell(str(error), 2)
         if isinstance(error, PLAIN_ERRORS):
-            where = f"raised in {library}, perhaps not the input's fault; {DEBUG}=1 shows the traceback"
-            return _tell(f"{_reason(error)} ({where})", 1)
+            origin = f"raised in {library}, perhaps not the input's fault; {DEBUG}=1 shows the traceback"
+            return _tell(f"{_reason(error)} ({origin})", 1)
         if isinstance(error, (*FAILURES, *_tensorflow_errors())) or is_lack_of_memory(error):
             return _tell(f"{_reason(error)} ({DEBUG}=1 shows the traceback)", 1)
         raise
@@ -74,14 +73,14 @@ def _tell(message: str, status: int) -> int:
 
 
 def _reason(error: Exception) -> str:
-    """Return one line that says what failed; TensorFlow's messages fill a page."""
+    """Return one line that names the failure. TensorFlow's messages fill a page."""
     first = next((line.strip() for line in str(error).split("\n") if line.strip()), "")
     if is_lack_of_memory(error):
         return f"out of memory; a smaller --batch-size or model needs less.{memory_limit()} {first}".rstrip()
     return f"{type(error).__name__}: {first}".rstrip(": ")
 
 
-def _tensorflow_errors() -> tuple[Any, ...]:
+def _tensorflow_errors() -> tuple[type[Exception], ...]:
     """Return TensorFlow's error classes, if it has been imported."""
     tensorflow = sys.modules.get("tensorflow")
     return () if tensorflow is None else (tensorflow.errors.OpError,)

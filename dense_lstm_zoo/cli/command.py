@@ -1,13 +1,93 @@
-"""The parser of one command."""
+"""Commands as declarations: a decorator on the function that runs, and the parser that is made from it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.cli import model_help
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a command, as ``ArgumentParser.add_argument`` takes it.
+
+    Args:
+        names: Its name, or its options.
+        settings: The keywords of ``add_argument``.
+    """
+
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+def argument(*names: str, **settings: Any) -> Argument:
+    """Declare an argument of a command, with the names and keywords of ``add_argument``."""
+    return Argument(names, settings)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Arguments under a title.
+
+    Args:
+        title: The title.
+        arguments: The arguments.
+        description: A line below the title.
+        is_common: Whether every model has these options.
+    """
+
+    title: str
+    arguments: Sequence[Argument]
+    description: str | None = None
+    is_common: bool = True
+
+
+@dataclass
+class Command:
+    """A command of ``dense-lstm-zoo``.
+
+    Args:
+        name: What the user types.
+        run: The function that runs it, with the values of its arguments.
+        help: One sentence.
+        arguments: Its arguments, single or in groups.
+        example: A command without the program's name.
+        description: The text of its own help. None means ``help``.
+        rest: The argument that takes the options which the command does not know.
+        by_model: Whether its options depend on a model, which has a help of its own.
+    """
+
+    name: str
+    run: Callable[..., int | None]
+    help: str
+    arguments: Sequence[Argument | Group]
+    example: str
+    description: str | None = None
+    rest: str = ""
+    by_model: bool = False
+
+
+COMMANDS: dict[str, Command] = {}
+
+Function = TypeVar("Function", bound=Callable[..., int | None])
+
+
+def command(
+    name: str, help: str, *arguments: Argument | Group, example: str, **settings: Any
+) -> Callable[[Function], Function]:
+    """Declare a function to be a command; see ``Command``."""
+
+    def declare(function: Function) -> Function:
+        COMMANDS[name] = Command(name, function, help, arguments, example, **settings)
+        return function
+
+    return declare
 
 
 class Program(argparse.ArgumentParser):
@@ -18,36 +98,41 @@ class Program(argparse.ArgumentParser):
             self.exit(2, f"error: {checks.unknown_name('command', value, list(action.choices))}\n")
 
 
-class Command(argparse.ArgumentParser):
-    """A command that takes its options before, between and after its texts; plain argparse wants them in one place."""
+class CommandParser(argparse.ArgumentParser):
+    """A command that takes its options before, between and after its texts. Plain argparse wants them in one place."""
 
     # For a command with options that depend on the model: returns the help for a model's name, or None for all models.
     help_of: Callable[[str | None], str] | None = None
-    # Returns the options that a model does not have, which no error suggests.
-    others_of: Callable[[Any], set[str]] | None = None
     takes_any_order = True
-    # For a command that passes on the options that it does not know: the argument that takes them.
     rest = ""
-    _within = False
+    _is_within = False
     _model: str | None = None
 
+    def declare(self, command: Command) -> None:
+        """Take the arguments of a command, and the function that it runs."""
+        self.set_defaults(run=command.run)
+        self.rest = command.rest
+        groups = add_arguments(self, command.arguments)
+        if command.by_model:
+            self.help_of = functools.partial(model_help.page, command.name, self._actions, groups, command.example)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse options and texts in any order; argparse calls this method again for each pass."""
-        if self._within or not self.takes_any_order:
+        """Parse options and texts in any order. Argparse calls this method again for each pass."""
+        if self._is_within or not self.takes_any_order:
             return super().parse_known_args(args, namespace)
         if self.help_of is not None:
-            self._model = _named_model(args or ())
-        self._within = True
+            self._model = _model_in(args or ())
+        self._is_within = True
         try:
-            found, unknown = self.parse_known_intermixed_args(args, namespace)
+            values, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
-            self._within = False
+            self._is_within = False
         if self.rest:
-            setattr(found, self.rest, unknown)
-            return found, []
+            setattr(values, self.rest, unknown)
+            return values, []
         if unknown:  # argparse would suggest no near match, and print the usage of the whole program
             self._refuse(unknown)
-        return found, unknown
+        return values, unknown
 
     def format_help(self) -> str:
         """Return the help, of one model if it is named."""
@@ -66,8 +151,8 @@ class Command(argparse.ArgumentParser):
     def _refuse(self, unknown: list[str]) -> NoReturn:
         options = [text.partition("=")[0] for text in unknown if text.startswith("-")]
         if options:
-            others = self.others_of(self._model) if self.others_of and self._model in zoo.list_models() else set()
-            actions = (action for action in self._actions if action.option_strings and action.dest not in others)
+            foreign = model_help.options_of_others(self._model) if self._model in zoo.list_models() else set()
+            actions = (action for action in self._actions if action.option_strings and action.dest not in foreign)
             accepted = [action.option_strings[-1] for action in actions]
             message = str(checks.unknown_name(f"option of {self.prog}:", options[0], accepted))
         else:
@@ -75,7 +160,21 @@ class Command(argparse.ArgumentParser):
         self.exit(2, f"error: {message}\n")
 
 
-def _named_model(args: Sequence[str]) -> str | None:
+def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument | Group]) -> model_help.Groups:
+    """Add arguments to a parser, and return the options that every model has, by the heading of their group."""
+    groups: model_help.Groups = {}
+    for item in arguments:
+        if isinstance(item, Argument):
+            parser.add_argument(*item.names, **item.settings)
+            continue
+        group = parser.add_argument_group(item.title, item.description)
+        actions = [group.add_argument(*one.names, **one.settings) for one in item.arguments]
+        if item.is_common:
+            groups[f"{item.title}: {item.description}" if item.description else item.title] = actions
+    return groups
+
+
+def _model_in(args: Sequence[str]) -> str | None:
     """Return the model that a command names, wherever it stands; else the first word, which may be a misspelt one."""
     first = next((text for text in args[:1] if not text.startswith("-")), None)
     return next((text for text in args if text in zoo.list_models()), first)

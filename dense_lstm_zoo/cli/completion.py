@@ -13,7 +13,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import presets
-from dense_lstm_zoo.cli.command import Command
+from dense_lstm_zoo.cli.command import CommandParser
 from dense_lstm_zoo.cli.listing import KINDS
 from dense_lstm_zoo.cli.model_help import options_of_others
 
@@ -26,7 +26,7 @@ def is_asked() -> bool:
 
 
 def complete(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """Answer the shell and end the process; nothing if argcomplete is not installed.
+    """Answer the shell and end the process. Do nothing if argcomplete is not installed.
 
     Args:
         parser: The parser of all commands.
@@ -43,23 +43,23 @@ def complete(parser: argparse.ArgumentParser, **options: Any) -> None:
             if names := _NAMES.get(action.dest):
                 action.completer = names  # type: ignore[attr-defined]
     if len(words) > 2 and words[1] in ("train", "tune"):
-        named = next((word for word in words[2:] if word in zoo.list_models()), None)
-        if named is not None:
-            _hide_others(_commands(parser, words[1]), named)
+        model = next((word for word in words[2:] if word in zoo.list_models()), None)
+        if model is not None:
+            _hide_others(_commands(parser, words[1]), model)
     argcomplete.autocomplete(parser, **options)
 
 
-def _commands(parser: argparse.ArgumentParser, name: str | None = None) -> list[Command]:
+def _commands(parser: argparse.ArgumentParser, name: str | None = None) -> list[CommandParser]:
     (subparsers,) = (action.choices for action in parser._actions if isinstance(action.choices, dict))
     return [command for other, command in subparsers.items() if name in (None, other)]
 
 
-def _hide_others(commands: Iterable[Command], model: str) -> None:
+def _hide_others(commands: Iterable[CommandParser], model: str) -> None:
     """Leave out the options of other tasks and models."""
-    others = options_of_others(model)
+    foreign = options_of_others(model)
     for command in commands:
         for action in command._actions:
-            if action.dest in others:
+            if action.dest in foreign:
                 action.help = argparse.SUPPRESS
 
 

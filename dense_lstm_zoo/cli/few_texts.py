@@ -25,7 +25,7 @@ def are_few(texts: Sequence[str]) -> bool:
 
 @contextlib.contextmanager
 def hidden(modules: Sequence[str] = OPTIONAL) -> Iterator[None]:
-    """Let imports of these modules fail in this block, as if they were not installed; those imported already stay."""
+    """Let imports of these modules fail in this block, as if they were not installed. Those imported already stay."""
     absent = [module for module in modules if module not in sys.modules]
     sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     try:
@@ -37,7 +37,7 @@ def hidden(modules: Sequence[str] = OPTIONAL) -> Iterator[None]:
 
 @contextlib.contextmanager
 def eagerly() -> Iterator[None]:
-    """Run TensorFlow's graph functions op by op in this block, without tracing them; nothing if it is not imported."""
+    """Run TensorFlow's graph functions op by op in this block, without tracing them, if it is imported."""
     tf = sys.modules.get("tensorflow")
     if tf is None:  # the light runtime answers
         yield

@@ -1,4 +1,4 @@
-"""The help of train and tune: that of every model, or with a model's name its own options; one line for each."""
+"""The help of train and tune, for every model or for one. Each option is one line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dense_lstm_zoo.models.docstrings import first_sentence
 from dense_lstm_zoo.models.registry import REQUIRED
 from dense_lstm_zoo.tasks import Task
 
-Groups = dict[str, list[argparse.Action]]  # options by the title of their group
+Groups = dict[str, list[argparse.Action]]  # options by the heading of their group
 _WIDTHS = range(60, 121)  # columns
 _FLAGS = 33  # columns of the longest option with its value
 _SCHEDULE = ("epochs", "patience", "batch_size")  # of the options of every model, those with a default of the task's
@@ -28,103 +28,95 @@ _VALUES = {"int": "N", "float": "X", "bool": "true|false", "str": "NAME", "Seque
 
 
 def metavar_of(parameter: inspect.Parameter) -> str:
-    """Return what stands for the value of a model's argument."""
+    """Return the placeholder for the value of a model's argument."""
     annotation = str(parameter.annotation).removesuffix(" | None")
     return _VALUES.get(annotation, "VALUE")
 
 
-def for_every_model(command: str, groups: Groups, example: str) -> str:
-    """Return the help of a command without a model: the options that are the same for every model.
+def page(command: str, actions: Sequence[argparse.Action], groups: Groups, example: str, model: str | None) -> str:
+    """Return the help of a command.
 
     Args:
         command: ``train`` or ``tune``.
-        groups: Those options.
+        actions: All its arguments.
+        groups: The options that are the same for every model.
         example: A command.
+        model: A registered model, or None for the options of every model.
+
+    Raises:
+        ValueError: An unknown model, with near matches.
     """
-    told = {title: [_line(action) for action in actions] for title, actions in groups.items()}
+    if model is None:
+        return _for_every_model(command, groups, example)
+    return _for_model(command, {action.dest: _line(action) for action in actions}, model)
+
+
+def _for_every_model(command: str, groups: Groups, example: str) -> str:
+    """Return the help of a command without a model."""
     head = (
         f"usage: dense-lstm-zoo {command} MODEL --dataset NAME --run-dir FOLDER [options]\n\n"
         f"dense-lstm-zoo {command} MODEL --help shows the options of a model, such as dc_bilstm; "
         "dense-lstm-zoo list names them.\nThe options of every model:"
     )
-    return _page(head, told, f"Example: dense-lstm-zoo {example}")
+    lines = {heading: [_line(action) for action in actions] for heading, actions in groups.items()}
+    return _page(head, lines, f"Example: dense-lstm-zoo {example}")
 
 
-def for_model(command: str, model: str, groups: Groups) -> str:
-    """Return the help of a command for one model: its arguments, its task's options and what every run needs.
-
-    Args:
-        command: ``train`` or ``tune``.
-        model: A registered model.
-        groups: The options that are the same for every model; of these, the help shows the ones a run needs.
-
-    Raises:
-        ValueError: An unknown model, with near matches.
-    """
+def _for_model(command: str, lines: Mapping[str, Line], model: str) -> str:
+    """Return the help of a command for one model: its arguments, its task's options and what every run needs."""
     entry = registry.entry(model)
     task = tasks.find(entry.task)
-    common = {action.dest: _line(action) for actions in groups.values() for action in actions}
-    parameters = {name: x for name, x in entry.parameters.items() if name not in registry.FROM_DATA}
-    own = [
+    arguments = [
         (
-            f"{as_option(name)} {metavar_of(x)}",
+            f"{as_option(name)} {metavar_of(parameter)}",
             _NONE.sub("null", first_sentence(entry.texts.get(name, ""))),
-            _shown(x.default),
+            _typed(parameter.default),
         )
-        for name, x in parameters.items()
+        for name, parameter in entry.parameters.items()
+        if name not in registry.FROM_DATA
     ]
-    told = {
+    groups = {
         "data": [
-            ("--dataset NAME", _corpora(task), ""),
+            ("--dataset NAME", f"{', '.join(task.sources)}; or a file or folder of your own", ""),
             ("--train-file FILE", f"your own texts ({', '.join(task.own_files)}) in place of --dataset", ""),
         ],
-        "model": own,
-        "training": [*_training(task, model, common), *(_option(option) for option in task.options)],
-        "saving": [common[name] for name in ("run_dir", "overwrite") if name in common],
+        "model": arguments,
+        "training": [*_training(task, model, lines), *(lines[option.name] for option in task.options)],
+        "saving": [lines[name] for name in ("run_dir", "overwrite") if name in lines],
     }
     head = f"usage: dense-lstm-zoo {command} {model} --dataset NAME --run-dir FOLDER [options]\n\n{entry.summary}"
     end = f"Defaults are in brackets. dense-lstm-zoo {command} --help shows the options that every model has."
-    return _page(head, told, end)
+    return _page(head, groups, end)
 
 
 def options_of_others(model: str) -> set[str]:
     """Return the names of the options that a model does not have: other tasks' options, other models' arguments."""
-    task, every = tasks.find(registry.entry(model).task), tasks.every_option()
+    task, options = tasks.find(registry.entry(model).task), tasks.every_option()
     own = {option.name for option in task.all_options} | set(registry.entry(model).arguments)
     arguments = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
-    return (arguments | set(every)) - own
+    return (arguments | set(options)) - own
 
 
-def _corpora(task: Task) -> str:
-    return f"{', '.join(task.sources)}; or a file or folder of your own"
-
-
-def _training(task: Task, model: str, common: Mapping[str, Line]) -> Iterable[Line]:
+def _training(task: Task, model: str, lines: Mapping[str, Line]) -> Iterable[Line]:
     names = ", ".join(zoo.list_recipes(model=model)) or "none for this model"
-    yield common["recipe"][0], f"a published result's settings: {names}; none takes the model's own", ""
+    yield lines["recipe"][0], f"a published result's settings: {names}; none takes the model's own", ""
     for name in _SCHEDULE:
-        typed, help, _ = common[name]
-        yield typed, help, _shown(getattr(task.defaults, name))
-    yield common["seed"]
-
-
-def _option(option: Any) -> Line:
-    choices = f" {{{','.join(option.choices)}}}" if option.kind is str and option.choices else ""
-    usual = {str: " NAME", int: " N", dict: " VALUE", bool: ""}.get(option.kind, " X")
-    typed = as_option(option.name) + (f" {option.metavar}" if option.metavar else choices or usual)
-    return typed, option.help, option.told_default
+        typed, help, _ = lines[name]
+        yield typed, help, _typed(getattr(task.defaults, name))
+    yield lines["seed"]
 
 
 def _line(action: argparse.Action) -> Line:
-    help, _, default = (action.help or "").rpartition(" (default: ") if action.help else ("", "", "")
-    help, default = (help, default.removesuffix(")")) if help else (action.help or "", "")
+    help, _, default = (action.help or "").rpartition(" (default: ")
+    help, default = (help, default.removesuffix(")")) if help else (default, "")
     choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
     value = "" if action.nargs == 0 else f" {action.metavar or choices}"
-    return action.option_strings[-1] + value + (" ..." if action.nargs == "+" else ""), help, default
+    name = action.option_strings[-1] if action.option_strings else action.dest
+    return name + value + (" ..." if action.nargs == "+" else ""), help, default
 
 
-def _shown(default: Any) -> str:
-    """Return a default as it is typed."""
+def _typed(default: Any) -> str:
+    """Return a default as a user types it."""
     if default is REQUIRED:
         return "required"
     if isinstance(default, bool) or default is None:
@@ -137,22 +129,22 @@ def _shown(default: Any) -> str:
 def _page(head: str, groups: Mapping[str, Sequence[Line]], end: str) -> str:
     width = min(max(shutil.get_terminal_size((110, 24)).columns, _WIDTHS[0]), _WIDTHS[-1])
     lines = [head]
-    for title, options in groups.items():
-        lines += ["", f"{title}:"] if options else []
+    for heading, options in groups.items():
+        lines += ["", f"{heading}:"] if options else []
         lines += [_row(*option, width) for option in options]
     return "\n".join([*lines, "", end, ""])
 
 
 def _row(typed: str, help: str, default: str, width: int) -> str:
-    """Return one line; a text that is too long is cut, and a default only left out if it would fill the line."""
+    """Return one line. A text that is too long is shortened, and a default is left out if it would fill the line."""
     start = f"  {typed:<{_FLAGS}} "
     room = max(width - len(start), 20)
-    told = f" [{default}]" if default and len(default) <= room // 2 else ""
-    return (start + _cut(help, room - len(told)) + told).rstrip()
+    suffix = f" [{default}]" if default and len(default) <= room // 2 else ""
+    return (start + _shortened(help, room - len(suffix)) + suffix).rstrip()
 
 
-def _cut(text: str, room: int) -> str:
-    """Return a text's first words, as many as there is room for; whole clauses if that keeps half of the room."""
+def _shortened(text: str, room: int) -> str:
+    """Return as many of a text's first words as there is room for, whole clauses if that keeps half of the room."""
     if len(text) <= room:
         return text
     for mark in (";", ",", " "):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dense_lstm_zoo import tasks
 from dense_lstm_zoo.bundles import hub, presets
-from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.cli import commands
+from dense_lstm_zoo.cli.arguments import BUNDLE
+from dense_lstm_zoo.cli.command import argument, command
+from dense_lstm_zoo.cli.loading import Source, load_bundle
 from dense_lstm_zoo.display import notes
 
 _BUNDLES = ("bundle", "bundles", "runs")  # the arguments that name bundles
@@ -15,29 +17,45 @@ _BUNDLES = ("bundle", "bundles", "runs")  # the arguments that name bundles
 def with_folders(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a command's arguments with the checked folder of each preset in place of its name or address.
 
-    An existing file or folder wins over a preset of the same name; what is not nearly a preset's name is left to the
+    An existing file or folder wins over a preset of the same name. A name that is not near a preset's is left to the
     commands, whose errors speak of folders.
     """
-    found = dict(arguments)
+    folders: dict[str, Any] = {}
     for name in _BUNDLES:
-        if isinstance(given := arguments.get(name), list):
-            found[name] = [_folder(one) for one in given]
-        elif given is not None:
-            found[name] = _folder(given)
-    return found
+        if isinstance(source := arguments.get(name), list):
+            folders[name] = [_folder(entry) for entry in source]
+        elif source is not None:
+            folders[name] = _folder(source)
+    return {**arguments, **folders}
 
 
-def _folder(source: str) -> str | BundleFolder:
+def _folder(source: str) -> Source:
     return presets.open_folder(source) if presets.is_meant(source) else source
 
 
+@command(
+    "presets",
+    "List the trained models.",
+    argument("pattern", nargs="?", default="*", help="a name with wildcards (default: all)"),
+    argument("--task", help=f"only this task's presets: {', '.join(tasks.names())}"),
+    example=f"presets --task {tasks.names()[-1]}",
+)
 def list_presets(pattern: str, task: str | None) -> None:
     """Print the presets, one per line."""
     for preset in presets.list_presets(pattern, task):
         notes.show(preset)
 
 
-def push(bundle: str | BundleFolder, name: str, private: bool, revision: str | None) -> None:
+@command(
+    "push",
+    "Upload a bundle to the Hugging Face Hub.",
+    BUNDLE,
+    argument("name", metavar="owner/name", help="the repository; it is created if it does not exist"),
+    argument("--private", action="store_true", help="make a new repository private"),
+    argument("--revision", metavar="BRANCH", help="the branch (default: the main one)"),
+    example="push runs/trec my-name/trec --private",
+)
+def push(bundle: Source, name: str, private: bool, revision: str | None) -> None:
     """Upload a bundle and print its address."""
     hub.check_name(name)
-    notes.show(commands.load(bundle).push_to_hub(name, private=private, revision=revision))
+    notes.show(load_bundle(bundle).push_to_hub(name, private=private, revision=revision))

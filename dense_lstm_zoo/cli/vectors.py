@@ -8,10 +8,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.cli import texts, writing
-from dense_lstm_zoo.cli.commands import check_command, load
+from dense_lstm_zoo.cli import writing
+from dense_lstm_zoo.cli.arguments import texts
+from dense_lstm_zoo.cli.command import argument, command
+from dense_lstm_zoo.cli.loading import Source, check_command, load_bundle
+from dense_lstm_zoo.cli.predict import Request, formats, open_source
 from dense_lstm_zoo.corpora.own_files import format_of
-from dense_lstm_zoo.data import word_table
+from dense_lstm_zoo.data import records, word_table
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
@@ -19,34 +22,40 @@ from dense_lstm_zoo.storage.packed_files import new_output
 if TYPE_CHECKING:
     import numpy as np
 
+
 FORMATS = ("npy", "csv")
 
 
-def embed(output: str | None, form: str | None, **asked: Any) -> None:
+@command(
+    "embed",
+    "Write a vector per text: what a classifier's softmax layer reads.",
+    *texts(records.FORMATS, FORMATS),
+    example="embed runs/trec --file questions.txt --output questions.npy",
+)
+def embed(bundle: Source, output: str | None, form: str | None, **options: Any) -> None:
     """Write a vector per text: an array, or a table with a column per number."""
     if output is None:
         raise ValueError("embed writes a file; name it with --output, such as --output vectors.npy or vectors.csv.")
     form = format_of(output, FORMATS, "--format", form)
-    if form == "npy" and (asked["prefix"] is not None or asked["raw"]):
+    if form == "npy" and (options["prefix"] is not None or options["raw"]):
         raise ValueError("--prefix and --raw are for csv; the output is npy.")
-    folder = BundleFolder.open(asked.pop("bundle"))
-    options = texts.Asked(folder, output=output, form="csv", **asked)
+    folder = BundleFolder.open(bundle)
+    request = Request(folder, output=output, form="csv", **options)
     config = folder.read_config()
-    input_form, _ = texts.formats(options, check_command(folder, config, "embed"))
-    output_file = check_output(output, options.overwrite)
+    input_form, _ = formats(request, check_command(folder, config, "embed"))
+    output_file = check_output(output, request.overwrite)
     with contextlib.ExitStack() as stack:
-        source = texts.source(options, config, input_form, stack)
-        loaded = load(folder)
-        width = loaded.embedding_width
+        source = open_source(request, config, input_form, stack)
+        model = load_bundle(folder)
+        width = model.embedding_width
         if form == "csv":
             target = stack.enter_context(new_output(output_file))
             columns = [f"e{i}" for i in range(width)]
-            shapes = writing.Shapes(columns, _cells, _cells, lambda found: dict(zip(columns, found, strict=True)))
-            writing.write(
-                target, writing.Options("csv", options.prefix, options.raw), source, loaded.embed_stream, shapes
-            )
+            shapes = writing.Shapes(columns, _cells, _cells, lambda vector: dict(zip(columns, vector, strict=True)))
+            settings = writing.Options("csv", request.prefix, request.raw)
+            writing.write(target, settings, source, model.embed_stream, shapes)
         else:
-            vectors = list(loaded.embed_stream(record.text for record in source.records))
+            vectors = list(model.embed_stream(record.text for record in source.records))
             _write_array(stack.enter_context(new_output(output_file, "wb")), vectors, width)
 
 
@@ -55,7 +64,7 @@ def _cells(vector: np.ndarray) -> list[str]:
 
 
 def _write_array(target: IO[bytes], rows: Sequence[np.ndarray], width: int) -> None:
-    """Write rows as a .npy file; ``np.save`` would need them joined, and a file that can be sought."""
+    """Write rows as a .npy file. ``np.save`` would need them joined, and a file that can be sought."""
     import numpy as np
 
     header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), width)}
@@ -64,8 +73,21 @@ def _write_array(target: IO[bytes], rows: Sequence[np.ndarray], width: int) -> N
         target.write(row.astype("<f4").tobytes())
 
 
+@command(
+    "nearest",
+    "Show the words with the nearest vectors.",
+    argument("word", help="a word, in lower case"),
+    argument(
+        "--vectors",
+        default=word_table.DEFAULT,
+        metavar="NAME",
+        help=f"an installed word table (default: {word_table.DEFAULT})",
+    ),
+    argument("-k", type=int, default=10, help="how many (default: 10)"),
+    example=f"nearest movie --vectors {word_table.DEFAULT} -k 5",
+)
 def nearest(word: str, vectors: str, k: int) -> None:
     """Print the words with the highest cosine similarity to a word."""
     checks.integer("k", k)
-    for found, cosine in word_table.load_vectors(vectors).nearest(word, k):
-        print(f"{cosine:.4f}\t{escape_controls(found)}")
+    for neighbour, cosine in word_table.load_vectors(vectors).nearest(word, k):
+        print(f"{cosine:.4f}\t{escape_controls(neighbour)}")

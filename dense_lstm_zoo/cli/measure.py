@@ -7,23 +7,46 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dense_lstm_zoo.cli.arguments import output, text_format
+from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.corpora.own_files import input_format
 from dense_lstm_zoo.data import records
 from dense_lstm_zoo.data.cells import escape_controls, mark_formula
 from dense_lstm_zoo.measuring import rows
-from dense_lstm_zoo.measuring.measure import MAX_TEXTS, prepare
+from dense_lstm_zoo.measuring.measure import MAX_TEXTS, REPEATS, TIMEOUT, prepare
 from dense_lstm_zoo.storage import files, pipes
 from dense_lstm_zoo.storage.outputs import check_output
 from dense_lstm_zoo.storage.packed_files import new_output
 
-DESCRIPTION = (
-    "Measure what trained models cost on this machine: seconds to load, the first prediction, the median and the 99th "
-    "percentile of later ones at 1, 32 and 200 texts per call, texts per second, memory and disk. Each bundle or "
-    "export runs in a fresh process, so that runs do not affect each other; warm-up calls are not counted. Run nothing "
-    "else meanwhile. If one model fails, the others are still measured, and the exit status is 1."
+
+@command(
+    "measure",
+    "Measure what trained models cost here: time, memory, disk.",
+    argument("runs", nargs="+", metavar="run", help="folders that train or export wrote, for any task, or presets"),
+    argument(
+        "--texts",
+        metavar="FILE",
+        help="texts like those you will serve, as their length decides the cost of a call: one per line, or a table, "
+        "depending on the file's name; the first 2,000 are used (default: sentences of the demo corpus)",
+    ),
+    *text_format("--texts"),
+    argument(
+        "--repeats",
+        type=int,
+        default=REPEATS,
+        metavar="N",
+        help=f"timed calls at each size, for at most a minute (default: {REPEATS})",
+    ),
+    argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"stop a run after S seconds (default: {TIMEOUT:g})"
+    ),
+    *output("also write the rows to this CSV file, with the date, the versions and the processor"),
+    example="measure runs/trec exports/trec/1 --texts questions.txt --output costs.csv",
+    description="Measure what trained models cost on this machine: seconds to load, the first prediction, the median "
+    "and the 99th percentile of later ones at 1, 32 and 200 texts per call, texts per second, memory and disk. Each "
+    "bundle or export runs in a fresh process, so that runs do not affect each other; warm-up calls are not counted. "
+    "Run nothing else meanwhile. If one model fails, the others are still measured, and the exit status is 1.",
 )
-
-
 def measure(
     runs: list[str],
     texts: str | None,
@@ -43,11 +66,11 @@ def measure(
     plan = prepare(runs, own, repeats, timeout, "" if texts is None else Path(texts).name)
     names = [run.name for run in plan.runs]
     print(_heading(plan.shared), rows.LEGEND, rows.header(names), sep="\n", flush=True)
-    good, failed = [], 0
+    good, failures = [], 0
     for row in plan.rows():
         print(rows.line(row, names), flush=True)
         if row["error"]:
-            failed += 1
+            failures += 1
             print(
                 escape_controls(f"error: {row['run']}: {' '.join(row['error'].split())}"), file=sys.stderr, flush=True
             )
@@ -58,7 +81,7 @@ def measure(
 
         with new_output(target) as file:
             pd.DataFrame(good).drop(columns="error").to_csv(file, index=False)
-    return 1 if failed else 0
+    return 1 if failures else 0
 
 
 def read_texts(path: str, form: str | None, text_column: str | None, encoding: str | None) -> list[str]:
@@ -74,10 +97,10 @@ def read_texts(path: str, form: str | None, text_column: str | None, encoding: s
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
     with pipes.stream(file) as stream:
         source = records.read(stream, path, records.Options(form, text_column, encoding=encoding))
-        found = [str(record.text) for record in itertools.islice(source.records, MAX_TEXTS)]
-    if not any(text.strip() for text in found):
-        raise ValueError(f"{path} holds {'only blank' if found else 'no'} texts; there is nothing to predict.")
-    return found
+        lines = [str(record.text) for record in itertools.islice(source.records, MAX_TEXTS)]
+    if not any(text.strip() for text in lines):
+        raise ValueError(f"{path} holds {'only blank' if lines else 'no'} texts; there is nothing to predict.")
+    return lines
 
 
 def _cell(text: str) -> str:
