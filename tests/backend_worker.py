@@ -1,6 +1,6 @@
 """What layers do on another backend than TensorFlow, in a process of its own: ``test_other_backends.py`` runs it.
 
-Its argument is a folder that ``layer_harness.save`` filled under TensorFlow.
+Its argument is a folder that ``layer_harness.save`` filled under TensorFlow; ``bundle`` in it is a bundle.
 """
 
 import importlib.util
@@ -22,7 +22,6 @@ from tests import layer_harness as harness
 
 IDS, LABELS = np.array([[3, 4, 5, 0], [7, 8, 0, 0]], np.int32), np.array([0, 1])
 CHARACTERS = np.random.default_rng(0).integers(1, 9, (2, 4, MAX_CHARS)) * (IDS > 0)[..., None]
-BUNDLE = Path(__file__).parent / "bundles" / "version_0_1" / "dc_bilstm"
 SIZES = {"num_dense_layers": 2, "dense_units": 3, "top_units": 4}
 
 
@@ -65,7 +64,7 @@ def check_fit() -> None:
         assert model.predict(given, verbose=0).argmax(axis=1).tolist() == LABELS.tolist()
 
 
-def check_refusals(backend: str) -> None:
+def check_refusals(backend: str, bundle: Path) -> None:
     """What needs TensorFlow says so, instead of that a module is missing."""
     message = f"run on Keras's TensorFlow backend only; received '{backend}'. Set KERAS_BACKEND=tensorflow"
     for name in zoo.list_models(task="language_model"):
@@ -79,14 +78,14 @@ def check_refusals(backend: str) -> None:
         for start in (
             lambda: zoo.train("dc_bilstm", "demo", run),
             lambda: zoo.run_protocol("dc_bilstm", "demo", run),
-            lambda: zoo.load(BUNDLE),
+            lambda: zoo.load(bundle),
             lambda: zoo.text_dataset(["a film"], ["good"]),
             lambda: zoo.bucketed([[2, 3]], [0]),
         ):
             with pytest.raises(ValueError, match=message):
                 start()
         assert list(Path(folder).iterdir()) == []
-    assert main(["predict", str(BUNDLE), "a film"]) == 2  # an error on one line
+    assert main(["predict", str(bundle), "a film"]) == 2  # an error on one line
 
 
 def check_optimizers() -> None:
@@ -109,6 +108,6 @@ if __name__ == "__main__":
     check_kernels(keras.config.backend())
     check_saving()
     check_fit()
-    check_refusals(keras.config.backend())
+    check_refusals(keras.config.backend(), Path(sys.argv[1]) / "bundle")
     check_optimizers()
     print("same:", harness.compare(Path(sys.argv[1])))

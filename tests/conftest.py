@@ -1,3 +1,4 @@
+import functools
 import gc
 import itertools
 import json
@@ -83,6 +84,20 @@ def run(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("runs") / "demo"
     return train(folder), folder
+
+
+@pytest.fixture(scope="session")
+def saved_bundle(tmp_path_factory):
+    """Return the folder of a model's untrained bundle; no test changes it."""
+    from tests import bundle_harness
+
+    folder = tmp_path_factory.mktemp("bundles")
+
+    @functools.cache
+    def save(name: str) -> Path:
+        return bundle_harness.bundle(name).save(folder / name)
+
+    return save
 
 
 @pytest.fixture(scope="session")

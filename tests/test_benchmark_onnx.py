@@ -1,14 +1,12 @@
 """The rows of what ONNX exports cost: accuracy as the bundle's own evaluation says, differences, one row per export."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
 from benchmarks import onnx_export, tables
-
-BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
+from dense_lstm_zoo.models import registry
+from tests import bundle_harness
 
 
 @pytest.fixture
@@ -25,16 +23,22 @@ def measured(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("name", ["dc_bilstm", "bilstm_tagger"])
-def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, measured, tmp_path):
-    found = onnx_export.rows(str(BUNDLES / name), tmp_path, 7)
+@pytest.mark.parametrize(("name", "size"), [("dc_bilstm", "num_classes"), ("bilstm_tagger", "num_tags")])
+def test_a_row_for_each_way_of_serving_with_the_accuracy_on_dev(name, size, measured, tmp_path):
+    corpus = zoo.load_corpus("demo", registry.entry(name).task)
+    labels = (
+        corpus.label_names if size == "num_classes" else sorted({tag for tags in corpus.train.tags for tag in tags})
+    )
+    made = bundle_harness.bundle(name, **{size: len(labels)})
+    made.labels, made.config["training"]["dataset"] = list(labels), "demo"
+    folder = made.save(tmp_path / "bundle")
+    found = onnx_export.rows(str(folder), tmp_path, 7)
     assert [(row["kind"], row["weights"]) for row in found] == [
         ("bundle", "float32"),
         ("export", "float32"),
         *(("onnx", weights) for weights in ("float32", "float16", "int8")),
     ]
-    bundle = zoo.load(BUNDLES / name)
-    corpus = zoo.load_corpus(bundle.config["training"]["dataset"], bundle.task.name)
+    bundle = zoo.load(folder)
     dev = corpus.dev or corpus.with_dev(seed=bundle.config["training"]["seed"]).dev
     names = {"label_names": corpus.label_names} if bundle.task.name == "classification" else {}
     accuracy = round(100 * bundle.evaluate(dev, **names)["accuracy"], 2)

@@ -25,18 +25,6 @@ def test_the_loaded_bundle_predicts_what_the_trained_one_did(run):
     assert "bilstm, demo: " in repr(again)
 
 
-def test_a_bundle_made_before_an_argument_came_is_rebuilt_as_it_was(tmp_path):
-    sizes = {"units": 4, "embedding_dim": 4, "filters": 3, "epochs": 1, "progress": False}
-    bundle = zoo.train("blstm_2dcnn", small_demo(), tmp_path / "new", pool_size=None, **sizes)
-    for argument in ("pool_size", "max_length", "char_layers"):
-        del bundle.config["arguments"][argument]
-    again = zoo.load(bundle.save(tmp_path / "old"))
-    texts = ["The soup was not bland!", ""]
-    assert again.predict(texts) == bundle.predict(texts)
-    assert again.config["arguments"]["pool_size"] is None
-    assert zoo.load(again.save(tmp_path / "again")).predict(texts) == bundle.predict(texts)
-
-
 def test_predictions_hold_label_and_probabilities_in_order(run):
     bundle, _ = run
     texts = zoo.load_corpus("demo").test.texts[:40]
@@ -133,7 +121,7 @@ def test_damaged_bundles_are_refused_by_name(run, tmp_path):
             zoo.load(damaged(name, lambda file: file.unlink()))
         with pytest.raises(zoo.BundleError, match=name):
             zoo.load(damaged(name, lambda file: file.write_bytes(file.read_bytes()[:-1])))
-    with pytest.raises(zoo.BundleError, match="format 99"):
+    with pytest.raises(zoo.BundleError, match=r"format 99, written by dense-lstm-zoo [\d.]+; this version reads only"):
         zoo.load(damaged("manifest.json", lambda f: f.write_text(f.read_text().replace('"format": 2', '"format": 99'))))
     with pytest.raises(FileNotFoundError, match="is not a folder"):
         zoo.load(tmp_path / "nothing")

@@ -2,15 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.cli.command import COMMANDS
 from dense_lstm_zoo.search import plan, settings
-
-BUNDLE = Path(__file__).parent / "bundles" / "version_0_1" / "dc_bilstm"
 
 
 def fail_with(monkeypatch, error):
@@ -131,12 +128,12 @@ def test_a_file_that_python_cannot_read_is_named_with_its_row(
     assert len(err) < 400
 
 
-def test_overwriting_is_advised_only_where_it_can_be_asked_for(tmp_path, capsys):
+def test_overwriting_is_advised_only_where_it_can_be_asked_for(run, tmp_path, capsys):
     (tmp_path / "a.csv").write_text("text,label\nfine,positive\n")
     with pytest.raises(FileExistsError, match=r"already exists; choose another folder\.$"):
         settings.claim(tmp_path, plan.plan("bilstm", "demo", space={"units": [4, 5]}))
     given = ["--test-file", str(tmp_path / "a.csv"), "--report", str(tmp_path)]
-    assert main(["evaluate", str(BUNDLE), *given]) == 2
+    assert main(["evaluate", str(run[1]), *given]) == 2
     assert capsys.readouterr().err == f"error: {tmp_path} already exists; choose another folder.\n"
 
 

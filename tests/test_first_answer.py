@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ import tensorflow as tf
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import few_texts
+from tests import bundle_harness
 from tests.cli_harness import output_of
 
-BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
 GRAPHS = {
     "dc_bilstm": "logits_of",
     "gated_skip_tagger": "_tag",
@@ -51,9 +50,11 @@ def loaded(monkeypatch, graphs):
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_a_few_texts_are_answered_without_optimiser_traces_or_programs_as_usual(name, loaded, graphs, capsys):
+def test_a_few_texts_are_answered_without_optimiser_traces_or_programs_as_usual(
+    saved_bundle, name, loaded, graphs, capsys
+):
     command = "score" if name == "dense_lstm_lm" else "predict"
-    status, out, _ = output_of(capsys, command, BUNDLES / name, *TEXTS)
+    status, out, _ = output_of(capsys, command, saved_bundle(name), *TEXTS)
     assert status == 0
     assert graphs == []
     assert not tf.config.functions_run_eagerly()
@@ -61,7 +62,7 @@ def test_a_few_texts_are_answered_without_optimiser_traces_or_programs_as_usual(
     assert not bundle.model.compiled
     assert not hasattr(bundle.model, "optimizer")
     assert getattr(bundle, GRAPHS[name]).experimental_get_tracing_count() == 0
-    usual = zoo.load(BUNDLES / name)
+    usual = zoo.load(saved_bundle(name))
     if command == "score":
         assert out.splitlines() == [
             f"{x.log_probability:.4f}\t{x.perplexity:.2f}\t{x.text}" for x in usual.score(TEXTS)
@@ -73,8 +74,8 @@ def test_a_few_texts_are_answered_without_optimiser_traces_or_programs_as_usual(
         assert out.splitlines() == tagged
 
 
-def test_the_next_words_and_a_short_continuation_are_those_of_the_traced_model(loaded, capsys):
-    folder = BUNDLES / "dense_lstm_lm"
+def test_the_next_words_and_a_short_continuation_are_those_of_the_traced_model(saved_bundle, loaded, capsys):
+    folder = saved_bundle("dense_lstm_lm")
     _, words, _ = output_of(capsys, "next-words", folder, "the film", "-k", "4")
     _, text, _ = output_of(capsys, "generate", folder, "the film", "--max-tokens", "5", "--temperature", "0")
     assert [bundle._step.experimental_get_tracing_count() for bundle in loaded] == [0, 0]
@@ -83,15 +84,15 @@ def test_the_next_words_and_a_short_continuation_are_those_of_the_traced_model(l
     assert text.strip() == f"the film {usual.generate('the film', 5, temperature=0).text}".strip()
 
 
-def test_many_texts_are_traced(loaded, capsys, tmp_path):
+def test_many_texts_are_traced(saved_bundle, loaded, capsys, tmp_path):
     (tmp_path / "in.txt").write_text("the film\n" * 3)
-    output_of(capsys, "predict", BUNDLES / "dc_bilstm", "--file", tmp_path / "in.txt")
+    output_of(capsys, "predict", saved_bundle("dc_bilstm"), "--file", tmp_path / "in.txt")
     assert loaded[0].logits_of.experimental_get_tracing_count() == 1
     assert not few_texts.are_few(["word " * 1000])
 
 
-def test_a_bundle_loads_compiled_unless_told_otherwise_and_predicts_the_same_to_the_bit():
-    whole, bare = zoo.load(BUNDLES / "dc_bilstm"), zoo.load(BUNDLES / "dc_bilstm", compile=False)
+def test_a_bundle_loads_compiled_unless_told_otherwise_and_predicts_the_same_to_the_bit(saved_bundle):
+    whole, bare = zoo.load(saved_bundle("dc_bilstm")), zoo.load(saved_bundle("dc_bilstm"), compile=False)
     assert whole.model.optimizer.built
     assert not bare.model.compiled
     assert bare.saved_as == whole.saved_as
@@ -102,15 +103,17 @@ def test_a_bundle_loads_compiled_unless_told_otherwise_and_predicts_the_same_to_
         bare.model.fit(ids, np.array([1]), verbose=0)
 
 
-def test_a_kernel_can_be_chosen_for_loading_and_the_config_keeps_its_own():
-    bundle = zoo.load(BUNDLES / "dc_bilstm", compile=False, kernel="native")
+def test_a_kernel_can_be_chosen_for_loading_and_the_config_keeps_its_own(saved_bundle):
+    folder = saved_bundle("dc_bilstm")
+    bundle = zoo.load(folder, compile=False, kernel="native")
     assert set(zoo.describe(bundle.model).kernels.values()) == {"native: asked for"}
-    assert bundle.config["arguments"]["kernel"] == zoo.load(BUNDLES / "dc_bilstm").config["arguments"]["kernel"]
+    assert bundle.config["arguments"]["kernel"] == zoo.load(folder).config["arguments"]["kernel"]
     with pytest.raises(ValueError, match="Did you mean 'native'"):
-        zoo.load(BUNDLES / "dc_bilstm", kernel="nativ")
+        zoo.load(folder, kernel="nativ")
 
 
-def test_loading_draws_no_large_weights_since_the_file_replaces_them(monkeypatch):
+def test_loading_draws_no_large_weights_since_the_file_replaces_them(monkeypatch, tmp_path):
+    folder = bundle_harness.bundle("dc_bilstm", embedding_dim=80).save(tmp_path / "large")
     drawn, uniform = [], tf.random.stateless_uniform
 
     def spy(*arguments, **options):
@@ -118,7 +121,7 @@ def test_loading_draws_no_large_weights_since_the_file_replaces_them(monkeypatch
         return uniform(*arguments, **options)
 
     monkeypatch.setattr(tf.random, "stateless_uniform", spy)
-    bundle = zoo.load(BUNDLES / "dc_bilstm")
+    bundle = zoo.load(folder)
     assert max(int(np.prod(weight.shape)) for weight in bundle.model.weights) > 1000
     assert max(drawn, default=0) <= 1000
     drawn.clear()
@@ -137,10 +140,10 @@ def test_modules_are_hidden_only_inside_the_block(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_fresh_process_answers_without_importing_what_keras_only_uses_for_wrappers_and_plots():
+def test_a_fresh_process_answers_without_importing_what_keras_only_uses_for_wrappers_and_plots(saved_bundle):
     code = (
         "import sys; from dense_lstm_zoo.cli import main; "
-        f"main(['predict', {str(BUNDLES / 'dc_bilstm')!r}, 'a film']); "
+        f"main(['predict', {str(saved_bundle('dc_bilstm'))!r}, 'a film']); "
         f"print(sorted(set({few_texts.OPTIONAL!r}) & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

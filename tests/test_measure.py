@@ -1,7 +1,6 @@
 """What trained models cost: right statistics, fresh processes and their ends; those with TensorFlow are slow."""
 
 import csv
-import json
 import shutil
 import signal
 import statistics
@@ -18,8 +17,6 @@ import dense_lstm_zoo as zoo
 from dense_lstm_zoo import machine
 from dense_lstm_zoo.measuring import latency, process, rows, served, worker
 
-BUNDLES = Path(__file__).parent / "bundles" / "version_0_1"
-EXPECTED = json.loads((BUNDLES / "expected.json").read_text())
 STUB = "tests.measure_worker"
 
 
@@ -81,38 +78,36 @@ def test_every_text_is_in_one_batch_and_too_few_are_repeated():
 
 
 @pytest.fixture(scope="module")
-def exports(tmp_path_factory):
+def exports(tmp_path_factory, saved_bundle):
     """An export of each task's bundle."""
     folder = tmp_path_factory.mktemp("exports")
     names = ("dc_bilstm", "dense_lstm_lm", "gated_skip_tagger")
-    return {name: zoo.load(BUNDLES / name).export(folder / name / "1") for name in names}
+    return {name: zoo.load(saved_bundle(name)).export(folder / name / "1") for name in names}
 
 
 @pytest.mark.parametrize("name", ["dc_bilstm", "dense_lstm_lm", "gated_skip_tagger"])
-def test_bundles_and_exports_of_every_task_predict_what_they_predicted(name, exports):
-    expected = EXPECTED[name]
-    given = expected.get("texts") or expected["sentences"]
-    texts = [" ".join(text) if isinstance(text, list) else text for text in given]
-    bundle, export = served.load_bundle(str(BUNDLES / name)), served.load_export(str(exports[name]))
+def test_bundles_and_exports_of_every_task_predict_as_the_loaded_model(name, exports, saved_bundle):
+    texts, loaded = ["the film was n't good .", "it was very long"], zoo.load(saved_bundle(name))
+    bundle, export = served.load_bundle(str(saved_bundle(name))), served.load_export(str(exports[name]))
     assert (bundle.model, export.model) == (name, "")
-    assert bundle.task == export.task == zoo.load(BUNDLES / name).config["task"]
+    assert bundle.task == export.task == loaded.task.name
     one_by_one, served_at_once = bundle.predict(texts), export.predict(texts)
     if name == "dc_bilstm":
-        labels = [found["label"] for found in expected["predictions"]]
+        labels = [prediction.label for prediction in loaded.predict(texts)]
         assert [found.label for found in one_by_one] == labels == [x.decode() for x in served_at_once["label"]]
     elif name == "dense_lstm_lm":
-        perplexities = [found["perplexity"] for found in expected["scores"]]
+        perplexities = [score.perplexity for score in loaded.score(texts)]
         np.testing.assert_allclose([found.perplexity for found in one_by_one], perplexities, rtol=1e-4)
         np.testing.assert_allclose(served_at_once["perplexity"], perplexities, rtol=1e-4)
     else:
-        tags = [tag for found in expected["predictions"] for tag in found["tags"]]
+        tags = [tag for sentence in loaded.predict(texts) for tag in sentence.tags]
         assert [tag for found in one_by_one for tag in found.tags] == tags
         rows = zip(served_at_once["tags"], served_at_once["row_lengths"], strict=True)
         assert [tag.decode() for row, length in rows for tag in row[:length]] == tags
 
 
-def test_a_run_is_measured_from_its_import_to_its_last_call():
-    path, texts = str(BUNDLES / "dc_bilstm"), ["a fine film .", "", "half a \ud800 pair"]
+def test_a_run_is_measured_from_its_import_to_its_last_call(saved_bundle):
+    path, texts = str(saved_bundle("dc_bilstm")), ["a fine film .", "", "half a \ud800 pair"]
     found = worker.measured("bundle", path, texts, [1, 4], 5)
     assert (found["task"], found["model"], found["warnings"]) == ("classification", "dc_bilstm", [])
     times = [found[name] for name in ("import_s", "load_s", "first_ms", "p50_ms_1", "p99_ms_4", "texts_per_s")]
@@ -183,9 +178,9 @@ def test_ctrl_c_ends_the_worker(monkeypatch):
 
 
 @pytest.mark.slow
-def test_fresh_processes_measure_a_bundle_and_its_export(exports, tmp_path):
+def test_fresh_processes_measure_a_bundle_and_its_export(exports, saved_bundle, tmp_path):
     output = tmp_path / "costs.csv"
-    runs = [str(BUNDLES / "dc_bilstm"), str(exports["dc_bilstm"])]
+    runs = [str(saved_bundle("dc_bilstm")), str(exports["dc_bilstm"])]
     broken = tmp_path / "broken"
     shutil.copytree(exports["dc_bilstm"], broken)
     (broken / "saved_model.pb").write_bytes(b"no graph")
@@ -214,9 +209,10 @@ def test_fresh_processes_measure_a_bundle_and_its_export(exports, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_the_worker_ends_with_the_command(how):
-    arguments = [sys.executable, "-m", "dense_lstm_zoo", "measure", str(BUNDLES / "dc_bilstm"), "--repeats", "100000"]
-    command = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def test_the_worker_ends_with_the_command(how, saved_bundle):
+    arguments = ["measure", str(saved_bundle("dc_bilstm")), "--repeats", "100000"]
+    command = [sys.executable, "-m", "dense_lstm_zoo", *arguments]
+    command = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     children = Path(f"/proc/{command.pid}/task/{command.pid}/children")
     child = _wait_for(lambda: children.read_text().split())[0]
     time.sleep(3)  # into its imports

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +22,10 @@ FILES = (
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """Models of every layer, saved under TensorFlow with their outputs and gradients."""
+def saved(tmp_path_factory, saved_bundle):
+    """Models of every layer, saved under TensorFlow with their outputs and gradients, and a bundle."""
     folder = tmp_path_factory.mktemp("saved")
+    shutil.copytree(saved_bundle("dc_bilstm"), folder / "bundle")
     return folder, len(layer_harness.save(folder))
 
 

@@ -1,8 +1,6 @@
 """Saving keeps the model even if figures and reports fail."""
 
 import errno
-import hashlib
-import json
 import signal
 import subprocess
 import sys
@@ -172,19 +170,8 @@ def test_a_process_killed_while_it_draws_leaves_a_whole_bundle(tmp_path):
     assert len(zoo.load(tmp_path / "run").predict(["the film was good"])) == 1
 
 
-def sealed_by_an_older_version(folder):
-    """Write the manifest as version 0.1.0 did: every file is in it."""
-    sums = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in folder.iterdir() if f.name != "manifest.json"}
-    body = json.dumps({"format": 2, "sha256": sums}, indent=2, sort_keys=True, ensure_ascii=False)
-    seal = hashlib.sha256(body.encode()).hexdigest()
-    (folder / "manifest.json").write_text(f"{body}\nsha256 of the above: {seal}\n")
-
-
-@pytest.mark.parametrize("older", [False, True], ids=["now", "older"])
-def test_what_is_for_people_may_be_edited_and_deleted_but_not_what_the_model_needs(plain, tmp_path, older):
+def test_what_is_for_people_may_be_edited_and_deleted_but_not_what_the_model_needs(plain, tmp_path):
     folder = plain.save(tmp_path / "run")
-    if older:
-        sealed_by_an_older_version(folder)
     (folder / "README.md").write_text("my own card")
     (folder / "report.md").unlink()
     (folder / "report.png").write_bytes(b"")

@@ -14,7 +14,7 @@ from typing import Any
 from dense_lstm_zoo.bundles import checks
 from dense_lstm_zoo.bundles.checks import BundleError, named
 from dense_lstm_zoo.storage import bundle_names, files
-from dense_lstm_zoo.storage.bundle_names import FOR_PEOPLE, MANIFEST
+from dense_lstm_zoo.storage.bundle_names import MANIFEST
 from dense_lstm_zoo_runtime import claims
 from dense_lstm_zoo_runtime.paths import user_path
 
@@ -49,8 +49,6 @@ class BundleFolder(os.PathLike[str]):
         path = user_path(path)
         sums, sha256 = _read_manifest(path)
         for name in {**dict.fromkeys(bundle_names.REQUIRED), **sums}:
-            if name in FOR_PEOPLE:  # older versions listed these in the manifest
-                continue
             file = path / name
             with named(file, "cannot be read"):
                 if Path(name).name != name or file.is_symlink():
@@ -124,10 +122,21 @@ def _read_manifest(path: Path) -> tuple[dict[str, Any], str]:
         manifest = claims.parse_json(body)
         version, sums = manifest["format"], dict(manifest["sha256"])
     if type(version) is not int or version != FORMAT:
-        raise BundleError(f"{manifest_path} has format {version!r}; this version reads only format {FORMAT}.")
+        raise BundleError(
+            f"{manifest_path} has format {version!r:.40}{_writer(path)}; this version reads only format {FORMAT}. Load "
+            "the bundle with the version that wrote it, or train the model again."
+        )
     if text != _sealed(body):
         raise BundleError(f"{manifest_path} has been changed or damaged since it was written.")
     return sums, hashlib.sha256(content).hexdigest()
+
+
+def _writer(path: Path) -> str:
+    """Return which version wrote a bundle that cannot be read, for an error, or "" if its config does not say."""
+    with contextlib.suppress(Exception):  # of a format that is not known
+        version = claims.parse_json((path / "config.json").read_text(encoding="utf-8"))["versions"]["dense-lstm-zoo"]
+        return f", written by dense-lstm-zoo {version!s:.20}"
+    return ""
 
 
 def write_manifest(folder: Path, names: Iterable[str] | None = None) -> None:

@@ -63,7 +63,6 @@ def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = Non
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
         runs = kernel or kernels.check_saved(config["arguments"]["kernel"])
-        config["arguments"] = registry.saved_arguments(config["model"], config["arguments"])
         built = contextlib.nullcontext() if compile else compiling.uncompiled()
         with built, checks.bounded_by(path / "config.json", shapes):
             model = registry.build(config["model"], **{**config["arguments"], "kernel": runs})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
@@ -174,7 +174,6 @@ def register_classifier(
     count: Callable[..., int],
     *options: Callable[..., Any],
     channels: int = 1,
-    before: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a decorator that registers a classifier's factory.
 
@@ -184,7 +183,6 @@ def register_classifier(
             (the number of features the encoder reads).
         *options: Functions that define more model options, before those of ``classifier``.
         channels: Number of vectors per word that the encoder reads.
-        before: As in ``registry.register``.
     """
 
     def encoder_parameters(**arguments: Any) -> int:
@@ -196,7 +194,6 @@ def register_classifier(
         paper=paper,
         options=(*options, classifier, context_features),
         encoder_parameters=encoder_parameters,
-        before=before,
     )
 
 

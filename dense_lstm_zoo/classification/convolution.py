@@ -43,7 +43,7 @@ def _count_blstm_2dcnn(*, input_dim: int, units: int, filters: int, kernel_size:
     return bilstm + filters * (kernel_size**2 + biases)
 
 
-@register_classifier("Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639", _count_blstm_2dcnn, before={"pool_size": None})
+@register_classifier("Zhou et al. 2016 (BLSTM-2DCNN), arXiv:1611.06639", _count_blstm_2dcnn)
 def blstm_2dcnn(
     *,
     units: int = 300,

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
@@ -40,7 +40,6 @@ class ModelEntry:
     factory: Callable[..., Any]
     options: tuple[Callable[..., Any], ...]
     encoder_parameters: Callable[..., int]
-    before: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -74,7 +73,6 @@ def register(
     paper: str,
     options: tuple[Callable[..., Any], ...],
     encoder_parameters: Callable[..., int],
-    before: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that registers a factory under its function's name.
 
@@ -83,13 +81,12 @@ def register(
         paper: The source, with the equations.
         options: The functions whose keyword-only arguments the factories share and pass on.
         encoder_parameters: A closed formula for the count, from the resolved arguments and ``biases``.
-        before: Values for arguments that were added later with a default that changes the model; older bundles, which
-            do not name them, are rebuilt with these values.
+
     """
 
     def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
         name = factory.__name__
-        _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters, before or {})
+        _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters)
         return factory
 
     return decorate
@@ -154,16 +151,6 @@ def resolve(
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")
     return {argument: value for argument, value in resolved.items() if value is not REQUIRED}
-
-
-def saved_arguments(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a saved model, including those that were added after it was saved.
-
-    Example:
-        >>> saved_arguments("blstm_2dcnn", {"units": 300})
-        {'pool_size': None, 'units': 300}
-    """
-    return {**entry(name).before, **arguments}
 
 
 def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras.Model:

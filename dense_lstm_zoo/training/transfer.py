@@ -121,8 +121,7 @@ def read_source(model: str, task: str, options: Options, given: Mapping[str, Any
             f"{folder} is a {config['model']} for {config['task']}; received {model} for {task}. init_from takes a "
             f"trained model of the same name{job_class.OTHER_SOURCES}."
         )
-    theirs = registry.saved_arguments(model, config["arguments"])
-    arguments = arguments_of(model, folder.path, theirs, given, recipe)
+    arguments = arguments_of(model, folder.path, config["arguments"], given, recipe)
     set_words(options, folder.path, config, arguments)
     return ModelSource(folder.path, folder.sha256, load(folder), arguments, options)
 
