@@ -6,8 +6,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.corpora import forms
-from dense_lstm_zoo.data import origins
+from dense_lstm_zoo.corpora.dataset import Dataset, forms
 from dense_lstm_zoo.search import plan
 from tests.cli_harness import output_of
 
@@ -54,17 +53,20 @@ def test_a_file_and_a_folder_are_taken_as_they_are(tmp_path):
     for name in ("train.jsonl", "validation.jsonl", "notes.txt"):
         (tmp_path / "all" / name).write_text("")
     file, folder = str(tmp_path / "mine.csv"), str(tmp_path / "all")
-    assert forms.resolve(file, {"dev_file": None}, "classification") == ("csv", {"train_file": file})
-    form, found = forms.resolve(folder, {"text_column": "said"}, "classification")
-    assert form == "jsonl"
-    assert found == {
+    alone = Dataset("csv", "classification", {"train_file": file})
+    assert Dataset.resolve(file, {"dev_file": None}, "classification") == alone
+    of_folder = Dataset.resolve(folder, {"text_column": "said"}, "classification")
+    assert of_folder.name == "jsonl"
+    assert of_folder.options == {
         "train_file": f"{folder}/train.jsonl",
         "dev_file": f"{folder}/validation.jsonl",
         "text_column": "said",
     }
-    assert forms.resolve("demo", {}, "tagging") == ("demo", {})
-    assert forms.resolve("csv", {"train_file": file}, "classification") == ("csv", {"train_file": file})
-    assert forms.resolve(None, {"train_file": file}, "classification") == ("csv", {"train_file": file})
+    assert Dataset.resolve("demo", {}, "tagging") == Dataset("demo", "tagging")
+    assert Dataset.resolve("csv", {"train_file": file}, "classification") == alone
+    assert Dataset.resolve(None, {"train_file": file}, "classification") == alone
+    assert Dataset.resolve(alone, {}, "classification") is alone
+    assert alone.title == "mine.csv"
 
 
 def test_python_takes_a_file_and_a_folder_too(tmp_path):
@@ -76,14 +78,14 @@ def test_python_takes_a_file_and_a_folder_too(tmp_path):
         assert (corpus.train.texts, corpus.test) == (["fine film", "dull film"], None)
     corpus = zoo.load_corpus(tmp_path, "classification")
     assert (len(corpus.train), corpus.test.texts) == (2, ["a dull film"])
-    assert origins.of(corpus)["dataset"] == "csv"  # what run.toml says
+    assert corpus.origin.name == "csv"  # what run.toml says
 
 
 def test_dev_and_test_files_are_read_as_their_names_say(write):
     train, lines = write(TABLE, "train.csv"), write([{"text": "a film", "label": "up"}], "dev.jsonl")
     corpus = zoo.load_corpus(train, dev_file=lines, test_file=write("text\tlabel\na, b\tdown\n", "test.tsv"))
     assert (corpus.dev.texts, corpus.test.texts) == (["a film"], ["a, b"])
-    again = zoo.load_corpus(**{"name" if key == "dataset" else key: x for key, x in origins.of(corpus).items()})
+    again = corpus.origin.load()
     assert again == corpus  # as run.toml repeats it
     plain = write(TABLE, "dev.txt")
     assert zoo.load_corpus(train, dev_file=plain).dev == corpus.train
@@ -131,8 +133,8 @@ def test_a_sweep_of_a_file_reads_it(tmp_path):
 
 
 def test_each_task_has_its_own_example():
-    assert "(text; such as mine.txt)" in forms.forms("language_model")
-    assert "such as mine.conll)" in forms.forms("tagging")
+    assert "(text; such as mine.txt)" in forms("language_model")
+    assert "such as mine.conll)" in forms("tagging")
 
 
 def test_evaluate_writes_json_and_takes_a_file_or_folder_as_dataset(run, tmp_path, capsys):

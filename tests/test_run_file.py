@@ -11,7 +11,7 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.classification.tables import read_table_corpus
 from dense_lstm_zoo.cli import main, train
-from dense_lstm_zoo.data import origins
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.language.corpora import read_text_files
 from dense_lstm_zoo.storage import toml_text
 from dense_lstm_zoo.tagging.corpora import read_column_files
@@ -161,7 +161,7 @@ def test_a_fold_is_repeated_as_a_fold(tmp_path):
     corpus = zoo.load_corpus("csv", train_file=tmp_path / "mine.csv")
     found = tomllib.loads(text_of(tmp_path, protocol._fold(corpus, 2, 5)))
     assert (found["folds"], found["only_folds"]) == (5, [2])
-    assert origins.of(corpus) == {"dataset": "csv", "train_file": tmp_path / "mine.csv"}
+    assert corpus.origin.settings == {"dataset": "csv", "train_file": tmp_path / "mine.csv"}
 
 
 def test_the_recipe_and_vectors_that_were_chosen_are_named(tmp_path):
@@ -190,7 +190,8 @@ def test_what_is_written_as_toml_is_read_as_it_was(value):
 
 
 def test_a_file_name_that_is_no_unicode_is_left_out_with_a_comment(tmp_path):
-    corpus = origins.remember(zoo.load_corpus("demo"), {"dataset": "csv", "train_file": os.fsdecode(b"caf\xe9.csv")})
+    corpus = zoo.load_corpus("demo")
+    object.__setattr__(corpus, "origin", Dataset("csv", options={"train_file": os.fsdecode(b"caf\xe9.csv")}))
     text = text_of(tmp_path, corpus)
     assert "# train_file cannot be written here; it was 'caf\\udce9.csv'." in text
     assert tomllib.loads(text)["data"] == {"dataset": "csv"}

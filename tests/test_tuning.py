@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import dense_lstm_zoo as zoo
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.search import process, report
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search.plan import Sweep
@@ -205,9 +206,7 @@ def test_bad_sweeps_are_refused_before_any_work(options, message, tmp_path):
 
 
 def test_a_budget_is_checked_before_anything_is_read(monkeypatch, tmp_path):
-    from dense_lstm_zoo.corpora import forms
-
-    monkeypatch.setattr(forms, "resolve", lambda *_, **__: pytest.fail("the dataset is looked at"))
+    monkeypatch.setattr(Dataset, "resolve", lambda *_, **__: pytest.fail("the dataset is looked at"))
     with pytest.raises(ValueError, match="The budget of 30,000 parameters is below the smallest dc_bilstm"):
         zoo.tune("dc_bilstm", "large.csv", tmp_path / "s", budget="30k")
 

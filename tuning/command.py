@@ -14,8 +14,7 @@ from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.arguments import FILE_OPTIONS, corpus
 from dense_lstm_zoo.cli.command import add_arguments
-from dense_lstm_zoo.corpora.forms import resolve
-from dense_lstm_zoo.corpora.own_files import format_of
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.storage import files
 from tuning import engine, protocols
 from tuning.engine import HOURS, Asked
@@ -130,17 +129,21 @@ def read(table: Table, words: Sequence[str]) -> Asked:
     """
     options = vars(parser_of(table).parse_args(list(words)))
     data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
-    dataset = options["dataset"] or table.dataset
-    if data.get("train_file") and not options["dataset"]:
-        dataset = format_of(data["train_file"], table.task.own_files, "--dataset")
-    if options["dataset"] and dataset not in zoo.list_corpora():
-        dataset, data = resolve(dataset, data, table.task.name)
+    default = None if data.get("train_file") else table.dataset
+    dataset = Dataset.resolve(options["dataset"] or default, data, table.task.name)
     accepted = zoo.list_corpora(table.task.name)
-    if dataset not in accepted:
-        raise checks.unknown_name("corpus", dataset, accepted)
+    if dataset.name not in accepted:
+        raise checks.unknown_name("corpus", dataset.name, accepted)
     chosen = _chosen(table, options)
     kept = ("seeds", "folds", "only_folds", "vectors", "workers", "hours", "quick", "run_dir")
-    return Asked(table, dataset, chosen, data=data, settings=options["set"], **{name: options[name] for name in kept})
+    return Asked(
+        table,
+        dataset.name,
+        chosen,
+        data=dataset.options,
+        settings=options["set"],
+        **{name: options[name] for name in kept},
+    )
 
 
 def _chosen(table: Table, options: dict[str, Any]) -> list[str]:

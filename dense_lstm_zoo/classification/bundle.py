@@ -19,7 +19,7 @@ from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.task import TASK
 from dense_lstm_zoo.classification.text_ids import pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
-from dense_lstm_zoo.corpora.forms import is_frame
+from dense_lstm_zoo.corpora.dataset import is_frame
 from dense_lstm_zoo.data.graphs import graph
 from dense_lstm_zoo.data.labels import key
 from dense_lstm_zoo.data.text import to_bytes

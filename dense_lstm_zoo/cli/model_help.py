@@ -11,7 +11,7 @@ from typing import Any
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import tasks
-from dense_lstm_zoo.corpora.forms import as_option
+from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.models.docstrings import first_sentence
 from dense_lstm_zoo.models.registry import REQUIRED

@@ -11,7 +11,7 @@ from dense_lstm_zoo.cli import few_texts
 from dense_lstm_zoo.cli.command import Group, argument, command
 from dense_lstm_zoo.cli.loading import import_tensorflow
 from dense_lstm_zoo.cli.training_arguments import MODEL, QUIET, from_option, settings
-from dense_lstm_zoo.corpora import forms
+from dense_lstm_zoo.corpora.dataset import Dataset, as_option
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import RUNNING
@@ -96,8 +96,7 @@ def prepare(model: str | None, config: str | None, options: Mapping[str, Any]) -
     if "run_dir" not in settings:
         raise ValueError("Name the folder to write with --run-dir, such as --run-dir runs/mine.")
     _check(model, settings)
-    name, file_options = forms.resolve(data.pop("dataset"), data, entry.task)
-    return model, zoo.load_corpus(name, entry.task, **file_options), settings
+    return model, Dataset.resolve(data.pop("dataset"), data, entry.task).load(), settings
 
 
 def _with_config(config: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def check_folds(folds: int | None, options: Mapping[str, Any]) -> None:
     if folds is not None and unread:
         raise ValueError(
             f"--folds {folds} divides the training texts and reads no other file; received "
-            f"{forms.as_option(unread[0])} {options[unread[0]]}. Leave one of the two out."
+            f"{as_option(unread[0])} {options[unread[0]]}. Leave one of the two out."
         )
 
 

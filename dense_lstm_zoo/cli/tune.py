@@ -12,7 +12,7 @@ from dense_lstm_zoo.cli.command import Group, argument, command
 from dense_lstm_zoo.cli.loading import import_tensorflow
 from dense_lstm_zoo.cli.train import check_arguments, check_folds
 from dense_lstm_zoo.cli.training_arguments import MODEL, QUIET, settings
-from dense_lstm_zoo.corpora import forms
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import TUNERS
 from dense_lstm_zoo.tasks import recipes
@@ -96,7 +96,7 @@ def tune(
         raise ValueError(f"--role {role} needs the chief's address: --oracle HOST:PORT.")
     if worker_id and role != "worker":
         raise ValueError("--worker-id is for --role worker.")
-    dataset, data = check_sweep(model, dataset, options)
+    resolved = check_sweep(model, dataset, options)
     names = registry.entry(model).arguments  # None may be a value of theirs
     options = {name: x for name, x in options.items() if name not in FILE_OPTIONS and (x is not None or name in names)}
     if search:
@@ -105,19 +105,19 @@ def tune(
     if role == "worker":
         from dense_lstm_zoo.search import fleet
 
-        fleet.join(model, dataset, worker_id=worker_id, data=data, **options)
+        fleet.join(model, resolved, worker_id=worker_id, **options)
         return
     if role == "chief":
         options.setdefault("workers", 0)
-    zoo.tune(model, dataset, data=data, **options)
+    zoo.tune(model, resolved, **options)
 
 
-def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the corpus's name and the options of its files for a sweep, after checking the request."""
+def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> Dataset:
+    """Return the dataset of a sweep, after checking the request."""
     check_folds(options.get("folds"), options)
     task, recipe = tasks.find(registry.entry(model).task), recipes.named(options.get("recipe"))
     names = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
     arguments = {name: value for name, value in options.items() if name in names}
     check_arguments(model, registry.resolve(model, arguments, recipe, complete=False))
     tasks.check_options(options)
-    return forms.resolve(dataset, {name: options.get(name) for name in FILE_OPTIONS}, task.name)
+    return Dataset.resolve(dataset, {name: options.get(name) for name in FILE_OPTIONS}, task.name)

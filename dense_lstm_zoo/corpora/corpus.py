@@ -11,6 +11,7 @@ from typing import Any, Self
 class AnyCorpus(abc.ABC):
     """A corpus of any task; ``dev`` and ``test`` are None if it has none. Each task has its own kind of parts."""
 
+    origin: Any = None  # the ``Dataset`` that it was loaded from
     name: str
     train: Any
     dev: Any

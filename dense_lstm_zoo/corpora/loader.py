@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
-from dense_lstm_zoo.corpora import forms, own_files
+from dense_lstm_zoo.corpora.dataset import Dataset, as_argument, is_frame, source_of
 from dense_lstm_zoo.corpora.names import list_corpora as list_corpora
-from dense_lstm_zoo.data import origins, sources
-from dense_lstm_zoo.data.sources import Source
+from dense_lstm_zoo.data import sources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,18 +48,7 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
     """
     if not isinstance(name, (str, os.PathLike)):
         return _of_frame(name, task, options)
-    name, options = forms.resolve(str(name), options, task, spelt=forms.as_argument)
-    if name not in list_corpora(task):
-        other = next(one for one in tasks.every() if name in list_corpora(one.name))
-        accepted = ", ".join(list_corpora(task))
-        raise ValueError(f"Corpus {name!r} is for {other.name}, not for {task}. Accepted: {accepted}.")
-    source = _source(name, task)
-    if source is None:
-        return origins.remember(own_files.read_corpus(name, **options), {"dataset": name, **options})
-    if options:
-        own = ", ".join(own_files.formats())
-        raise ValueError(f"Corpus {name!r} takes no options; received {', '.join(options)}. Options are for {own}.")
-    return origins.remember(source.read(name, sources.find_files(source)), {"dataset": name})
+    return Dataset.resolve(name, options, task, spelling=as_argument).load()
 
 
 def fetch(name: str, *, progress: bool = True) -> list[Path]:
@@ -79,7 +67,7 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
         >>> [path.name for path in fetch("trec")]  # doctest: +SKIP
         ['train_5500.label', 'TREC_10.label']
     """
-    source = _source(name)
+    source = source_of(name)
     if source is None and name in list_corpora():
         raise ValueError(f"Corpus {name!r} reads your own files; there is nothing to fetch.")
     if source is None:
@@ -94,7 +82,7 @@ def published() -> list[str]:
 
 def is_here(name: str) -> bool:
     """Return whether all files of a published corpus are on this machine."""
-    source = _source(name)
+    source = source_of(name)
     if source is None or source.locate is None:
         return source is not None and all(sources.find_file(source.folder, file.filename) for file in source.files)
     try:
@@ -105,14 +93,14 @@ def is_here(name: str) -> bool:
 
 def is_licensed(name: str) -> bool:
     """Return whether a corpus cannot be downloaded, because only its licensees may have it."""
-    source = _source(name)
+    source = source_of(name)
     return source is not None and source.locate is not None
 
 
 def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
     """Return the corpus of a frame, which is never shown in an error: it may be long, and not for everyone's eyes."""
     advice = "Corpus.from_frame(frame, text=..., label=...)"
-    if not forms.is_frame(frame):
+    if not is_frame(frame):
         raise TypeError(
             "A dataset must be a corpus's name, a file, a folder or a frame of labelled texts; received "
             f"{type(frame).__name__}. A frame becomes a corpus with {advice}."
@@ -133,9 +121,3 @@ def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
                 f"{checks.unknown_name('column of the frame:', column, names)} Name the columns with {advice}."
             )
     return owner.module("corpus").Corpus.from_frame(frame, text=text, label=label)
-
-
-def _source(name: str, task: str | None = None) -> Source | None:
-    """Return the source of a corpus, or None for a user's own files; without a task, the first match."""
-    chosen = tasks.every() if task is None else [tasks.find(task)]
-    return next((one.sources[name] for one in chosen if name in one.sources), None)

@@ -26,6 +26,7 @@ from keras_tuner.src import protos
 from keras_tuner.src.distribute import oracle_client
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
@@ -160,7 +161,7 @@ def unreachable(address: str, patience: float) -> ConnectionError:
 @unread_output()
 def join(
     name: str,
-    dataset: str | Path,
+    dataset: str | Path | Dataset,
     run_dir: str | Path,
     *,
     oracle: str,

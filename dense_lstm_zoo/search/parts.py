@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dense_lstm_zoo import tasks
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.trouble import OtherDataError
 
@@ -16,10 +17,8 @@ def parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]
     Raises:
         OtherDataError: The corpus is not the one that the sweep began with.
     """
-    from dense_lstm_zoo.corpora.loader import load_corpus
-
     task = registry.entry(spec["model"]).task
-    corpus = load_corpus(spec["dataset"], task, **spec["data"])
+    corpus = Dataset(spec["dataset"], task, spec["data"]).load()
     if spec.get("data_sha256") and tasks.find(task).job_class.fingerprint(corpus) != spec["data_sha256"]:
         raise OtherDataError(f"the texts of {corpus.name} here are not those that the sweep began with")
     corpus = corpus.first_texts(spec.get("texts") or {})

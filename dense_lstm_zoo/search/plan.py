@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dense_lstm_zoo import checks, tasks
 from dense_lstm_zoo.bundles import presets
+from dense_lstm_zoo.corpora.dataset import Dataset, as_argument
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import TUNERS
@@ -100,9 +101,14 @@ class Sweep:
         return tasks.find(registry.entry(self.model).task)
 
     @property
+    def resolved(self) -> Dataset:
+        """The dataset."""
+        return Dataset(self.dataset, self.task.name, self.data)
+
+    @property
     def corpus(self) -> str:
         """The corpus as a title names it: by its name, or by the name of one's own file."""
-        return Path(self.data["train_file"]).name if self.data.get("train_file") else self.dataset
+        return self.resolved.title
 
     @property
     def score(self) -> str:
@@ -144,7 +150,7 @@ class Sweep:
 
 def plan(
     name: str,
-    dataset: str | Path,
+    dataset: str | Path | Dataset,
     *,
     tuner: str = "random",
     space: Space | None = None,
@@ -158,7 +164,6 @@ def plan(
     **arguments: Any,
 ) -> Sweep:
     """Return a sweep after checking every value; see ``tune``."""
-    from dense_lstm_zoo.corpora import forms
     from dense_lstm_zoo.corpora.names import list_corpora
     from dense_lstm_zoo.tasks.recipes import get_recipe, named
 
@@ -167,16 +172,16 @@ def plan(
     parameters = None if budget is None else parse_count(budget)
     fixed, space = _with_budget(name, arguments, recipe, space, parameters)  # by formula, so before anything is read
     accepted = list_corpora(entry.task)
-    if not isinstance(dataset, (str, Path)):
+    if not isinstance(dataset, (str, Path, Dataset)):
         raise ValueError(
             f"Trials run in processes of their own, which read their texts: dataset must be a corpus's name or a file; "
             f"received a {type(dataset).__name__}. Accepted: {', '.join(accepted)}, or the path of your own; "
             "write a frame to one with frame.to_csv(path, index=False)."
         )
-    dataset, data = forms.resolve(str(dataset), data or {}, entry.task, spelt=forms.as_argument)
-    if dataset not in accepted:
-        raise checks.unknown_name("corpus", dataset, accepted)
-    check_rereadable(data, arguments)
+    resolved = Dataset.resolve(dataset, data or {}, entry.task, spelling=as_argument)
+    if resolved.name not in accepted:
+        raise checks.unknown_name("corpus", resolved.name, accepted)
+    check_rereadable(resolved.options, arguments)
     checks.integer("seeds", seeds)
     checks.integer("seed", seed, minimum=0)
     check_folds(folds, tasks.find(entry.task))
@@ -202,8 +207,8 @@ def plan(
         fixed["recipe"] = recipe
     return Sweep(
         model=name,
-        dataset=dataset,
-        data=dict(data or {}),
+        dataset=resolved.name,
+        data=dict(resolved.options),
         tuner=tuner,
         space=space,
         arguments=fixed,

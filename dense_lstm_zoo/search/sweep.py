@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.search import trial
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
@@ -60,7 +61,7 @@ class TuneResult:
 def tune(
     name: str,
     /,
-    dataset: str | Path,
+    dataset: str | Path | Dataset,
     run_dir: str | Path,
     *,
     tuner: str = "random",
@@ -301,9 +302,7 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
 
 def _with_data(sweep: Sweep) -> tuple[Sweep, bool]:
     """Return the sweep with the checksum of its corpus, and whether that has test texts."""
-    from dense_lstm_zoo.corpora.loader import load_corpus
-
-    corpus: Any = load_corpus(sweep.dataset, sweep.task.name, **sweep.data)
+    corpus = sweep.resolved.load()
     if sweep.folds is not None:
         corpus.fold(1, sweep.folds)  # too many of them fail here
     return dataclasses.replace(sweep, data_sha256=sweep.task.job_class.fingerprint(corpus)), corpus.test is not None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.corpora.forms import as_option
+from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.data.columns import ColumnFile, Row, describe, form_column
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 

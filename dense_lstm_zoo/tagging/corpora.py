@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo import checks
-from dense_lstm_zoo.corpora.forms import as_option
+from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.data.columns import UPOS, XPOS
 from dense_lstm_zoo.data.endings import form_beside
 from dense_lstm_zoo.data.sources import NLTK, PENN_TREEBANK, About, Source, SourceFile, demo, members

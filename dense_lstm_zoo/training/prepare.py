@@ -69,7 +69,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     name, task, arguments, seed = request.model, request.task, request.arguments, request.seed
     check_tensorflow("Trainings by zoo.train")
 
-    from dense_lstm_zoo.corpora.forms import is_frame
+    from dense_lstm_zoo.corpora.dataset import is_frame
     from dense_lstm_zoo.corpora.loader import load_corpus
     from dense_lstm_zoo.training import transfer
     from dense_lstm_zoo.training.allocator import keep_freed_memory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import json
 import re
@@ -16,7 +17,7 @@ from dense_lstm_zoo.backend import check_tensorflow
 from dense_lstm_zoo.bundles import presets
 from dense_lstm_zoo.bundles.checks import BundleError
 from dense_lstm_zoo.bundles.folder import BundleFolder
-from dense_lstm_zoo.data import origins, word_source
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.models import registry
@@ -146,7 +147,7 @@ def run_protocol(
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
     """
-    from dense_lstm_zoo.corpora.forms import is_frame
+    from dense_lstm_zoo.corpora.dataset import is_frame
     from dense_lstm_zoo.corpora.loader import load_corpus
     from dense_lstm_zoo.training.callbacks import DivergenceError
 
@@ -229,9 +230,9 @@ def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
 
 def _fold(corpus: AnyCorpus, fold: int, folds: int) -> AnyCorpus:
     """Return the corpus of a fold, which remembers how it is made again if the whole one does."""
-    part, origin = corpus.fold(fold, folds), origins.of(corpus)
-    if origin is not None:
-        origins.remember(part, {**origin, "folds": folds, "only_folds": [fold]})
+    part = corpus.fold(fold, folds)
+    if corpus.origin is not None:
+        object.__setattr__(part, "origin", dataclasses.replace(corpus.origin, folds=folds, fold=fold))
     return part
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks, tasks
-from dense_lstm_zoo.data import origins, word_source
+from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.machine import versions
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.storage import files, toml_text
@@ -45,11 +45,11 @@ def text_of(request: Request, corpus: Any) -> str:
         request: The checked request.
         corpus: The corpus that it is trained on; one that was made in Python is only named, in a comment.
     """
-    origin = origins.of(corpus) or {}
-    data = {name: origin.pop(name) for name in DATA if origin.get(name) is not None}
+    settings = {} if corpus.origin is None else corpus.origin.settings
+    data = {name: settings.pop(name) for name in DATA if settings.get(name) is not None}
     chooses = set(WORD_VECTORS) <= set(request.task.options) and request.chosen.get("init_from") is None
     recipe = request.recipe or (recipes.NONE if chooses else None)  # naming none would choose one again
-    run = {"model": request.model, "recipe": recipe, "seed": request.seed, **origin}
+    run = {"model": request.model, "recipe": recipe, "seed": request.seed, **settings}
     lines = [
         "# How this run was trained; to repeat it:",
         f"#   dense-lstm-zoo train --config {NAME} --run-dir runs/again",
