@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -25,8 +24,6 @@ from dense_lstm_zoo.training.averaging import averaged
 from dense_lstm_zoo.training.resumable import Resumable
 from dense_lstm_zoo.training.state_files import Inside, Progress
 from dense_lstm_zoo.training.stop_signals import StopSignals
-
-_OLD_PART = re.compile(r"\..+\.\d+\.part")  # left by versions before state format 2
 
 
 class Checkpoint(keras.callbacks.Callback):
@@ -252,7 +249,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def _read(self, overwrite: bool) -> None:
         for left in self.folder.iterdir():
-            if temporary.is_ours(left.name) or _OLD_PART.fullmatch(left.name):
+            if temporary.is_ours(left.name):
                 left.unlink()  # a half-written file; no one else writes here
         path = self.folder / "state.json"
         if not path.exists():
@@ -283,6 +280,11 @@ class Checkpoint(keras.callbacks.Callback):
             progress, sums = state_files.read_progress(state, self.monitor)
             if not isinstance(state.get("settings"), dict):
                 raise ValueError("it has no settings")
+        except state_files.OtherVersionError as error:
+            raise ValueError(
+                f"{self.folder} holds an interrupted run of another version of dense-lstm-zoo ({error}). Finish it "
+                f"with that version, or {self._begin_anew}"
+            ) from None
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
         for name in progress.names():

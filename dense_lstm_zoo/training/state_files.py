@@ -17,8 +17,12 @@ import tensorflow as tf
 
 from dense_lstm_zoo.storage import files
 
-FORMAT = 3  # format 1 had no checksum, format 2 nothing inside an epoch
+FORMAT = 3
 _SEAL = "seal"
+
+
+class OtherVersionError(ValueError):
+    """A state in the format of another version; the message names both formats."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ def read_state(path: Path) -> dict[str, Any]:
     """Return what ``write_state`` wrote.
 
     Raises:
+        OtherVersionError: Another version wrote it.
         ValueError: It was changed since, or is not a state file.
     """
     if path.exists() and not path.is_file():  # a pipe would wait for its writer
@@ -76,12 +81,11 @@ def read_state(path: Path) -> dict[str, Any]:
     if not isinstance(state, dict):
         raise ValueError(f"it holds a {type(state).__name__}, not an object")
     seal = state.pop(_SEAL, None)
-    if state.get("format") == 1 and seal is None:
-        return state
-    if state.get("format") not in (2, FORMAT):
-        raise ValueError(f"it has format {state.get('format')!r}; this version reads formats up to {FORMAT}")
-    if seal != _seal(state) or text != files.to_json({**state, _SEAL: seal}):
+    has_no_seal = state.get("format") == 1 and seal is None  # the first format had none
+    if not has_no_seal and (seal != _seal(state) or text != files.to_json({**state, _SEAL: seal})):
         raise ValueError("it was changed since it was written")
+    if state.get("format") != FORMAT:
+        raise OtherVersionError(f"state format {state.get('format')!r}; this version reads {FORMAT}")
     return state
 
 
