@@ -14,10 +14,10 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles.bundle import Bundle
 from dense_lstm_zoo.classification.calibration import fit_temperature, log_softmax, softmax
 from dense_lstm_zoo.classification.corpus import Split, check_labels
-from dense_lstm_zoo.classification.embedding import CHUNK, Embedded
+from dense_lstm_zoo.classification.embedding import pooled_of, states_of
 from dense_lstm_zoo.classification.frames import read_labelled
 from dense_lstm_zoo.classification.task import TASK
-from dense_lstm_zoo.classification.text_ids import pad_features
+from dense_lstm_zoo.classification.text_ids import TextToIds, pad_features
 from dense_lstm_zoo.classification.vocabulary import Vocabulary
 from dense_lstm_zoo.corpora.dataset import is_frame
 from dense_lstm_zoo.data.graphs import graph
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
     from dense_lstm_zoo.classification.explain import Explanation
 
+_CHUNK = 4096  # texts held at a time
 # Metrics that another temperature changes.
 _OF_TEMPERATURE = re.compile("(^|_)(loss|calibration_error)(_uncalibrated)?$")
 
 
 @dataclass(eq=False, repr=False)
-class ClassificationBundle(Embedded, Bundle):
+class ClassificationBundle(Bundle):
     """A trained sentence classifier."""
 
     vocabulary: Vocabulary
@@ -46,10 +47,15 @@ class ClassificationBundle(Embedded, Bundle):
     read_vocabulary: ClassVar[Callable[..., Vocabulary]] = Vocabulary.read
     task: ClassVar[Task] = TASK
 
+    @functools.cached_property
+    def text_to_ids(self) -> TextToIds:
+        """The layer that turns raw texts into the model's ids."""
+        return self.vocabulary.text_to_ids()
+
     def word_matrix(self) -> np.ndarray:
         """Return the vector of every id, padding (0) and unknown (1) included: (vocabulary size, dim), float32."""
-        found: np.ndarray = self.model.get_layer("embedding").get_matrix()
-        return found
+        matrix: np.ndarray = self.model.get_layer("embedding").get_matrix()
+        return matrix
 
     @functools.cached_property
     def logits_of(self) -> Callable[[Any], tf.Tensor]:
@@ -75,7 +81,7 @@ class ClassificationBundle(Embedded, Bundle):
 
     def predict_stream(self, texts: Iterable[str]) -> Iterator[Prediction]:
         """Classify texts as they come, in constant memory: one prediction per text, in order."""
-        for chunk in checks.text_chunks(texts, CHUNK):
+        for chunk in checks.text_chunks(texts, _CHUNK):
             logits = self._logits(chunk)
             shares, likeliest = softmax(logits, self.temperature), logits.argmax(axis=1).tolist()
             for text, row, best in zip(chunk, shares, likeliest, strict=True):
@@ -108,14 +114,14 @@ class ClassificationBundle(Embedded, Bundle):
         Reference: Guo et al. 2017, section 4.2.
         """
         labels, before = self._indices(split, label_names), self.temperature
-        found = fit_temperature(self._logits(split.texts), labels)
-        if found != (before or 1.0):
+        temperature = fit_temperature(self._logits(split.texts), labels)
+        if temperature != (before or 1.0):
             self.metrics = {name: value for name, value in self.metrics.items() if not _OF_TEMPERATURE.search(name)}
             self.evaluation = {}
-        self.metrics["temperature"] = found
+        self.metrics["temperature"] = temperature
         if self.scored_weights is None:
             self.scored_weights = self.fingerprint()
-        return float(self.metrics["temperature"])
+        return float(temperature)
 
     def predict_frame(self, frame: pd.DataFrame, *, text: Any, prefix: str | None = None) -> pd.DataFrame:
         """Return a copy of a frame with predictions for its texts; its index and columns are kept.
@@ -141,8 +147,8 @@ class ClassificationBundle(Embedded, Bundle):
         names = [*("label", "probability"), *(f"probability_{label}" for label in self.labels)]
         frames.new_columns(frame, names, prefix)
         logits = self._all_logits(texts)
-        found = softmax(logits, self.temperature)
-        return frames.with_predictions(frame, found, logits.argmax(axis=1), self.labels, prefix)
+        shares = softmax(logits, self.temperature)
+        return frames.with_predictions(frame, shares, logits.argmax(axis=1), self.labels, prefix)
 
     def explain(self, text: str) -> Explanation:
         """Show which words influenced the prediction for a text, and which the pooling attended to, layer by layer.
@@ -162,18 +168,80 @@ class ClassificationBundle(Embedded, Bundle):
         if not isinstance(text, str):
             raise TypeError(f"explain takes one string; received {text!r:.80}.")
         tokens, ids = self.text_to_ids.read(to_bytes([text]))
-        found = {name: values.numpy()[0] for name, values in self._explained(pad_features(ids)).items()}
-        shares = softmax(found["logits"][None], self.temperature)[0]
-        best = int(found["logits"].argmax())
+        arrays = {name: values.numpy()[0] for name, values in self._explained(pad_features(ids)).items()}
+        shares = softmax(arrays["logits"][None], self.temperature)[0]
+        best = int(arrays["logits"].argmax())
         return Explanation(
             text=text,
             label=self.labels[best],
             probability=float(shares[best]),
             tokens=[token.decode() for token in tokens.to_list()[0]],
-            saliency=found["saliency"],
+            saliency=arrays["saliency"],
             layers=share_names(self.model),
-            shares=found["shares"],
+            shares=arrays["shares"],
         )
+
+    def embed(self, texts: Iterable[str]) -> np.ndarray:
+        """Return a vector per text, float32 (texts, width): what the softmax layer reads.
+
+        It is the pooled state of the encoder, without dropout. Empty texts and unknown words are allowed.
+
+        Args:
+            texts: Strings, in a list or as they come.
+
+        Raises:
+            TypeError: As for ``predict``.
+
+        Example:
+            ``bundle.embed(["A fine film .", "A dull one ."]) @ bundle.embed(["Great !"])[0]``
+        """
+        chunks = list(self._embedded(texts))
+        return np.concatenate(chunks) if chunks else np.empty((0, self.embedding_width), np.float32)
+
+    def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Embed texts as they come, in constant memory: one vector per text, in order."""
+        for vectors in self._embedded(texts):
+            yield from vectors
+
+    @property
+    def embedding_width(self) -> int:
+        """The length of the vectors that ``embed`` returns."""
+        return int(self.model.get_layer("logits").input.shape[-1])
+
+    def _embedded(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        from dense_lstm_zoo.classification.batches import predict_rows
+
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            yield predict_rows(self._pooled_of, self.text_to_ids.encode(chunk))
+
+    @functools.cached_property
+    def _pooled_of(self) -> Callable[[Any], tf.Tensor]:
+        return pooled_of(self.model, self.text_to_ids.signature)
+
+    def embed_tokens(self, texts: Iterable[str]) -> list[tuple[list[str], np.ndarray]]:
+        """Return the tokens that the model reads of each text, and a vector per token, float32 (tokens, width).
+
+        The vectors are the states that the pooling reads: the top layer's, or for ``cnn_mc``, which has no recurrent
+        layer, the word vectors. A text without a token that the model reads has one token, ``""``.
+
+        Args:
+            texts: Strings.
+
+        Raises:
+            TypeError: As for ``predict``.
+        """
+        from dense_lstm_zoo.data.batching import predict_by_token
+
+        pairs: list[tuple[list[str], np.ndarray]] = []
+        for chunk in checks.text_chunks(texts, _CHUNK):
+            tokens = [[word.decode() for word in row] for row in self.text_to_ids.read(to_bytes(chunk))[0].to_list()]
+            states = predict_by_token(self._states_of, self.text_to_ids.encode(chunk))
+            pairs.extend(zip(tokens, states, strict=True))
+        return pairs
+
+    @functools.cached_property
+    def _states_of(self) -> Callable[[Any], tf.Tensor]:
+        return states_of(self.model, self.text_to_ids.signature)
 
     @functools.cached_property
     def _explained(self) -> Callable[[Any], dict[str, tf.Tensor]]:
@@ -187,8 +255,8 @@ class ClassificationBundle(Embedded, Bundle):
         return predict_rows(self.logits_of, self.text_to_ids.encode(texts))
 
     def _all_logits(self, texts: Iterable[str]) -> np.ndarray:
-        found = [self._logits(chunk) for chunk in checks.text_chunks(texts, CHUNK)]
-        return np.concatenate(found) if found else np.empty((0, len(self.labels)), np.float32)
+        chunks = [self._logits(chunk) for chunk in checks.text_chunks(texts, _CHUNK)]
+        return np.concatenate(chunks) if chunks else np.empty((0, len(self.labels)), np.float32)
 
     def evaluate(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, float]:
         """Score the model on labelled texts.
@@ -221,12 +289,12 @@ class ClassificationBundle(Embedded, Bundle):
         labels, temperature = self._indices(split, label_names), self.temperature
         logits = self._logits(split.texts)
 
-        def scored(by: float | None) -> tuple[float, dict[str, Any]]:
-            found = log_softmax(logits, by)
-            loss = float(-found[np.arange(len(labels)), labels].mean())
-            return loss, analyse(split.texts, labels, np.exp(found), self.labels)
+        def scores_with(divisor: float | None) -> tuple[float, dict[str, Any]]:
+            log_shares = log_softmax(logits, divisor)
+            loss = float(-log_shares[np.arange(len(labels)), labels].mean())
+            return loss, analyse(split.texts, labels, np.exp(log_shares), self.labels)
 
-        loss, analysis = scored(temperature)
+        loss, analysis = scores_with(temperature)
         by_class = [row["f1"] for row in analysis["classes"] if row["f1"] is not None]
         scores = {
             "accuracy": float((logits.argmax(axis=1) == labels).mean()),
@@ -235,7 +303,7 @@ class ClassificationBundle(Embedded, Bundle):
             "texts": len(labels),
         }
         if temperature is not None:
-            before, plain = scored(None)
+            before, plain = scores_with(None)
             scores["calibration_error"] = analysis["calibration_error"]
             scores |= {"loss_uncalibrated": before, "calibration_error_uncalibrated": plain["calibration_error"]}
         return scores, analysis
