@@ -24,12 +24,12 @@ def analyse(
         label_names: Names of the classes.
 
     Returns:
-        ``labels``; ``confusion``, counts with one row per right label and one column per predicted label, or, for more
+        ``labels``. ``confusion``, counts with one row per right label and one column per predicted label, or, for more
         than 100 labels, ``confusion_cells``, the nonzero cells (index of the right label, index of the predicted label,
-        texts); ``classes``, one row per label with precision, recall, F1 (None where undefined) and its number of
-        texts; ``calibration``, one row per tenth of the predicted label's probability with its mean, the accuracy and
-        the number of texts; ``calibration_error``, the expected calibration error of Guo et al. 2017: the mean distance
-        between the two, weighted by texts; ``wrong``, the wrong predictions with the highest probability.
+        texts). ``classes``, one row per label with precision, recall, F1 (None where undefined) and its number of
+        texts. ``calibration``, one row per tenth of the predicted label's probability with its mean, the accuracy and
+        the number of texts. ``calibration_error``, the expected calibration error of Guo et al. 2017: the mean distance
+        between the two, weighted by texts. ``wrong``, the wrong predictions with the highest probability.
 
     Example:
         >>> found = analyse(["a", "b"], np.array([0, 1]), np.array([[0.9, 0.1], [0.8, 0.2]]), ["down", "up"])

@@ -76,7 +76,7 @@ class TrainingBatches(ShuffledBatches):
         labels: The label of each text.
         batch_size: Texts per batch.
         seed: Seed for the order.
-        weights: How much each text counts in the loss; None means equally.
+        weights: How much each text counts in the loss. None means equally.
         max_tokens: Padded tokens per batch at most, so that batches of long texts have fewer texts.
 
     Raises:

@@ -65,7 +65,7 @@ class ClassificationBundle(Bundle):
         return logits_of(self.model, self.text_to_ids.signature)
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
-        """Classify raw texts; empty texts and unknown words are allowed.
+        """Classify raw texts. Empty texts and unknown words are allowed.
 
         Args:
             texts: A sequence of strings.
@@ -75,7 +75,7 @@ class ClassificationBundle(Bundle):
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
-                such as None; the message gives its position.
+                such as None. The message gives its position.
         """
         return Answers(self.predict_stream(texts))
 
@@ -89,16 +89,16 @@ class ClassificationBundle(Bundle):
                 yield Prediction(text, self.labels[best], float(row[best]), by_label)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities (texts, classes) of raw texts; raises the same errors as ``predict``."""
+        """Return the probabilities (texts, classes) of raw texts. Raises the same errors as ``predict``."""
         return softmax(self._all_logits(texts), self.temperature)
 
     @property
     def temperature(self) -> float | None:
-        """What logits are divided by before the softmax, if the bundle is calibrated, else None."""
+        """The number that divides logits before the softmax, or None for a bundle that is not calibrated."""
         return self.metrics.get("temperature")
 
     def calibrate(self, split: Split, label_names: Sequence[str] | None = None) -> float:
-        """Fit the temperature on labelled texts, best those of dev, and return it; no label changes.
+        """Fit the temperature on labelled texts, best those of dev, and return it, and no label changes.
 
         Probabilities of this bundle and of its exports are then softmax(logits / temperature). Bundles keep it.
         Another temperature than before drops the losses, the calibration errors and the analysis that the bundle had:
@@ -124,18 +124,18 @@ class ClassificationBundle(Bundle):
         return float(temperature)
 
     def predict_frame(self, frame: pd.DataFrame, *, text: Any, prefix: str | None = None) -> pd.DataFrame:
-        """Return a copy of a frame with predictions for its texts; its index and columns are kept.
+        """Return a copy of a frame with predictions for its texts. Its index and columns are kept.
 
         The new columns are ``label``, ``probability`` and, for each label, ``probability_LABEL``.
 
         Args:
             frame: A pandas DataFrame.
             text: The name of the column with the texts.
-            prefix: What the names of the new columns begin with; by default nothing, or ``"predicted_"`` if the frame
+            prefix: What the names of the new columns begin with. By default nothing, or ``"predicted_"`` if the frame
                 has one of these columns already.
 
         Raises:
-            TypeError: Anything but a frame, or a text that is not a string; the message gives its position.
+            TypeError: Anything but a frame, or a text that is not a string. The message gives its position.
             ValueError: A column that is not there (with near matches), or a new name that the frame already has.
 
         Example:
@@ -157,8 +157,8 @@ class ClassificationBundle(Bundle):
             text: A raw string.
 
         Returns:
-            Tokens with their saliency, for every classifier; shares per layer for models with dynamic interaction, per
-            head for those with self-attention.
+            Tokens with their saliency, and shares: per layer for models with dynamic interaction, per head for those
+            with self-attention.
 
         Raises:
             TypeError: ``text`` is not a string.
@@ -263,7 +263,7 @@ class ClassificationBundle(Bundle):
 
         Args:
             split: Texts with labels, such as ``load_corpus("trec").test``, or a frame with the columns of the training.
-            label_names: Names of the split's labels; the bundle's own by default.
+            label_names: Names of the split's labels, the bundle's own by default.
 
         Returns:
             ``accuracy``, ``macro_f1`` (the mean over classes that occur or are predicted), ``loss`` (mean
@@ -276,7 +276,7 @@ class ClassificationBundle(Bundle):
         return self.assess(split, label_names)[0]
 
     def analyse(self, split: Split, label_names: Sequence[str] | None = None) -> dict[str, Any]:
-        """Analyse the errors on labelled texts, given as to ``evaluate``; see ``classification.analysis.analyse``."""
+        """Analyse the errors on labelled texts, given as to ``evaluate``. See ``classification.analysis.analyse``."""
         return self.assess(split, label_names)[1]
 
     def assess(self, split: Split, label_names: Sequence[str] | None = None) -> tuple[dict[str, float], dict[str, Any]]:

@@ -51,7 +51,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     def slope(temperature: float) -> float:
         return float(((np.exp(log_softmax(logits, temperature)) * logits).sum(axis=1) - of_label).mean())
 
-    low, high = -math.log(_HIGHEST), math.log(_HIGHEST)  # of log T; the slope falls as T rises
+    low, high = -math.log(_HIGHEST), math.log(_HIGHEST)  # of log T. The slope falls as T rises
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(math.exp(middle)) > 0 else (low, middle)

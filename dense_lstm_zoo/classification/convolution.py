@@ -55,7 +55,7 @@ def blstm_2dcnn(
 ) -> keras.Model:
     """Bi-LSTM whose states, both directions summed, form a map that is convolved in 2D and max-pooled in blocks.
 
-    The softmax reads the largest value of every block. For that the paper pads all sentences to one length; here the
+    The softmax reads the largest value of every block. For that the paper pads all sentences to one length. Here the
     blocks are those of the first ``max_length`` words, and the padded length of a batch does not matter. The LSTM reads
     all words. See ``layers.MapConvolutionPooling``.
 
@@ -63,8 +63,8 @@ def blstm_2dcnn(
         units: Width of one direction.
         filters: Number of filters.
         kernel_size: Height and width of a filter.
-        pool_size: Height and width of a block; None keeps one value per filter, over the whole map.
-        max_length: Number of words per sentence whose states are pooled; only with ``pool_size``.
+        pool_size: Height and width of a block, None keeps one value per filter, over the whole map.
+        max_length: Number of words per sentence whose states are pooled, only with ``pool_size``.
         **options: See ``classifier``.
     """
     checks.integer("units", units)

@@ -14,7 +14,7 @@ from dense_lstm_zoo.data.sources import NLTK, About, Source, SourceFile, demo, m
 
 
 def read_demo(name: str, paths: list[Path]) -> Corpus:
-    """Return the generated demo corpus; it has no files."""
+    """Return the generated demo corpus, it has no files."""
     from dense_lstm_zoo.classification.demo import LABEL_NAMES, demo_splits
 
     return Corpus(name, tuple(LABEL_NAMES), **{part: Split(*split) for part, split in demo_splits().items()})
@@ -54,7 +54,7 @@ def read_two_files(name: str, paths: list[Path], *, label_names: tuple[str, str]
     """Read a corpus with one file per label and one sentence per line: MR, Subj (Pang & Lee), CR (Hu & Liu 2004).
 
     The corpus has neither a dev nor a test set and is scored by cross-validation. CR's copies split "n't" into "n 't",
-    as no other text does; it is joined again. CR's four blank lines are part of the published count and stay, as empty
+    as no other text does. It is joined again. CR's four blank lines are part of the published count and stay, as empty
     texts.
     """
     texts: list[str] = []
@@ -76,8 +76,8 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
     Args:
         name: The corpus' name.
         paths: the train, dev and test files, one bracketed tree per line.
-        binary: Two labels instead of five; neutral sentences and phrases are left out (SST-2).
-        phrases: Train on every labelled phrase, each text once; dev and test are always whole sentences.
+        binary: Two labels instead of five. Neutral sentences and phrases are left out (SST-2).
+        phrases: Train on every labelled phrase, each text once. Dev and test are always whole sentences.
     """
     splits = {}
     for part, path, expected in zip(("train", "dev", "test"), paths, _SST_TREES, strict=True):
@@ -101,11 +101,11 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
 def read_imdb(name: str, paths: list[Path]) -> Corpus:
     """Read IMDB's labelled film reviews (Maas et al. 2011): up to 2,800 tokens each, read in full.
 
-    As published, 124 test reviews also stand in train. There is no dev set; ``train`` holds out a tenth.
+    As published, 124 test reviews also stand in train. There is no dev set. ``train`` holds out a tenth.
 
     Args:
         name: The corpus's name.
-        paths: ``train.tsv.gz`` and ``test.tsv.gz``; what follows is for language models.
+        paths: ``train.tsv.gz`` and ``test.tsv.gz``. What follows is for language models.
 
     Raises:
         ValueError: A file is damaged, or does not have 12,500 reviews of each label.
@@ -118,11 +118,11 @@ def read_imdb(name: str, paths: list[Path]) -> Corpus:
 
 
 def _lines(path: Path, expected: int) -> list[str]:
-    """Return a file's lines, stripped of white space; raise ``ValueError`` if their number is not ``expected``."""
+    """Return a file's lines, stripped of white space, or raise ``ValueError`` if their number is not ``expected``."""
     content = path.read_bytes()
     try:
         text = content.decode("utf-8")
-    except UnicodeDecodeError:  # the published encoding; copies are often converted
+    except UnicodeDecodeError:  # the published encoding. Copies are often converted
         text = content.decode("latin-1")
     # splitlines() would also break at control characters, which Latin-1 bytes can decode to.
     lines = [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []

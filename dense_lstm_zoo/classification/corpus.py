@@ -62,9 +62,9 @@ def _index(label: Any) -> int:
 
 @dataclass(frozen=True, repr=False)
 class Corpus(AnyCorpus):
-    """A labelled corpus; ``dev`` and ``test`` are None if the corpus has none.
+    """A labelled corpus. ``dev`` and ``test`` are None if the corpus has none.
 
-    ``columns`` are the options that name the columns of texts and labels in a user's own file; bundles record them.
+    ``columns`` are the options that name the columns of texts and labels in a user's own file. Bundles record them.
 
     Raises:
         TypeError: A label's name that is not a string.
@@ -112,7 +112,7 @@ class Corpus(AnyCorpus):
     ) -> Corpus:
         """Return the rows of pandas' frames as a corpus.
 
-        Labels become strings: 1 becomes "1", True becomes "True"; spaces around them are removed. They are sorted, by
+        Labels become strings: 1 becomes "1", True becomes "True", spaces around them are removed. They are sorted, by
         value if all of them are integers.
 
         Args:
@@ -121,7 +121,7 @@ class Corpus(AnyCorpus):
             label: The name of the column with the labels, in all frames.
             dev: A frame of its own, or the share of the rows of ``frame`` to hold out, stratified by label. By default
                 there is no dev set, and ``train`` holds out a tenth.
-            test: Likewise; by default there is no test set.
+            test: Likewise. By default there is no test set.
             seed: The same seed holds out the same rows.
             name: The name of the corpus, which bundles record.
 

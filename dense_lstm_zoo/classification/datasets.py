@@ -38,27 +38,27 @@ def text_dataset(
 
     They are the batches of ``train``: texts of similar length together, padded to a few lengths, and, for the same
     texts, ``batch_size`` and ``seed``, in the same order. Each pass over the dataset is another epoch, with another
-    order; every text comes once. The number of batches is known, so ``fit`` shows how far an epoch is.
+    order, and every text comes once. The number of batches is known, so ``fit`` shows how far an epoch is.
 
     Without labels, batches hold only ids and texts stay in their order: ``predict`` returns one row per text.
 
     Args:
         texts: Strings.
-        labels: One per text: names, or integers from 0; None for texts to predict.
+        labels: One per text: names, or integers from 0. None for texts to predict.
         batch_size: Texts per batch.
-        shuffle: Whether labelled texts come in another order in each epoch; otherwise they are sorted by length.
+        shuffle: Whether labelled texts come in another order in each epoch. Otherwise they are sorted by length.
         seed: Seed for the order.
-        sample_weight: How much each text counts in the loss, one number per text; batches are then (ids, labels,
+        sample_weight: How much each text counts in the loss, one number per text. Batches are then (ids, labels,
             weights).
-        vocabulary: A vocabulary to use, that of the training data or a bundle's; by default one is built from
+        vocabulary: A vocabulary to use, that of the training data or a bundle's. By default one is built from
             ``texts``.
-        label_names: The names of the labels in the order of their indices; by default those that occur, sorted.
+        label_names: The names of the labels in the order of their indices. By default those that occur, sorted.
             Required with ``vocabulary``, so that labels keep the indices of the training data.
-        chars: Whether ids of characters are needed as well, for models built with ``char_filters``; batches then hold a
+        chars: Whether ids of characters are needed as well, for models built with ``char_filters``. Batches then hold a
             dictionary with ``token_ids`` and ``char_ids``.
-        max_tokens: Only the first tokens of a text are used; None means all.
+        max_tokens: Only the first tokens of a text are used. None means all.
         oov: What happens to unknown words, as in ``train``: ``"unk"`` or ``"drop"``.
-        vectors: A word table's name or a file of word vectors to start from; None means none.
+        vectors: A word table's name or a file of word vectors to start from. None means none.
         vector_words: How many of its first words are added to the vocabulary.
 
     Returns:
@@ -70,7 +70,7 @@ def text_dataset(
     Raises:
         TypeError: Texts that are not strings, or labels that are neither strings nor integers.
         ValueError: No texts, another number of labels or weights, an unknown label (with near matches), or one out of
-            range; texts to predict without ``vocabulary``; options of a vocabulary beside ``vocabulary``.
+            range, texts to predict without ``vocabulary``, options of a vocabulary beside ``vocabulary``.
 
     Example:
         >>> train = text_dataset(["a fine film", "dull", "a bad film"], ["up", "down", "down"], batch_size=2)
@@ -136,16 +136,16 @@ def bucketed(
     """Return ids of your own and their labels as batches bucketed by length, for ``model.fit``.
 
     Order, epochs, weights and data without labels are as for ``text_dataset``. Id 0 is padding and 1 is the unknown
-    word; a text without any id becomes one unknown word.
+    word. A text without any id becomes one unknown word.
 
     Args:
         ids: The ids of each text: lists or arrays (tokens,), a ``tf.RaggedTensor``, or an array (texts, time)
             right-padded with 0. For models with more inputs, a dictionary of them with ``token_ids``, such as
             ``char_ids`` (texts, time, 24).
-        labels: One integer per text, from 0; None for texts to predict.
-        lengths: How many ids of each row are real; by default all before the padding.
+        labels: One integer per text, from 0. None for texts to predict.
+        lengths: How many ids of each row are real. By default all before the padding.
         batch_size: Texts per batch.
-        shuffle: Whether labelled texts come in another order in each epoch; otherwise they are sorted by length.
+        shuffle: Whether labelled texts come in another order in each epoch. Otherwise they are sorted by length.
         seed: Seed for the order.
         sample_weight: How much each text counts in the loss, one number per text.
         vocab_size: Checks that ids are below it.

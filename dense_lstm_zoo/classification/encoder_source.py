@@ -68,7 +68,7 @@ class EncoderSource(Source):
     overlap: dict[str, int] = field(default_factory=dict)
 
     def check_overlap(self, job: Job) -> None:
-        """Raise ``ValueError`` if the encoder was trained on texts that the run is tested on; count those of dev."""
+        """Raise ``ValueError`` if the encoder was trained on texts of test, and count those of dev."""
         if self.encoder.train_texts is None:
             warnings.warn(
                 f"{self.folder} does not record the texts it was trained on: whether the test texts are among them "
@@ -82,7 +82,7 @@ class EncoderSource(Source):
         )
 
     def give(self, job: Job, model: keras.Model) -> None:
-        """Give a new model's layers the weights of the encoder; its words have their vectors already."""
+        """Give a new model's layers the weights of the encoder. Its words have their vectors already."""
         layer = model.get_layer("encoder")
         layer.eos.assign(self.encoder.eos_vector)
         for direction, stack in zip(self.encoder.directions, layer.stacks, strict=True):
@@ -103,7 +103,7 @@ def read_encoder_source(
     given: Mapping[str, Any],
     recipe: str | None,
 ) -> EncoderSource:
-    """Read a text encoder, or a language model as one; see ``transfer.read_source``.
+    """Read a text encoder, or a language model as one. See ``transfer.read_source``.
 
     Raises:
         ValueError: Arguments for another encoder.

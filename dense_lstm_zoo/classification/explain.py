@@ -16,17 +16,17 @@ from dense_lstm_zoo.layers import DynamicInteractionPooling, DynamicSelfAttentio
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """How a classifier read a text, word by word.
+    """Word-level contributions to one prediction.
 
     Args:
         text: The text.
         label: The predicted label.
         probability: The label's probability.
         tokens: The words that the model read, (tokens).
-        saliency: Gradient times input, (tokens): how much the label's logit rises with a word's vector, to first order;
-            below 0 the word counts against the label.
-        layers: Names of the columns of ``shares``; empty if the pooling has no shares.
-        shares: The pooling's c of Algorithm 1 (Xie et al. 2019), or the shares of self-attention, (tokens, layers);
+        saliency: Gradient times input, (tokens): how much the label's logit rises with a word's vector, to first order.
+            Below 0 the word counts against the label.
+        layers: Names of the columns of ``shares``, empty if the pooling has no shares.
+        shares: The pooling's c of Algorithm 1 (Xie et al. 2019), or the shares of self-attention, (tokens, layers), and
             each column sums to 1.
     """
 
@@ -43,7 +43,7 @@ class Explanation:
 
 
 def share_names(model: keras.Model) -> list[str]:
-    """Return the names of the columns of shares: the layers below the top, or heads; empty for other poolings."""
+    """Return the names of the columns of shares: the layers below the top, or heads, or empty for other poolings."""
     pooling = model.get_layer("pooling")
     if isinstance(pooling, DynamicInteractionPooling):
         return [f"layer {j}" for j in range(1, len(pooling.lower_widths) + 1)]
@@ -55,8 +55,8 @@ def share_names(model: keras.Model) -> list[str]:
 def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     """Return a graph function from the model's inputs to ``logits``, ``saliency`` and ``shares``.
 
-    ``saliency`` is (batch, time); ``shares`` is (batch, time, columns), with no columns if the pooling has no shares;
-    both are zero at padding. A word's saliency covers all its inputs: its vector and its characters.
+    ``saliency`` is (batch, time). ``shares`` is (batch, time, columns), with no columns where the pooling has none. Both are
+    zero at padding. A word's saliency covers all its inputs: its vector and its characters.
     """
     channels = {layer.name: layer for layer in model.layers}
     vectors_of = channels.get("channels", channels["embedding"]).output

@@ -28,11 +28,11 @@ _EXPLAIN = (
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
 def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a classifier as a SavedModel, whole or not at all; return its path.
+    """Write a classifier as a SavedModel, whole or not at all, and return its path.
 
     Signatures, for any batch size, including 0:
         - ``serving_default``: ``text`` (batch,) strings.
-        - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0; for models that read characters also
+        - ``token_ids``: ``token_ids`` (batch, time) int32, right-padded with 0. For models that read characters also
           ``char_ids`` (batch, time, 24).
         - ``explain``: ``text`` (batch,) strings.
         - ``embed``: ``text`` (batch,) strings.
@@ -40,15 +40,15 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     The first two return ``label`` (batch,), ``probabilities`` (batch, classes) in float32 and ``labels`` (batch,
     classes), the names of the columns of ``probabilities``. ``explain`` returns the results of
     ``ClassificationBundle.explain``: ``tokens``, ``saliency`` and ``shares`` (tokens, layers) of all texts, one after
-    the other, and ``row_lengths`` (batch,), the number of tokens per text; a server must not batch its requests.
+    the other, and ``row_lengths`` (batch,), the number of tokens per text, and a server must not batch its requests.
     ``embed`` returns ``vectors`` (batch, width) in float32, the results of ``ClassificationBundle.embed``.
 
-    The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``); they are listed in
+    The process that loads it must load tensorflow_text's ops first (``import tensorflow_text``). They are listed in
     ``assets.extra/non_core_ops.txt``.
 
     Args:
         bundle: A trained classifier.
-        path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
+        path: The folder to write. TF Serving needs a version number as its name, such as ``exports/trec/1``.
         overwrite: Whether to replace an existing folder.
 
     Raises:

@@ -21,7 +21,7 @@ PREFIX = "predicted_"  # of new columns, where the frame has columns with their 
 
 @dataclass(frozen=True)
 class Rows:
-    """What frames hold.
+    """The content of frames.
 
     Args:
         label_names: The labels of the training frame, sorted.
@@ -44,7 +44,7 @@ def read_frame(
     dev: pd.DataFrame | float | None = None,
     test: pd.DataFrame | float | None = None,
 ) -> Rows:
-    """Read and check frames; see ``Corpus.from_frame``."""
+    """Read and check frames. See ``Corpus.from_frame``."""
     shares = {part: _share(part, value) for part, value in (("dev", dev), ("test", test)) if _is_number(value)}
     if sum(shares.values()) >= 1:
         raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
@@ -155,7 +155,7 @@ def _rows(positions: list[int]) -> str:
 def with_predictions(
     frame: pd.DataFrame, probabilities: np.ndarray, best: np.ndarray, labels: Sequence[str], prefix: str | None
 ) -> pd.DataFrame:
-    """Return a copy of a frame with predictions; see ``ClassificationBundle.predict_frame``."""
+    """Return a copy of a frame with predictions. See ``ClassificationBundle.predict_frame``."""
     import pandas as pd
 
     new = {"label": np.array(labels, dtype=object)[best], "probability": probabilities[np.arange(len(best)), best]}
@@ -168,7 +168,7 @@ def with_predictions(
 
 
 def new_columns(frame: pd.DataFrame, names: Sequence[str], prefix: str | None) -> list[Any]:
-    """Return the names of new columns, none of which the frame has; in a frame with levels of columns, as the first.
+    """Return the names of new columns, none of which the frame has. In a frame with levels of columns, as the first.
 
     Raises:
         ValueError: With the prefix, a name that is taken.

@@ -19,9 +19,9 @@ def rows_of(ids: Any, lengths: Any = None, vocab_size: int | None = None) -> lis
     """Return the ids of each text without padding: int32 arrays (tokens,), or dictionaries of arrays (tokens, ...).
 
     Args:
-        ids: One row per text, right-padded with 0 or not, or a dictionary of them; see ``datasets.bucketed``.
-        lengths: How many ids of each row are real; None means all before the padding.
-        vocab_size: Ids must be below it; None allows any.
+        ids: One row per text, right-padded with 0 or not, or a dictionary of them. See ``datasets.bucketed``.
+        lengths: How many ids of each row are real. None means all before the padding.
+        vocab_size: Ids must be below it. None allows any.
 
     Raises:
         TypeError: Not rows of integers.
@@ -44,7 +44,7 @@ def rows_of(ids: Any, lengths: Any = None, vocab_size: int | None = None) -> lis
 
 
 def _cut(name: str, row: np.ndarray, length: int) -> np.ndarray:
-    """Return the real part of a row; one without any token becomes one unknown word, as no row may be empty."""
+    """Return the real part of a row. One without any token becomes one unknown word, as no row may be empty."""
     if length:
         return row[:length].astype(np.int32)
     return np.full((1, *row.shape[1:]), _UNKNOWN if name == "token_ids" else 0, np.int32)
@@ -75,7 +75,7 @@ def _rows(name: str, values: Any) -> list[np.ndarray]:
 
 
 def _real_lengths(rows: Sequence[np.ndarray], lengths: Any) -> np.ndarray:
-    """Return how many ids of each row are real; padding is only on the right."""
+    """Return how many ids of each row are real, and padding is only on the right."""
     given = np.array([len(row) for row in rows])
     owner, flat = np.repeat(np.arange(len(rows)), given), np.concatenate(rows)
     position = np.arange(len(flat)) - np.repeat(np.cumsum(given) - given, given)
@@ -132,7 +132,7 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
     Args:
         labels: Names, or integers from 0.
         num_texts: How many there must be.
-        label_names: The names in the order of their indices; by default those that occur, sorted, or for integers their
+        label_names: The names in the order of their indices. By default those that occur, sorted, or for integers their
             digits up to the largest.
 
     Raises:
@@ -158,7 +158,7 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
 
 
 def class_indices(labels: Any, num_texts: int, num_classes: int | None) -> np.ndarray:
-    """Return labels as int32 (texts,); each must be an integer from 0 to ``num_classes`` - 1.
+    """Return labels as int32 (texts,). Each must be an integer from 0 to ``num_classes`` - 1.
 
     Raises:
         TypeError: A label that is not an integer.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ClassificationJob(WordVectorJob):
-    """Trains a classifier and keeps the epoch with the best dev accuracy; makes a dev set if the corpus has none."""
+    """Trains a classifier and keeps the epoch with the best dev accuracy. Makes a dev set if the corpus has none."""
 
     CORPUS, NEEDS = Corpus, "A classifier needs a Corpus of labelled texts"
     OTHER_SOURCES = f"; {' and '.join(encoder_source.MODELS)} also goes on from a language model"
@@ -124,7 +124,7 @@ class ClassificationJob(WordVectorJob):
         return dataclasses.replace(vocabulary, max_tokens=self.options.max_tokens)
 
     def _chosen(self) -> dict[str, Any]:
-        """Return the options that most runs do not use, for the config; those not used are absent."""
+        """Return the options that most runs do not use, for the config. Those not used are absent."""
         weights, monitor = self.options.class_weights, self.options.monitor
         if isinstance(weights, Mapping):
             weights = {str(name): weight for name, weight in weights.items()}

@@ -50,7 +50,7 @@ def lm_classifier(
     With the states h_l of layer l = 1..L (``layers.TextEncoderStates``), H is what the language model's own softmax
     reads of its layers: h_L, or with ``dense`` [h_1; ...; h_L]. The softmax here reads [h_T; mean(H); max(H)], where
     h_T is the last state of each direction. ``train(init_from=...)`` fills words and layers from a text encoder or a
-    language model; from scratch, it is a classifier like any other.
+    language model. From scratch, it is a classifier like any other.
 
     Args:
         num_layers: Depth L of one direction.

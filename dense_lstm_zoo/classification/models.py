@@ -93,7 +93,7 @@ def bilstm(*, units: int = 300, **options: Any) -> keras.Model:
 
 @_register("Deep stacked Bi-LSTM, Ding et al. 2018, Eqs 7-9", _count_stacked)
 def stacked_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> keras.Model:
-    """Stacked Bi-LSTMs, each reading only the layer below; at depth 8 they hardly train.
+    """Stacked Bi-LSTMs, each reading only the layer below. At depth 8 they hardly train.
 
     Args:
         num_layers: Depth, at least 1.
@@ -107,7 +107,7 @@ def stacked_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> 
 def residual_bilstm(*, num_layers: int = 2, units: int = 100, **options: Any) -> keras.Model:
     """Stacked Bi-LSTMs, with each layer's input added to its output.
 
-    M_l = H_l + M_{l-1}. Word vectors that are ``2 * units`` wide enter the first sum directly; others go through a
+    M_l = H_l + M_{l-1}. Word vectors that are ``2 * units`` wide enter the first sum directly. Others go through a
     linear projection without bias.
 
     Args:
@@ -162,8 +162,8 @@ def dc_bilstm(
     """Densely connected Bi-LSTM: narrow layers that each read the words and every layer below.
 
     Args:
-        num_dense_layers: Narrow layers below the top (dl); 0 gives a Bi-LSTM of ``top_units``.
-        dense_units: Width of one direction of a narrow layer (dh); 0 also leaves the narrow layers out.
+        num_dense_layers: Narrow layers below the top (dl), 0 gives a Bi-LSTM of ``top_units``.
+        dense_units: Width of one direction of a narrow layer (dh), 0 also leaves the narrow layers out.
         top_units: Width of one direction of the top layer (th).
         couple_directions: Whether each layer reads both directions below, or each direction only its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.

@@ -16,7 +16,7 @@ def class_weights(given: str | Mapping[Any, float] | None, corpus: Corpus) -> di
     """Return the weight of each label's index, or None if every text counts the same.
 
     "balanced" is texts / (labels * texts of the label), counted in the training texts before a dev set is held out, as
-    in scikit-learn; a label without texts has weight 1.
+    in scikit-learn. A label without texts has weight 1.
 
     Raises:
         ValueError: A label that the corpus does not have, with near matches.

@@ -23,7 +23,7 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
 
     Args:
         evaluation: What ``classification.analysis.analyse`` returns.
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
 
     Raises:
@@ -77,7 +77,7 @@ def explanation(explanation: Explanation, path: str | os.PathLike[str], title: s
 
     Args:
         explanation: The result of ``ClassificationBundle.explain``.
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
 
     Raises:

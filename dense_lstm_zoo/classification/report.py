@@ -34,7 +34,7 @@ def score_line(scores: Mapping[str, Any]) -> str:
 
 
 def summary(bundle: Bundle) -> str:
-    """Return a run's result in a few lines; of a calibrated bundle, with what the temperature changed."""
+    """Return a run's result in a few lines. Of a calibrated bundle, with what the temperature changed."""
     metrics, lines = bundle.metrics, [base.summary(bundle)]
     if "temperature" in metrics:
         lines.append(f"{'temperature':<17} {metrics['temperature']:.3f}")
@@ -59,7 +59,7 @@ def picture(evaluation: dict[str, Any], path: Path, title: str) -> None:
 
 
 def markdown(evaluation: dict[str, Any], title: str) -> str:
-    """Return the report in Markdown; see ``analysis.analyse`` for its content."""
+    """Return the report in Markdown. See ``analysis.analyse`` for its content."""
     wrong = [
         (f"{found['probability']:.3f}", label(found["predicted"]), label(found["label"]), _text(found["text"]))
         for found in evaluation["wrong"]

@@ -31,10 +31,10 @@ def read_table_corpus(
         kind: "csv", "tsv" or "jsonl" (one object per line). csv and tsv begin with a row of column names, which shows
             whether commas, semicolons, tabs or vertical bars separate them. Quoted cells may hold delimiters and line
             breaks. Where tabs or vertical bars separate cells, the file shows whether quotation marks are quoting.
-        train_file: The file to train on; its labels are the corpus's labels.
+        train_file: The file to train on. Its labels are the corpus's labels.
         dev_file: The file to choose the best epoch on, if there is one. It has the format that its name says, else
             ``kind``, as it has if the name of ``train_file`` says another format than ``kind``.
-        test_file: The file to report the final score on, if there is one; its format as for ``dev_file``.
+        test_file: The file to report the final score on, if there is one, its format as for ``dev_file``.
         text_column: The column, or key, of the text.
         label_column: The column, or key, of the label: a string, or in jsonl also a number or a boolean.
         encoding: How the files are encoded.
@@ -43,7 +43,7 @@ def read_table_corpus(
         A ``Corpus`` whose name is ``kind``.
 
     Raises:
-        FileNotFoundError: If a file does not exist; the message names similar files in the same folder.
+        FileNotFoundError: If a file does not exist. The message names similar files in the same folder.
         ValueError: If a file cannot be decoded or parsed, lacks a column, has empty texts or labels, a label that is
             longer than 1,000 characters or cannot be encoded, fewer than two labels in training, or a label in dev or
             test that does not occur in training. The message names the file and the lines.
@@ -84,7 +84,7 @@ def read_table_corpus(
 def read_table(
     kind: str, path: str | Path, *, text_column: str = "text", label_column: str = "label", encoding: str = "utf-8"
 ) -> tuple[Split, tuple[str, ...]]:
-    """Read one of your own files to score a model on; a single label is enough.
+    """Read one of your own files to score a model on. A single label is enough.
 
     Args:
         kind: As in ``read_table_corpus``.

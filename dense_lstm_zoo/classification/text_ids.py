@@ -22,13 +22,13 @@ _CHUNK = 4096  # texts turned into ids in one call
 class TextToIds(WordLayer):
     """Turn raw text into word ids: tokenise, fold case, look up. Training and exported models share it.
 
-    Id 0 is padding, 1 is unknown, and ``words[i]`` has id i + 2; likewise for characters.
+    Id 0 is padding, 1 is unknown, and ``words[i]`` has id i + 2. Likewise for characters.
 
     Args:
         words: The words, folded to lower case.
         oov: What happens to other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
-        chars: The known characters, also folded, for models that read them; empty for others.
-        max_tokens: How many tokens of a text are read, counted without those that ``oov`` drops; None means all.
+        chars: The known characters, also folded, for models that read them, or empty for others.
+        max_tokens: How many tokens of a text are read, counted without those that ``oov`` drops. None means all.
         tokenizer: The version of the tokeniser's rules, as in ``Tokenizer``.
 
     Call arguments:
@@ -90,7 +90,7 @@ class TextToIds(WordLayer):
         return tokens, tokens.with_flat_values(tf.cast(self.table.lookup(fold(tokens).flat_values), tf.int32))
 
     def _readable(self, values: tf.RaggedTensor, ids: tf.RaggedTensor, filler: tf.Tensor) -> tf.RaggedTensor:
-        """Leave out values whose id is -1 and those after ``max_tokens``; put ``filler`` into rows then empty."""
+        """Leave out values whose id is -1 and those after ``max_tokens``, and put ``filler`` into rows then empty."""
         if self.oov == "drop":
             values = tf.ragged.boolean_mask(values, ids.with_flat_values(ids.flat_values >= 0))
         if self.max_tokens is not None:
@@ -109,7 +109,7 @@ class TextToIds(WordLayer):
         return {"token_ids": token_ids, "char_ids": char_ids}
 
     def padded(self, inputs: Any) -> Any:
-        """Return inputs that match ``signature``, right-padded with 0; time is at least 1, even for an empty batch."""
+        """Return inputs that match ``signature``, right-padded with 0. Time is at least 1, even for an empty batch."""
         return pad_features(self.read(inputs)[1])
 
     def encode(self, texts: Iterable[str | bytes]) -> list[Any]:
@@ -138,6 +138,6 @@ def _split(ids: tf.RaggedTensor) -> list[np.ndarray]:
 
 
 def pad_features(features: dict[str, tf.RaggedTensor]) -> Any:
-    """Return padded ids as models take them; a single feature comes without a dictionary."""
+    """Return padded ids as models take them. A single feature comes without a dictionary."""
     padded = {name: pad_ids(ids) for name, ids in features.items()}
     return padded if len(padded) > 1 else padded["token_ids"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def export(bundle: ClassificationBundle, path: str | Path, **options: Any) -> Path:
-    """Write a classifier as an ONNX export; return its path. ``onnx_export.folder.write`` has the options."""
+    """Write a classifier as an ONNX export, and return its path. ``onnx_export.folder.write`` has the options."""
     return folder.write(bundle, path, graphs, **options)
 
 

@@ -22,7 +22,7 @@ def parse_tree(line: str, labels: Collection[int]) -> list[Phrase]:
         labels: The labels a node may have.
 
     Raises:
-        ValueError: The line is not a tree; the message gives the column.
+        ValueError: The line is not a tree. The message gives the column.
 
     Example:
         >>> parse_tree("(3 (2 A) (4 (4 fine) (2 film)))", range(5))

@@ -27,10 +27,10 @@ class Vocabulary:
     """The words of a model: first those of the training texts, then frozen ones from the vector file.
 
     Args:
-        words: Words in the order of their ids; ``words[i]`` has id i + 2.
+        words: Words in the order of their ids. ``words[i]`` has id i + 2.
         num_frozen_words: How many of the last words are frozen.
         oov: Policy for other words, as in ``TextToIds``.
-        chars: Characters, most frequent first; empty for models that do not read them.
+        chars: Characters, most frequent first, or empty for models that do not read them.
         max_tokens: How many tokens of a text are read, as in ``TextToIds``.
         tokenizer: The version of the tokeniser's rules, as in ``Tokenizer``.
     """
@@ -57,12 +57,12 @@ class Vocabulary:
         return TextToIds(self.words, self.oov, self.chars, self.max_tokens, self.tokenizer)
 
     def write(self, path: Path) -> None:
-        """Write one word per line (words hold no white space); the rest belongs in the config."""
+        """Write one word per line (words hold no white space). The rest belongs in the config."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
     def read(cls, path: Path, **config: Any) -> Vocabulary:
-        """Read what ``write`` wrote; ``config`` holds everything but the words."""
+        """Read what ``write`` wrote. ``config`` holds everything but the words."""
         return cls(tuple(path.read_text(encoding="utf-8").split("\n")[:-1]), **config)
 
 
@@ -70,7 +70,7 @@ class Vocabulary:
 class BuiltVocabulary:
     """A vocabulary with its initial word vectors (vocabulary size, dim), their coverage and the reader's report.
 
-    ``vocabulary`` is for models that read only words; ``with_chars`` is for those that also read characters. ``new``
+    ``vocabulary`` is for models that read only words. ``with_chars`` is for those that also read characters. ``new``
     counts the words that a source, if there is one, does not know. ``is_unspaced`` says that phrases are its words.
     """
 
@@ -167,7 +167,7 @@ def carry_vocabulary(
         texts: The new training texts, nothing else.
         learns: Whether word vectors are trained, at least in the end.
         learns_chars: Whether characters are, likewise.
-        oov: Policy for other words; None keeps the source's.
+        oov: Policy for other words. None keeps the source's.
         vectors: A file of vectors for new words.
         vector_words: How many of its first words to add as well.
         seed: Seed for the vectors of new words without one.

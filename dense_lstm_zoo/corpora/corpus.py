@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class AnyCorpus(abc.ABC):
-    """A corpus of any task; ``dev`` and ``test`` are None if it has none. Each task has its own kind of parts."""
+    """A corpus of any task. ``dev`` and ``test`` are None if it has none. Each task has its own kind of parts."""
 
     origin: Any = None  # the ``Dataset`` that it was loaded from
     name: str
@@ -26,7 +26,7 @@ class AnyCorpus(abc.ABC):
         raise ValueError(f"folds={folds} needs a corpus of labelled texts; {self.name} is not one.")
 
     def first_texts(self, numbers: Mapping[str, int]) -> Self:
-        """Return the corpus with only the first texts of some of its parts, by name; it stays itself without any."""
+        """Return the corpus with only the first texts of some of its parts, by name. It stays itself without any."""
         parts = {part: self.first(getattr(self, part), number) for part, number in numbers.items()}
         corpus: Any = self
         return dataclasses.replace(corpus, **parts) if parts else self

@@ -49,8 +49,8 @@ class Dataset:
 
     Args:
         name: The corpus's name, or the format of the files.
-        task: The name of the task; None is the first one with such a corpus or format.
-        options: The files and their columns, as ``load_corpus`` takes them; none for a published corpus.
+        task: The name of the task. None is the first one with such a corpus or format.
+        options: The files and their columns, as ``load_corpus`` takes them. None for a published corpus.
         folds: The number of folds of a cross-validation, for the corpus of one of them.
         fold: The number of that fold, from 1.
     """
@@ -71,17 +71,17 @@ class Dataset:
         split: str = "train",
         spelling: Callable[[str], str] = as_option,
     ) -> Dataset:
-        """Return the dataset that a name, a file or a folder stands for; one that is resolved already is returned.
+        """Return the dataset that a name, a file or a folder stands for. One that is resolved already is returned.
 
         Args:
-            dataset: A name, file or folder; None goes by the name of the file.
-            options: The files and their columns; those that are None are left out.
-            task: The task that the corpus is for; None is any.
+            dataset: A name, file or folder. None goes by the name of the file.
+            options: The files and their columns. Those that are None are left out.
+            task: The task that the corpus is for. None is any.
             split: The part that a single file holds: ``train``, ``dev`` or ``test``.
             spelling: Returns the spelling of an argument in messages: ``as_option`` or ``as_argument``.
 
         Raises:
-            ValueError: No dataset, or one that is none of the three; the message says what each looks like.
+            ValueError: No dataset, or one that is none of the three. The message says what each looks like.
             FileNotFoundError: A file that does not exist, with near matches.
         """
         if isinstance(dataset, Dataset):
@@ -135,7 +135,7 @@ class Dataset:
         """Return the dataset to score a trained model on, or None where only the user knows it.
 
         Args:
-            dataset: As for ``resolve``; None is the dataset of the training.
+            dataset: As for ``resolve``. None is the dataset of the training.
             options: As for ``resolve``. If they name a file for the split, no other file is read.
             task: The model's task.
             split: The part to score.
@@ -143,7 +143,7 @@ class Dataset:
             columns: The columns that the training read, for files of that kind where ``options`` name none.
 
         Raises:
-            ValueError: As for ``resolve``; or a folder without that part.
+            ValueError: As for ``resolve``, or a folder without that part.
         """
         file = f"{split}_file"
         options = {name: value for name, value in options.items() if value is not None}
@@ -177,7 +177,7 @@ class Dataset:
         return {"dataset": self.name, **self.options, **fold}
 
     def load(self) -> Any:
-        """Return the corpus, which keeps this dataset as its ``origin``; published files are downloaded first.
+        """Return the corpus, which keeps this dataset as its ``origin``. Published files are downloaded first.
 
         Raises:
             ValueError: An unknown option, or unexpected content of a file.
@@ -202,10 +202,10 @@ class Dataset:
         return corpus
 
     def load_part(self, split: str) -> tuple[str, Any, Sequence[str]]:
-        """Return the name of a part, what ``evaluate`` takes of it, and its label names; nothing else is read of files.
+        """Return the name of a part, what ``evaluate`` takes of it, and its label names. Nothing else is read of files.
 
         Raises:
-            ValueError: A corpus without that part; or as for ``load``.
+            ValueError: A corpus without that part, or as for ``load``.
         """
         file = self.options.get(f"{split}_file")
         if file is not None:
@@ -219,7 +219,7 @@ class Dataset:
 
 
 def source_of(name: str, task: str | None = None) -> Source | None:
-    """Return the source of a published corpus, or None for a user's own files; without a task, the first match."""
+    """Return the source of a published corpus, or None for a user's own files. Without a task, the first match."""
     chosen = tasks.every() if task is None else [tasks.find(task)]
     return next((one.sources[name] for one in chosen if name in one.sources), None)
 

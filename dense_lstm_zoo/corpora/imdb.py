@@ -12,7 +12,7 @@ from dense_lstm_zoo.data.text_file import TextFile
 FOLDER = "imdb"
 LABELS = ("neg", "pos")
 PER_LABEL = 12_500  # reviews, in train and in test
-UNLABELLED = range(49_000, 50_001)  # 50,000 are published; a prepared file leaves out repeats and test reviews
+UNLABELLED = range(49_000, 50_001)  # 50,000 are published. A prepared file leaves out repeats and test reviews
 _HEADER = "label\trating\ttext"
 _ROW = re.compile(r"(neg|pos)\t(?:[1-9]|10)\t([^\t]*\S)")
 
@@ -21,7 +21,7 @@ def labelled_reviews(path: Path) -> Iterator[tuple[str, str]]:
     """Yield label and text of each review in ``train.tsv.gz`` or ``test.tsv.gz``.
 
     Raises:
-        ValueError: A line that is not a review, or other numbers of reviews than the published ones; the latter after
+        ValueError: A line that is not a review, or other numbers of reviews than the published ones. The latter after
             the last review. Damaged gzip, or bytes that are not UTF-8.
     """
     found: Counter[str] = Counter()

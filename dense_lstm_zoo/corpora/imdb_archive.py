@@ -24,8 +24,8 @@ _SHA256 = "c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe"
 _SIZE = 84_125_825
 _NAMES = ("train.tsv.gz", "test.tsv.gz", "unsup.txt.gz")
 _MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos|unsup)/(\d{1,6})_(\d{1,2})\.txt")
-_LARGEST = 1 << 16  # bytes of a review; the longest has some 14,000
-_MOST = 150_000  # entries of the archive; it has some 100,020
+_LARGEST = 1 << 16  # bytes of a review. The longest has some 14,000
+_MOST = 150_000  # entries of the archive. It has some 100,020
 
 _Review = tuple[int, str, str, str]  # number, label, rating and text: in this order the reviews are written
 
@@ -68,7 +68,7 @@ def _write(path: Path, lines: list[str]) -> None:
 
 
 def _read(archive: Path, progress: bool) -> dict[str, list[_Review]]:
-    """Return the reviews of each part in order of their numbers; they take some 130 MB."""
+    """Return the reviews of each part in order of their numbers. They take some 130 MB."""
     parts: dict[str, list[_Review]] = {"train": [], "test": [], "unsup": []}
     report = Progress(f"reading {archive.name}", progress, "reviews")
     report.start(0, imdb.UNLABELLED[-1] + 4 * imdb.PER_LABEL)

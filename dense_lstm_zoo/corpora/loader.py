@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **options: Any) -> Any:
-    """Load a corpus by name, or your own file or folder; published files are downloaded first (see ``fetch``).
+    """Load a corpus by name, or your own file or folder. Published files are downloaded first (see ``fetch``).
 
     Args:
-        name: One of ``list_corpora()``; or your own file, whose name shows its format (``"mine.csv"``); or a folder
+        name: One of ``list_corpora()``, or your own file, whose name shows its format (``"mine.csv"``), or a folder
             that holds ``train.csv`` and, if you have them, ``dev.csv`` and ``test.csv``, or pandas' frame of labelled
             texts, or a table that has ``to_pandas`` (polars, pyarrow, Hugging Face), with the columns ``text`` and
             ``label`` or those of ``text_column`` and ``label_column``. See ``Corpus.from_frame`` for more.
-        task: The corpus's task, such as ``"language_model"``; needed to choose between the demo corpora.
+        task: The corpus's task, such as ``"language_model"``. Needed to choose between the demo corpora.
         options: Only for your own files: the arguments of ``classification.tables.read_table_corpus`` ("csv", "tsv",
             "jsonl"), ``language.corpora.read_text_files`` ("text") or ``tagging.corpora.read_files`` ("columns",
             "auto", "pos", "mrg").
@@ -38,7 +38,7 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
     Raises:
         ValueError: The name or an option is unknown, the corpus is for another task, or a file has unexpected content.
         DownloadError: A file is not on this machine and cannot be downloaded.
-        FileNotFoundError: There is no such file; or a licensed corpus is not on this machine, and the message says
+        FileNotFoundError: There is no such file, or a licensed corpus is not on this machine, and the message says
             where to put it.
 
     Example:
@@ -60,7 +60,7 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
 
     Raises:
         ValueError: The name is unknown, or the downloaded file has the wrong checksum.
-        DownloadError: A download fails; the message names both places where the file can be put by hand.
+        DownloadError: A download fails. The message names both places where the file can be put by hand.
 
     Example:
         >>> from dense_lstm_zoo.corpora.loader import fetch

@@ -34,11 +34,11 @@ def format_of(
     """Return the format of a file: the one asked for, else by its name, else a default.
 
     Args:
-        path: The file; only its name matters. ".txt" does not decide, as many tables have it.
+        path: The file. Only its name matters. ".txt" does not decide, as many tables have it.
         accepted: The formats that can be read, or written.
         option: The option that sets the format, such as "--dataset".
         form: The format that the user asked for.
-        otherwise: The format if the name does not decide; not needed if only one can be meant.
+        otherwise: The format if the name does not decide. Not needed if only one can be meant.
 
     Raises:
         ValueError: A format that is not accepted, or a name that does not decide.
@@ -95,7 +95,7 @@ def formats() -> list[str]:
 
 
 def read_corpus(form: str, **options: Any) -> Any:
-    """Read a corpus from one to three files; see ``load_corpus``.
+    """Read a corpus from one to three files. See ``load_corpus``.
 
     Args:
         form: One of ``formats()``.
@@ -112,7 +112,7 @@ def read_corpus(form: str, **options: Any) -> Any:
 
 
 def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[str, ...]]:
-    """Read one file to score a model on; unlike for training, a single label or sentence is enough.
+    """Read one file to score a model on. Unlike for training, a single label or sentence is enough.
 
     Args:
         form: One of ``formats()``.
@@ -123,7 +123,7 @@ def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[
         The input of a bundle's ``evaluate``, and for labelled texts the label names.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
+        FileNotFoundError: No such file. The message names similar ones beside it.
         ValueError: An unknown option, or an error in the file.
 
     Example:

@@ -11,7 +11,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data.sources import About
 from dense_lstm_zoo.data.word_table import installed_tables
 
-# The zoo's own word vectors; another table's terms are in its config.json.
+# The zoo's own word vectors. Another table's terms are in its config.json.
 _ZOO_VECTORS = (
     "from reviews of films for research (Maas et al. 2011), all-MiniLM-L6-v2 (Apache-2.0), words ranked by wordfreq "
     "(data CC BY-SA 4.0)"
@@ -20,14 +20,14 @@ VECTORS = {"zoo_600d": _ZOO_VECTORS, "zoo_300d": _ZOO_VECTORS}
 
 
 def about(corpus: object) -> About | None:
-    """Return the terms, the use and the paper of a published corpus; None for a user's own."""
+    """Return the terms, the use and the paper of a published corpus, or None for a user's own."""
     if not isinstance(corpus, str):
         return None
     return next((task.sources[corpus].about for task in tasks.every() if corpus in task.sources), None)
 
 
 def terms_of(corpus: object) -> str | None:
-    """Return the terms of a corpus; None for a user's own.
+    """Return the terms of a corpus, or None for a user's own.
 
     Example:
         >>> terms_of("ewt_upos")
@@ -52,7 +52,7 @@ def corpora_before(training: Mapping[str, Any]) -> list[str]:
 
 
 def terms_of_vectors(name: str) -> str | None:
-    """Return the terms of a word table: what an installed one says, else what is known; None for another file."""
+    """Return the terms of a word table: what an installed one says, else what is known, or None for another file."""
     folder = installed_tables().get(name)
     if folder is not None:
         with contextlib.suppress(OSError, ValueError):

@@ -52,7 +52,7 @@ class Perplexity(keras.metrics.Metric):
         self.count.assign_add(ops.sum(ops.cast(y_true >= 0, self.count.dtype)))
 
     def result(self) -> Any:
-        """Return the perplexity; 1 before any token."""
+        """Return the perplexity. 1 before any token."""
         return ops.exp(self.total / ops.maximum(self.count, 1))
 
 
@@ -74,16 +74,16 @@ class LanguageModel(keras.Model):
 
     Args:
         core: A model from [token_ids, state, state, ...] to [logits, state, state, ...].
-        sampled_softmax: Number of words that a training step samples for its softmax; None means all words. Whatever
+        sampled_softmax: Number of words that a training step samples for its softmax. None means all words. Whatever
             it is, predictions and scores are those of all words. Ids must be ranks by frequency in the training text,
             or ``rank_words`` be told their counts: a frequent word with a late rank would spoil the training.
         **kwargs: Arguments of ``keras.Model``.
 
     Call arguments:
-        inputs: Ids (batch, time), which start from zero states; or a dictionary with ``token_ids`` (batch, time) and
+        inputs: Ids (batch, time), which start from zero states, or a dictionary with ``token_ids`` (batch, time) and
             ``is_first`` (batch,), true where a row does not continue the last call. A batch of another size than the
             last one starts from zeros.
-        training: Whether to apply dropout; also selects which of the two states is carried.
+        training: Whether to apply dropout. Also selects which of the two states is carried.
 
     Returns:
         Logits (batch, time, words).
@@ -92,17 +92,17 @@ class LanguageModel(keras.Model):
     def __init__(self, core: keras.Model, sampled_softmax: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.core, self.sampled_softmax = core, sampled_softmax
-        # A generator draws its seed from the global one; an unused one would change the seeds of all other layers.
+        # A generator draws its seed from the global one. An unused one would change the seeds of all other layers.
         self.seed_generator = None if sampled_softmax is None else keras.random.SeedGenerator()
         self._carried = _Untracked()
         self.built = True  # the core has all the weights
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
-        """Run a window; see the class for the arguments."""
+        """Run a window. See the class for the arguments."""
         return self._run(self.core, inputs, training)
 
     def _run(self, network: keras.Model, inputs: Any, training: bool | None) -> Any:
-        """Run a network with the core's inputs and states on a window; return its first output."""
+        """Run a network with the core's inputs and states on a window. Return its first output."""
         if not isinstance(inputs, dict):
             return network([inputs, *self.zero_states(ops.shape(inputs)[0])], training=training)[0]
         token_ids, is_first = inputs["token_ids"], ops.cast(inputs["is_first"], "bool")
@@ -118,7 +118,7 @@ class LanguageModel(keras.Model):
         return found
 
     def train_step(self, data: Any) -> Any:
-        """Take a training step on a window and return the metrics; ``fit`` calls it."""
+        """Take a training step on a window and return the metrics. ``fit`` calls it."""
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         step = self._window_step() if sample_weight is None and self.trainable_weights else None
         if step is None:
@@ -163,7 +163,7 @@ class LanguageModel(keras.Model):
         return self._carried.step
 
     def rank_words(self, counts: Any) -> None:
-        """Let a sampled softmax draw words by their frequency in the training text; call it before ``fit``.
+        """Let a sampled softmax draw words by their frequency in the training text. Call it before ``fit``.
 
         Args:
             counts: How often each word occurs there, by its id (words,).

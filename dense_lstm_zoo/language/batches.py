@@ -17,11 +17,11 @@ Window = tuple[dict[str, np.ndarray], np.ndarray]
 
 
 class TokenWindows:
-    """Parallel streams of a text, cut into windows; iterate over it, or pass ``dataset`` to Keras.
+    """Parallel streams of a text, cut into windows. Iterate over it, or pass ``dataset`` to Keras.
 
     Each item is ``({"token_ids": int32 (batch, steps), "is_first": bool (batch,)}, targets)``. The targets, int32
     (batch, steps), are the ids one step ahead. ``is_first`` is true in the first window, where the model starts from
-    zero states; after it, each row continues the one in the window before. The order is the same in every epoch. After
+    zero states. After it, each row continues the one in the window before. The order is the same in every epoch. After
     the end of a row, ids are 0 and targets -1.
 
     Args:
@@ -65,7 +65,7 @@ class TokenWindows:
     def start_at(self, window: int) -> TokenWindows:
         """Return the windows from ``window`` (counted from 0) onwards, to resume in the middle of an epoch.
 
-        ``is_first`` is true only in window 0; before any other window, the caller restores the states.
+        ``is_first`` is true only in window 0. Before any other window, the caller restores the states.
 
         Raises:
             ValueError: There is no such window.
@@ -120,7 +120,7 @@ def evaluation_windows(
 ) -> TokenWindows:
     """Return windows that predict every token but the first exactly once, from the token before it.
 
-    The streams are contiguous and differ by at most one token in length; the last window is shorter, and padded (ids 0,
+    The streams are contiguous and differ by at most one token in length. The last window is shorter, and padded (ids 0,
     targets -1). In a short text, a row of the last window may be all padding.
 
     Args:

@@ -81,7 +81,7 @@ class LanguageModelBundle(Bundle):
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
-                such as None; the message gives its position.
+                such as None. The message gives its position.
         """
         return Answers(self.score_stream(texts))
 
@@ -124,12 +124,12 @@ class LanguageModelBundle(Bundle):
         """Continue a prompt word by word, carrying the state along.
 
         Args:
-            prompt: The start of the text; read after a line end.
+            prompt: The start of the text, read after a line end.
             max_tokens: Maximum number of words to add, line ends included.
-            temperature: Divides the logits: below 1 is safer, above 1 more varied; 0 takes the likeliest word.
-            top_k: Draw only from this number of the likeliest words; None draws from all.
-            seed: The same seed gives the same text; None gives a new text each time.
-            stop_at_line_end: Stop at the end of the line; otherwise continue, and each ``<eos>`` becomes a line feed.
+            temperature: Divides the logits: below 1 is safer, above 1 more varied, 0 takes the likeliest word.
+            top_k: Draw only from this number of the likeliest words. None draws from all.
+            seed: The same seed gives the same text. None gives a new text each time.
+            stop_at_line_end: Stop at the end of the line. Otherwise continue, and each ``<eos>`` becomes a line feed.
             allow_unknown: Whether ``<unk>`` may be drawn.
 
         Raises:
@@ -224,7 +224,7 @@ def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:
 
 
 def _by_rank(targets: np.ndarray, log_p: np.ndarray, size: int) -> list[dict[str, Any]]:
-    """Return perplexity and token counts by the words' rank in the training text; ids are ranks."""
+    """Return perplexity and token counts by the words' rank in the training text. Ids are ranks."""
     edges = [0, *(band for band in _BANDS if band < size), size]
     rows = []
     for start, end in itertools.pairwise(edges):
@@ -236,5 +236,5 @@ def _by_rank(targets: np.ndarray, log_p: np.ndarray, size: int) -> list[dict[str
 
 
 def _exp(value: float) -> float:
-    """Return exp(value); a perplexity too large for a float becomes infinite instead of an error."""
+    """Return exp(value). A perplexity too large for a float becomes infinite instead of an error."""
     return math.exp(value) if value < 700 else math.inf

@@ -47,7 +47,7 @@ def read_text_files(
 ) -> LanguageCorpus:
     """Return a corpus of your own text files, with one sentence or paragraph per line.
 
-    Each file is read through once, to report errors early; none is held in memory.
+    Each file is read through once, to report errors early. None is held in memory.
 
     Args:
         name: The corpus's name.
@@ -58,7 +58,7 @@ def read_text_files(
         encoding: How the files are encoded.
 
     Raises:
-        FileNotFoundError: A file does not exist; the message names similar ones beside it.
+        FileNotFoundError: A file does not exist. The message names similar ones beside it.
         ValueError: A file without text, bytes that are not in the encoding (with file and line), an unknown encoding,
             damaged gzip, or a training file of one line and no ``dev_file``.
 
@@ -86,7 +86,7 @@ def read_text_files(
 
 
 def read_demo(name: str, paths: list[Path]) -> LanguageCorpus:
-    """Return the generated demo corpus for language models; it has no files."""
+    """Return the generated demo corpus for language models. It has no files."""
     from dense_lstm_zoo.language.demo import demo_language_splits
 
     return LanguageCorpus(name, **demo_language_splits())
@@ -120,5 +120,5 @@ read_files = read_text_files
 
 
 def read_file(form: str, path: str | Path, encoding: str = "utf-8") -> tuple[TextFile, tuple[str, ...]]:
-    """Return a text file to score a model on; it has no labels."""
+    """Return a text file to score a model on. It has no labels."""
     return TextFile(Path(path), encoding), ()

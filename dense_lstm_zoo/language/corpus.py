@@ -18,7 +18,7 @@ EOS, UNKNOWN = "<eos>", "<unk>"
 
 @dataclass(frozen=True, repr=False)
 class LanguageCorpus(AnyCorpus):
-    """Running text to train a language model on; ``dev`` and ``test`` are None if the corpus has none.
+    """Running text to train a language model on. ``dev`` and ``test`` are None if the corpus has none.
 
     Raises:
         ValueError: A part that can be read only once, such as a generator, or that is a single ``str``.

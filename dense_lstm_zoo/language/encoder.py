@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class TextEncoder:
-    """What language models of one vocabulary learnt to read with: word vectors and recurrent layers.
+    """The word vectors and recurrent layers of language models with one vocabulary.
 
     Args:
-        wiring: How the layers are connected; see ``layers.RecurrentStack``.
+        wiring: How the layers are connected. See ``layers.RecurrentStack``.
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
         num_layers: Depth of one direction.
         units: Width of a layer, one direction.
@@ -42,9 +42,9 @@ class TextEncoder:
         table: Name and sha256 of the word table that the vectors are rows of, if they were not trained. It has vectors
             for words that the language models do not know.
         models: What is known of the language model of each direction: corpus, perplexity, seed.
-        train_texts: Hashes of the texts they were trained on; None if they are not known.
-        name: The name of its folder; empty until it is saved.
-        sha256: The checksum of its folder's manifest, and so of all of its files; empty until it is saved.
+        train_texts: Hashes of the texts they were trained on, None if they are not known.
+        name: The name of its folder, empty until it is saved.
+        sha256: The checksum of its folder's manifest, and so of all of its files, empty until it is saved.
 
     Example:
         ``TextEncoder.from_bundles(zoo.load("runs/forward"), zoo.load("runs/backward")).save("runs/encoder")``
@@ -70,10 +70,10 @@ class TextEncoder:
 
         Args:
             forward: A language model that reads from left to right.
-            backward: One trained with ``direction="backward"``; None leaves that direction out.
+            backward: One trained with ``direction="backward"``. None leaves that direction out.
 
         Raises:
-            ValueError: Not a language model; one of the other direction, or both in the wrong order; models that differ
+            ValueError: Not a language model, one of the other direction, both in the wrong order, or models that differ
                 in words, vectors or size.
         """
         given = {"forward": forward, **({} if backward is None else {"backward": backward})}
@@ -111,10 +111,10 @@ class TextEncoder:
         return found
 
     def save(self, path: str | os.PathLike[str], *, dtype: str = "float16", overwrite: bool = False) -> Path:
-        """Write the encoder to the folder ``path``, whole or not at all; return the path.
+        """Write the encoder to the folder ``path``, whole or not at all, and return the path.
 
         Word vectors that are rows of an installed word table are not stored: the folder names the table. A card,
-        README.md, is written last; a failure there is only a warning.
+        README.md, is written last. A failure there is only a warning.
 
         Args:
             path: The folder to write.
@@ -158,8 +158,8 @@ class TextEncoder:
     def word_vectors(self, words: Sequence[str]) -> np.ndarray:
         """Return what the encoder reads for words, float32 (len(words), embedding_dim).
 
-        It is the language models' vector of a word; for a word they do not know, the word table's if their vectors are
-        the table's; for any other, the vector of ``<unk>``.
+        It is the language models' vector of a word. For a word they do not know, the word table's if their vectors are
+        the table's. For any other, the vector of ``<unk>``.
 
         Raises:
             BundleError: The table is not installed, or another version.
@@ -192,7 +192,7 @@ def join_language_models(
 
     Args:
         forward: A language model that reads from left to right: a bundle, a folder or a preset's name.
-        backward: One trained with ``direction="backward"`` on the same words, likewise; None leaves it out.
+        backward: One trained with ``direction="backward"`` on the same words, likewise. None leaves it out.
 
     Raises:
         ValueError: As for ``TextEncoder.from_bundles``, or an unknown preset.

@@ -1,6 +1,6 @@
 """The folder of a text encoder: that of a bundle whose weights are those of a ``TextEncoder`` alone.
 
-It has a bundle's files, so that presets, downloads and manifests treat it as one; its config also holds ``encoder``. A
+It has a bundle's files, so that presets, downloads and manifests treat it as one. Its config also holds ``encoder``. A
 folder may come from a stranger: shapes are compared before memory is taken, and nothing is unpickled.
 """
 
@@ -52,7 +52,7 @@ def stack_shapes(wiring: str, cell: str, num_layers: int, units: int, embedding_
 
 
 def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool) -> Target:
-    """Write a ``TextEncoder`` to a folder; see its ``save``."""
+    """Write a ``TextEncoder`` to a folder. See its ``save``."""
     import h5py
 
     checks.one_of("dtype", dtype, weights_file.DTYPES)
@@ -115,7 +115,7 @@ def _metrics(encoder: Any) -> dict[str, Any]:
 
 
 def read(source: str | os.PathLike[str]) -> tuple[BundleFolder, dict[str, Any] | None]:
-    """Return the folder of an encoder and the fields of a ``TextEncoder``; None for a language model's folder."""
+    """Return the folder of an encoder and the fields of a ``TextEncoder``, or None for a language model's folder."""
     folder = presets.open_folder(source)
     config = folder.read_config()
     if KEY in config:

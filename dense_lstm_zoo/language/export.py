@@ -29,7 +29,7 @@ _STEP = (
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
 def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a language model as a SavedModel, whole or not at all; return its path.
+    """Write a language model as a SavedModel, whole or not at all, and return its path.
 
     Signatures, for any batch size and length:
         - ``score``, which is also ``serving_default``: ``text`` (batch,) strings to ``log_probability``,
@@ -38,12 +38,12 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
           ``state_1_c``, ... (batch, units), zeros at the start, to ``log_probabilities`` (batch, time, words) of the
           next word and the states under the same names.
 
-    A word's id is its line number, counted from 0, in ``assets.extra/vocabulary.txt``; a text begins with ``<eos>``. As
+    A word's id is its line number, counted from 0, in ``assets.extra/vocabulary.txt``. A text begins with ``<eos>``. As
     for classifiers, ops from tensorflow_text are listed beside it if they are used.
 
     Args:
         bundle: A trained language model.
-        path: The folder to write; TF Serving needs a version number as its name, such as ``exports/ptb/1``.
+        path: The folder to write. TF Serving needs a version number as its name, such as ``exports/ptb/1``.
         overwrite: Whether to replace an existing folder.
 
     Raises:

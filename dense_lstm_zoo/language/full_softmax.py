@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-_MOST_BYTES = 64 << 20  # of logits at a time; fewer rows would make the products slower
+_MOST_BYTES = 64 << 20  # of logits at a time. Fewer rows would make the products slower
 
 
 class Gradients(NamedTuple):
-    """What a softmax returns to a training step.
+    """The results of a softmax for a training step.
 
     Args:
         losses: -log p of every target (rows,), 0 where it does not count.
@@ -36,10 +36,10 @@ def differentiate(
     """Return the losses of a softmax over all words, and the gradients of their sum times ``scale``.
 
     Args:
-        features: (rows, features); products are computed in its type, all else in that of ``bias``.
-        kernel: (features, words); with ``by_word`` (words, features).
+        features: (rows, features). Products are computed in its type, all else in that of ``bias``.
+        kernel: (features, words), with ``by_word`` (words, features).
         bias: (words,).
-        targets: int32 (rows,); -1 does not count.
+        targets: int32 (rows,), -1 does not count.
         scale: A scalar.
         by_word: Whether a word's weights are a row.
     """

@@ -72,12 +72,12 @@ class LanguageModelJob(Job):
 
     @staticmethod
     def is_empty(part: Any) -> bool:
-        """Whether a text has no token."""
+        """Return whether a text has no token."""
         return next(iter(token_lines(part)), None) is None
 
     @property
     def is_unspaced(self) -> bool:
-        """Whether whole phrases are its words, for want of spaces."""
+        """True where whole phrases are its words, for want of spaces."""
         return is_unspaced(dict.fromkeys(self.vocabulary.words, 1))
 
     @property
@@ -147,7 +147,7 @@ class LanguageModelJob(Job):
 
     @staticmethod
     def fingerprint(corpus: LanguageCorpus) -> str:
-        """Return a checksum of all text; a run resumes only on the same text."""
+        """Return a checksum of all text. A run resumes only on the same text."""
         digest = hashlib.sha256()
         for source in (corpus.train, corpus.dev, corpus.test):
             if isinstance(source, TextFile):

@@ -49,28 +49,28 @@ def language_model(
     """Assemble and compile a language model: ids [B, T] to logits of the next word [B, T, vocab_size].
 
     e = E[w]; h_l = layer l of the stack; logits = W [output of the stack] + b (Eqs 1-10). The loss is the negative
-    log likelihood summed over a window's steps and averaged over the batch; the optimiser is SGD with one clipping
-    norm over all gradients; all weights start from U[-init_range, init_range], biases too.
+    log likelihood summed over a window's steps and averaged over the batch, and the optimiser is SGD with one clipping
+    norm over all gradients. All weights start from U[-init_range, init_range], biases too.
 
-    Later improvements are options; the defaults are those of Godin et al. 2017.
+    Later improvements are options. The defaults are those of Godin et al. 2017.
 
     Args:
-        wiring: How the layers are connected; see ``layers.RecurrentStack``.
+        wiring: How the layers are connected, see ``layers.RecurrentStack``.
         num_layers: Depth L.
         units: Width h of a layer.
-        vocab_size: Number of words V; every id is a word.
-        embedding_dim: Length of a word vector (e); None means 200 in a dense model, else ``units``.
-        embedding_matrix: Initial word vectors (vocab_size, embedding_dim); random by default.
+        vocab_size: Number of words V, every id is a word.
+        embedding_dim: Length of a word vector (e), None means 200 in a dense model, else ``units``.
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim), random by default.
         trainable_embeddings: Whether word vectors are trained.
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
-        softmax: ``full``, with its own matrix W; or ``tied``, logits = E P [output of the stack] + b, with the word
+        softmax: ``full``, with its own matrix W, or ``tied``, logits = E P [output of the stack] + b, with the word
             vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
             omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
             With ``trainable_embeddings=False``, words are read and scored by fixed vectors.
-        sampled_softmax: Number of words of which a training step computes the softmax, beside each target; None means
-            all. The sample is drawn for each window, frequent words more often, and corrected for that; ids must be in
+        sampled_softmax: Number of words of which a training step computes the softmax, beside each target, None means
+            all. The sample is drawn for each window, frequent words more often, and corrected for that. Ids must be in
             order of frequency. Evaluation, predictions and exports use all words. The perplexity that ``fit`` reports
-            for training is then an estimate, as a rule below the true one; ``val_perplexity`` is exact. Works best with
+            for training is then an estimate, as a rule below the true one. ``val_perplexity`` is exact. Works best with
             SGD, or with fixed vectors and ``softmax="tied"``: Adam moves a rare word's row too far when it is a target,
             and seldom samples it afterwards. With ``softmax="full"``, W is stored with a row per word.
         frequency_bias: Whether the softmax's bias starts from the logarithm of a word's expected frequency, by Zipf's
@@ -78,26 +78,26 @@ def language_model(
             thousands of steps to get there. Ids must be in order of frequency.
         dropout: Rate on the word vectors and every layer's output.
         variational_dropout: One mask per window instead of one per step.
-        input_dropout: A separate rate on the word vectors; None uses ``dropout``.
-        output_dropout: Another rate on the softmax input, with its own masks; None uses ``dropout``.
+        input_dropout: A separate rate on the word vectors, None uses ``dropout``.
+        output_dropout: Another rate on the softmax input, with its own masks, None uses ``dropout``.
         embedding_dropout: Rate of whole words, dropped everywhere in a window (Gal & Ghahramani 2016).
         recurrent_dropout: Rate on the recurrent state, one mask per window.
         weight_dropout: Rate on the LSTM's recurrent kernels, one mask per window (DropConnect, as in the AWD-LSTM of
             Merity et al. 2018). It costs little, and every kernel supports it.
         dropout_sharing: ``per_output`` if all readers of an output share its mask, else ``per_reader``.
         init_range: Largest absolute initial value of a weight.
-        kernel: Which loop over time runs; see ``layers.LSTM``.
+        kernel: Which loop over time runs, see ``layers.LSTM``.
         optimizer: ``sgd`` or ``adam``.
-        learning_rate: The optimiser's; 1 suits SGD. Adam takes at most 0.1 and works well at 0.001 to 0.003.
+        learning_rate: The optimiser's. 1 suits SGD. Adam takes at most 0.1 and works well at 0.001 to 0.003.
         weight_decay: Share of every weight that a step subtracts, times the learning rate (Loshchilov & Hutter 2019).
-        clip_norm: Largest norm of all gradients together; None means no limit.
+        clip_norm: Largest norm of all gradients together, None means no limit.
         average: Momentum of an exponential moving average of the weights, such as 0.999, which the model gets after
-            ``fit`` (Polyak & Juditsky 1992; also used by Merity et al. 2018). To score it each epoch, add
+            ``fit`` (Polyak & Juditsky 1992, and also used by Merity et al. 2018). To score it each epoch, add
             ``training.averaging.EvaluateAverage`` to the callbacks. None means no average.
-        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``; logits and carried states stay in float32.
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``. Logits and carried states stay in float32.
 
     Raises:
-        ValueError: A value out of range; ``weight_dropout`` for a cell other than the LSTM; an ``embedding_matrix`` of
+        ValueError: A value out of range, ``weight_dropout`` for a cell other than the LSTM, an ``embedding_matrix`` of
             another shape.
     """
     checks.integer("vocab_size", vocab_size, minimum=2)
@@ -262,7 +262,7 @@ def skip_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> La
 
 @_register("Eq 9", "residual")
 def residual_lstm_lm(*, num_layers: int = 3, units: int = 200, **options: Any) -> LanguageModel:
-    """LSTMs that each read the sum of the two layers below; word vectors have the width of the layers.
+    """LSTMs that each read the sum of the two layers below. Word vectors have the width of the layers.
 
     Args:
         num_layers: Depth, at least 1.

@@ -1,4 +1,4 @@
-"""Recipes of language models: every row of Table 1 of Godin et al. 2017, with Zaremba et al. 2014; and our own."""
+"""Recipes of language models: every row of Table 1 of Godin et al. 2017, with Zaremba et al. 2014, and our own."""
 
 from __future__ import annotations
 

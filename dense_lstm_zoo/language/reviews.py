@@ -73,7 +73,7 @@ def _write(folder: Path, name: str, test: Path, train: Path, unsup: Path) -> Non
 
 
 def _tokenised(texts: Iterable[str]) -> Iterator[bytes]:
-    """Yield each text's tokens in lower case, separated by spaces; memory is that of a chunk."""
+    """Yield each text's tokens in lower case, separated by spaces. Memory is that of a chunk."""
     import tensorflow as tf
 
     from dense_lstm_zoo.data.text import folded

@@ -2,8 +2,8 @@
 
 The sum over all words Z = sum exp(s_w) is estimated from a sample that the whole window shares: the target's own term,
 and sum exp(s_w) / k_w over the sampled words except the target, where k_w is the expected number of times that w is
-sampled. The estimate's expectation is Z, whatever the scores; the loss log Z - s_target tends to that of all words as
-the sample grows, and is equal to it when all words are in the sample (Bengio & Senecal 2003; Jean et al. 2015).
+sampled. The estimate's expectation is Z, whatever the scores, and the loss log Z - s_target tends to that of all words
+as the sample grows, and is equal to it when all words are in the sample (Bengio & Senecal 2003; Jean et al. 2015).
 
 Words are drawn log-uniformly by their ranks, as by Zipf's law. A sample takes each of its numbers from a stratum of its
 own: frequent words, whose k is 1, are always in it, and rare ones seldom, hardly ever twice. The ranks must be those of
@@ -27,7 +27,7 @@ class WordSampler:
     Args:
         num_words: Number of words V.
         num_samples: Number of words in a sample S, at most V.
-        order: The ids of all words, the most frequent first; by default, ids are ranks.
+        order: The ids of all words, the most frequent first. By default, ids are ranks.
 
     Attributes:
         expected_counts: How often each word is expected in a sample, by its id.
@@ -70,13 +70,13 @@ def differentiate(
     """Return estimates of the losses, and the gradients of their sum times ``scale``.
 
     The gradients of ``table`` and ``bias`` are rows (``tf.IndexedSlices``): first the sample's, then the targets'. A
-    word may come more than once; see ``add_up``.
+    word may come more than once. See ``add_up``.
 
     Args:
-        features: (rows, features); products are computed in its type, all else in that of ``bias``.
+        features: (rows, features). Products are computed in its type, all else in that of ``bias``.
         table: A row of weights per word (words, features).
         bias: (words,).
-        targets: int32 (rows,); -1 does not count.
+        targets: int32 (rows,), -1 does not count.
         scale: A scalar.
         ids: The sample (samples,).
         log_counts: The logarithms of the expected counts of ``ids``.
@@ -134,7 +134,7 @@ def _expected_counts(num_words: int, num_samples: int) -> np.ndarray:
     """Return min(1, c q) for every word, q log-uniform, with c such that they add up to ``num_samples``."""
     q = _frequencies(num_words)
     certain = 0
-    # Words whose share would be more than 1 are certain; the others share what is left.
+    # Words whose share would be more than 1 are certain, and the others share what is left.
     while certain < num_samples:
         rest = (num_samples - certain) * q[certain:] / q[certain:].sum()
         more = int((rest >= 1).sum())

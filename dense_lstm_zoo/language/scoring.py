@@ -15,7 +15,7 @@ def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
 
     Args:
         core: A language model's network, [token_ids, state, state, ...] to [logits, state, state, ...].
-        token_ids: (batch, time), int32; ids after a row's end are ignored.
+        token_ids: (batch, time), int32. Ids after a row's end are ignored.
         lengths: Number of predicted ids per row (batch,), from 0 to time - 1.
 
     Returns:

@@ -17,7 +17,7 @@ STEP, SCORE = "model.onnx", "score.onnx"
 
 
 def export(bundle: LanguageModelBundle, path: str | Path, **options: Any) -> Path:
-    """Write a language model as an ONNX export; return its path. ``onnx_export.folder.write`` has the options."""
+    """Write a language model as an ONNX export, and return its path. ``onnx_export.folder.write`` has the options."""
     return folder.write(bundle, path, graphs, **options)
 
 
@@ -33,7 +33,7 @@ def graphs(bundle: LanguageModelBundle, *, weights: str = "float32", shared: boo
 
     Args:
         bundle: A trained language model.
-        weights: How large weights are stored; see ``Graph``.
+        weights: How large weights are stored. See ``Graph``.
         shared: Refused: only classifiers and taggers leave their word vectors to a shared table.
 
     Raises:
@@ -72,7 +72,7 @@ def _score(network: keras.Model, weights: str) -> Graph:
 
 
 def _inputs(graph: Graph, network: keras.Model, time: str) -> tuple[dict[str, Value], str]:
-    """Add the inputs, ids and states; return them with at least one row, and the number of rows they had."""
+    """Add the inputs, ids and states, and return them with at least one row, and the number of rows they had."""
     inputs = {"token_ids": graph.input("token_ids", "int32", ("batch", time))}
     for state in network.inputs[1:]:
         inputs[state.name] = graph.input(state.name, "float32", ("batch", state.shape[-1]))

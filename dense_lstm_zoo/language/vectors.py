@@ -37,7 +37,7 @@ class LanguageVectors:
 def read_vectors(source: str | Path, vocabulary: LanguageVocabulary, seed: int) -> LanguageVectors:
     """Read the vectors of a language model's words.
 
-    A word without one gets random numbers of the same spread, as ``<eos>`` does; ``<unk>`` gets the mean of all.
+    A word without one gets random numbers of the same spread, as ``<eos>`` does. ``<unk>`` gets the mean of all.
 
     Args:
         source: A word table's name, or a file of vectors.

@@ -22,23 +22,23 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tasks.options import DIRECTIONS
 
 _BLOCK = 1 << 16  # ids
-# Words are separated by white space as Python defines it; TensorFlow's split knows fewer such characters.
+# Words are separated by white space as Python defines it. TensorFlow's split knows fewer such characters.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 
 @dataclass(frozen=True)
 class LanguageVocabulary:
-    """The words of a language model in the order of their ids, 0 to V - 1; there is no padding id.
+    """The words of a language model in the order of their ids, 0 to V - 1. There is no padding id.
 
-    ``<eos>`` and ``<unk>`` are always included; any word that is not included is read as ``<unk>``.
+    ``<eos>`` and ``<unk>`` are always included. Any word that is not included is read as ``<unk>``.
 
     Args:
-        words: The words; ``words[i]`` has id i.
+        words: The words. ``words[i]`` has id i.
         direction: ``"forward"``, or ``"backward"`` for a model that reads every text from its end: all ids then come in
             that order.
 
     Raises:
-        ValueError: Words without ``<eos>`` or ``<unk>``, or with a duplicate; another direction.
+        ValueError: Words without ``<eos>`` or ``<unk>``, or with a duplicate, or another direction.
 
     Example:
         >>> words = LanguageVocabulary.from_text(["to be or not to be", "to do"])
@@ -61,13 +61,13 @@ class LanguageVocabulary:
 
     @classmethod
     def from_text(cls, source: Iterable[str], max_size: int | None = None, min_count: int = 1) -> LanguageVocabulary:
-        """Take the words of a training text, most frequent first; ties go to the word that occurs first.
+        """Take the words of a training text, most frequent first. Ties go to the word that occurs first.
 
         ``<eos>`` and ``<unk>`` are ranked by their counts, that of ``<unk>`` with all words that are left out. A word
         that cannot be written to a file, because of a lone surrogate, is left out.
 
         Args:
-            source: Lines of the training text, nothing else; read once.
+            source: Lines of the training text, nothing else, read once.
             max_size: Maximum number of words, ``<eos>`` and ``<unk>`` included.
             min_count: How often a word must occur.
 
@@ -134,16 +134,16 @@ class LanguageVocabulary:
 
         Backward, the stream begins with the last line's ``<eos>`` and last word.
 
-        The text is read once and never held; memory use is that of the ids, 4 bytes per token, and up to a sixteenth
+        The text is read once and never held. Memory use is that of the ids, 4 bytes per token, and up to a sixteenth
         more.
 
         Args:
-            source: Lines of text; blank ones are skipped.
+            source: Lines of text. Blank ones are skipped.
 
         Raises:
             ValueError: A text without words.
         """
-        ids = array("i")  # grows in place; joining arrays would need twice the memory
+        ids = array("i")  # grows in place. Joining arrays would need twice the memory
         for block in self._blocks(source):
             ids.extend(block)
         return self._turned(np.frombuffer(ids, np.int32))
@@ -190,7 +190,7 @@ class LanguageVocabulary:
         return SentenceToIds(self.words, direction=self.direction)
 
     def write(self, path: Path) -> None:
-        """Write one word per line; words hold no white space."""
+        """Write one word per line, and words hold no white space."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
@@ -214,14 +214,14 @@ def _write_header(file: IO[bytes], count: int) -> None:
 class SentenceToIds(StringLayer):
     """Sentences to word ids, each between two ``<eos>``: the first stands for the end of the line before.
 
-    This is graph code, shared by Python and exported models; it splits at white space as training does.
+    This is graph code, shared by Python and exported models. It splits at white space as training does.
 
     Args:
         words: The words in the order of their ids, ``<eos>`` and ``<unk>`` among them.
         direction: ``"forward"``, or ``"backward"`` for ids from the last word to the first.
 
     Call arguments:
-        inputs: A tensor of strings (batch,), or a list or array of them; bytes that are not UTF-8 are replaced.
+        inputs: A tensor of strings (batch,), or a list or array of them. Bytes that are not UTF-8 are replaced.
 
     Returns:
         A ragged tensor of int32 ids (batch, (words + 2)).

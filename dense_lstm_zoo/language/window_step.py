@@ -21,8 +21,8 @@ class WindowStep:
     Args:
         core: A language model's network, as ``language_model`` makes it: its last layers are ``softmax``, or the word
             vectors with or without a ``projection``, and a bias, ``logits``.
-        num_samples: Number of words that a window's softmax samples; None, or at least all words, means all.
-        order: The ids of all words, the most frequent first; by default, ids are ranks.
+        num_samples: Number of words that a window's softmax samples. None, or at least all words, means all.
+        order: The ids of all words, the most frequent first. By default, ids are ranks.
 
     Raises:
         KeyError: The network has no such layers.
@@ -55,7 +55,7 @@ class WindowStep:
 
         Args:
             run: Runs the network below the softmax on the window, (batch, time, features).
-            targets: int32 (batch, time); -1 does not count.
+            targets: int32 (batch, time), -1 does not count.
             scale: A scalar.
             variables: What to differentiate by.
             seed: Where samples come from.
@@ -82,7 +82,7 @@ class WindowStep:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    """Return the sum of two gradients of a weight, each of which may be None, or rows; rows come once each."""
+    """Return the sum of two gradients of a weight, each of which may be None, or rows. Rows come once each."""
     found = [g for g in (one, other) if g is not None]
     rows = [g for g in found if isinstance(g, tf.IndexedSlices)]
     tables = [g for g in found if not isinstance(g, tf.IndexedSlices)]

@@ -20,7 +20,7 @@ def analyse(
     Args:
         split: The tokens and the right tags.
         predicted: A tag for each token.
-        labels: The tags that the model knows; spans are scored if all of them, but for ``RARE``, are BIO, IOBES or
+        labels: The tags that the model knows. Spans are scored if all of them, but for ``RARE``, are BIO, IOBES or
             BILOU tags, with types or without.
 
     Example:
@@ -53,7 +53,7 @@ def analyse(
 def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return precision, recall and F1 of spans, as conlleval counts them (Tjong Kim Sang & Buchholz 2000).
 
-    A span is right if its type, start and end are right; I- after another type or O starts a span, like B-.
+    A span is right if its type, start and end are right. I- after another type or O starts a span, like B-.
 
     Example:
         >>> span_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "O"]])

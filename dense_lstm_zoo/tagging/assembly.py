@@ -15,11 +15,11 @@ from dense_lstm_zoo.layers.crf import CRF
 class SentenceLoss(keras.losses.Loss):
     """Cross-entropy on logits, averaged over the tokens of each sentence, then over sentences.
 
-    Tags of -1 are padding; tags of -2 are unknown to the model. Neither counts. A sentence with no other tags counts
+    Tags of -1 are padding. Tags of -2 are unknown to the model. Neither counts. A sentence with no other tags counts
     as 0.
 
     Args:
-        sum_gradients: Whether the gradient is the sum over the batch's sentences instead of the mean; an SGD step is
+        sum_gradients: Whether the gradient is the sum over the batch's sentences instead of the mean. An SGD step is
             then as long as the steps for its sentences one at a time. The loss stays a mean.
         **kwargs: Arguments of ``keras.losses.Loss``.
 
@@ -41,7 +41,7 @@ class SentenceLoss(keras.losses.Loss):
 
         Args:
             y_true: Tags (batch, time).
-            y_pred: Logits (batch, time, tags); or, for a CRF, log p of each sentence's tags, (batch,).
+            y_pred: Logits (batch, time, tags), or, for a CRF, log p of each sentence's tags, (batch,).
         """
         tags = ops.cast(y_true, "int32")
         known = tags >= 0
@@ -67,7 +67,7 @@ class SentenceLoss(keras.losses.Loss):
 class TokenAccuracy(keras.metrics.Metric):
     """Share of real tokens with the right tag, over all batches since the last reset.
 
-    Tags of -1 are padding and do not count; tags of -2 are unknown to the model and always count as wrong.
+    Tags of -1 are padding and do not count. Tags of -2 are unknown to the model and always count as wrong.
 
     Example:
         >>> import numpy as np
@@ -91,7 +91,7 @@ class TokenAccuracy(keras.metrics.Metric):
         self.count.assign_add(ops.sum(ops.cast(tags != -1, self.count.dtype)))
 
     def result(self) -> Any:
-        """Return the accuracy; 0 before any token."""
+        """Return the accuracy, or 0 before any token."""
         return self.right / ops.maximum(self.count, 1)
 
 
@@ -108,7 +108,7 @@ class CRFTagger(keras.Model):
         **kwargs: Arguments of ``keras.Model``.
 
     Returns:
-        The potentials; ``crf`` turns them into tags or probabilities.
+        The potentials. ``crf`` turns them into tags or probabilities.
     """
 
     def __init__(self, core: keras.Model, crf: CRF, **kwargs: Any) -> None:

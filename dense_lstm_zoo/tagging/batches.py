@@ -24,7 +24,7 @@ def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> li
 
 
 class TaggedExamples:
-    """The ids and tags of a split's sentences; a tag that is not in ``ids`` is unknown, -2."""
+    """The ids and tags of a split's sentences. A tag that is not in ``ids`` is unknown, -2."""
 
     def __init__(self, tokens_to_ids: TokensToIds, split: TaggedSplit, ids: dict[str, int]) -> None:
         self.rows = encode(tokens_to_ids, split.tokens)

@@ -11,13 +11,13 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.data.text_file import numbered_lines
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
-LONGEST_LINE = 1 << 20  # characters; the longest derivation of CCGbank has some 20,000
+LONGEST_LINE = 1 << 20  # characters. The longest derivation of CCGbank has some 20,000
 MOST_TOKENS = 1 << 16  # of a sentence: a file whose brackets never close is not read to its end
 
 
 @dataclass
 class Sentences:
-    """The sentences of a file, as its reader finds them; words and tags recur and are kept once.
+    """The sentences of a file, as its reader finds them. Words and tags recur and are kept once.
 
     Args:
         path: The file, for errors.
@@ -58,7 +58,7 @@ def too_long(where: str, what: str) -> ValueError:
 
 
 def checked_tag(where: str, tag: str) -> str:
-    """Return a tag that can be written to a file, or raise ``ValueError``; of alternatives (JJ|VBN) the first."""
+    """Return a tag that can be written to a file, or raise ``ValueError``, of alternatives (JJ|VBN) the first."""
     first = tag.partition("|")[0] or tag
     checks.writable(f"{where}: the tag", [first])
     return first

@@ -35,9 +35,9 @@ _BATCH = 64
 
 @dataclass(frozen=True, eq=False)
 class GateActivations:
-    """How far the skip gates are open: ``values`` (layers, 2 directions, tokens), means over a layer's units.
+    """Activations of the skip gates: ``values`` (layers, 2 directions, tokens), means over a layer's units.
 
-    ``layers`` are the numbers of the layers that have gates, from 1; directions are forward and backward.
+    ``layers`` are the numbers of the layers that have gates, from 1. Directions are forward and backward.
     """
 
     tokens: list[str]
@@ -94,7 +94,7 @@ class TaggingBundle(Bundle):
         return [*self.network.weights, *(crf.weights if crf is not None else ())]
 
     def predict(self, sentences: Sequence[str | Sequence[str]]) -> list[TaggedSentence]:
-        """Tag sentences; empty sentences and unknown words are allowed.
+        """Tag sentences. Empty sentences and unknown words are allowed.
 
         Args:
             sentences: Raw strings, which are split into tokens as in the Penn Treebank, or lists of tokens, which are
@@ -102,7 +102,7 @@ class TaggingBundle(Bundle):
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is neither
-                string nor list of strings, such as None; the message gives its position.
+                string nor list of strings, such as None. The message gives its position.
         """
         return Answers(self.predict_stream(sentences))
 
@@ -213,7 +213,7 @@ class TaggingBundle(Bundle):
             split: Tokens and tags, such as ``load_corpus("ewt_upos").test``.
 
         Returns:
-            ``accuracy`` per token, ``texts`` (sentences) and ``tokens``; for tags that mark spans (B-NP, I-NP, O) also
+            ``accuracy`` per token, ``texts`` (sentences) and ``tokens``. For tags that mark spans (B-NP, I-NP, O) also
             ``f1``, ``precision`` and ``recall`` of spans. A tag that the model does not know always counts as wrong.
 
         Raises:

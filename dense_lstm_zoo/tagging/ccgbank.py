@@ -13,7 +13,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tagging import brackets
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
-# A node with its category, its head and the number of its daughters; a word with its category, the two parts of speech
+# A node with its category, its head and the number of its daughters, a word with its category, the two parts of speech
 # that CCGbank and the Treebank give it, itself, and its category with indices.
 _NODE = re.compile(r"\(<T (\S+) (\d) (\d)>\s*")
 _LEAF = re.compile(r"\(<L (\S+) \S+ \S+ (\S+) \S+>\)\s*")
@@ -31,8 +31,8 @@ def read_auto(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         encoding: How the file is encoded.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: A line that is not a derivation, or an ID without one; the message names the file and the line.
+        FileNotFoundError: No such file. The message names similar ones beside it.
+        ValueError: A line that is not a derivation, or an ID without one. The message names the file and the line.
 
     Example:
         >>> import tempfile
@@ -69,7 +69,7 @@ def _refuse_waiting(where: str | None) -> None:
 
 
 def _leaves(line: str, where: str) -> list[tuple[str, str]]:
-    """Return the words of a derivation with their categories; its nodes are counted, not built."""
+    """Return the words of a derivation with their categories. Its nodes are counted, not built."""
     found: list[tuple[str, str]] = []
     open_nodes: list[int] = []  # of each node that is not closed: the daughters that are still to come
     at = 0

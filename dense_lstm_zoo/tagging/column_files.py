@@ -24,20 +24,20 @@ def read_columns(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> TaggedSplit:
-    """Read the tokens and tags of a file in columns; ``ColumnFile`` finds its sentences.
+    """Read the tokens and tags of a file in columns. ``ColumnFile`` finds its sentences.
 
     Args:
         path: The file, plain or .gz.
-        token_column: The tokens' column, from 0; negative numbers count from the end.
+        token_column: The tokens' column, from 0. Negative numbers count from the end.
         tag_column: The tags' column. In CoNLL-U, where the first and last columns are neither tokens nor tags, the
             defaults mean FORM (1) and UPOS (3). XPOS is 4. Columns of CoNLL-U, and those that ``# global.columns``
             names in CoNLL-U Plus, may also be given by name, such as "XPOS".
-        separator: The separator of columns; None means spaces and tabs. CoNLL-U always has tabs.
+        separator: The separator of columns. None means spaces and tabs. CoNLL-U always has tabs.
         encoding: How the file is encoded.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: As for ``ColumnFile``; or too few columns, one column for both, an empty token or tag, or a file
+        FileNotFoundError: No such file. The message names similar ones beside it.
+        ValueError: As for ``ColumnFile``, or too few columns, one column for both, an empty token or tag, or a file
             without sentences. The message names the file and the line.
 
     Example:

@@ -45,8 +45,8 @@ def read_column_files(
         encoding: How the files are encoded.
 
     Raises:
-        FileNotFoundError: A file does not exist; the message names similar ones beside it.
-        ValueError: As for ``read_columns``; or a training file with one sentence and no ``dev_file``.
+        FileNotFoundError: A file does not exist. The message names similar ones beside it.
+        ValueError: As for ``read_columns``, or a training file with one sentence and no ``dev_file``.
 
     Example:
         >>> import pathlib, tempfile
@@ -138,7 +138,7 @@ def _published(paths: list[Path], sizes: Iterable[tuple[int, int]], tag_column: 
 
 
 def read_demo(name: str, paths: list[Path]) -> TaggingCorpus:
-    """Return the generated demo corpus for taggers; it has no files."""
+    """Return the generated demo corpus for taggers. It has no files."""
     from dense_lstm_zoo.tagging.demo import demo_tagging_splits
 
     return TaggingCorpus(name, **demo_tagging_splits())
@@ -235,8 +235,8 @@ def read_files(
         encoding: How the files are encoded.
 
     Raises:
-        FileNotFoundError: A file does not exist; the message names similar ones beside it.
-        ValueError: As for the format's reader; or columns of a format that has none.
+        FileNotFoundError: A file does not exist. The message names similar ones beside it.
+        ValueError: As for the format's reader, or columns of a format that has none.
     """
     columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
@@ -260,7 +260,7 @@ def read_file(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> tuple[TaggedSplit, tuple[str, ...]]:
-    """Return the sentences of one file to score a model on; see ``read_files``."""
+    """Return the sentences of one file to score a model on. See ``read_files``."""
     columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
     read = licensed.READERS.get(form)
     if read is None:

@@ -58,15 +58,15 @@ class TaggedSplit:
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens the sentences have."""
+        """The number of tokens of all sentences."""
         return sum(map(len, self.tokens))
 
 
 @dataclass(frozen=True, repr=False)
 class TaggingCorpus(AnyCorpus):
-    """Sentences to train a tagger on; ``dev`` and ``test`` are None if the corpus has none.
+    """Sentences to train a tagger on. ``dev`` and ``test`` are None if the corpus has none.
 
-    ``columns`` are the options that name the columns of tokens and tags in a user's own file; bundles record them.
+    ``columns`` are the options that name the columns of tokens and tags in a user's own file. Bundles record them.
 
     Example:
         >>> train = TaggedSplit([["Dogs", "bark"], ["Go"]], [["NOUN", "VERB"], ["VERB"]])
@@ -107,8 +107,8 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
     that it is a part of.
 
     Args:
-        corpus: The corpus; it is not changed.
-        min_tag_count: Tags with fewer tokens in train are rare; with 1, none.
+        corpus: The corpus, it is not changed.
+        min_tag_count: Tags with fewer tokens in train are rare, with 1, none.
 
     Raises:
         ValueError: ``min_tag_count`` is below 1, or leaves no tags in train.
@@ -134,7 +134,7 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
 
 
 def is_right(gold: str, predicted: str) -> bool:
-    """Return whether a predicted tag is right; ``RARE`` never is.
+    """Return whether a predicted tag is right. ``RARE`` never is.
 
     Example:
         >>> is_right("NOUN", "NOUN"), is_right("RARE", "RARE")

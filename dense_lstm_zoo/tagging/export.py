@@ -28,20 +28,20 @@ _TOKENS = "As `flat`, for texts that are tokens already: those of all texts, one
 
 @recurrence.unchecked()  # an export should hold only the ops that predictions need
 def export(bundle: TaggingBundle, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a tagger as a SavedModel, whole or not at all; return its path.
+    """Write a tagger as a SavedModel, whole or not at all, and return its path.
 
     Signatures, for any number of sentences, including 0:
         - ``serving_default``: ``text`` (batch,) strings, split into tokens as in the Penn Treebank, to ``tokens``,
-          ``tags`` and ``probabilities`` (batch, time), and ``row_lengths`` (batch,), the number of tokens per sentence;
-          what follows them in a row is padding, ``""`` or 0.
+          ``tags`` and ``probabilities`` (batch, time), and ``row_lengths`` (batch,), the number of tokens per sentence.
+          What follows them in a row is padding, ``""`` or 0.
         - ``flat``: the same for the tokens of all sentences, one after the other, without padding.
-        - ``tokens``: ``tokens`` of all sentences, one after the other, and ``row_lengths``; returns what ``flat`` does.
+        - ``tokens``: ``tokens`` of all sentences, one after the other, and ``row_lengths``. Returns what ``flat`` does.
 
     A server that batches requests cuts every output into rows by request, which only ``serving_default`` allows.
 
     Args:
         bundle: A trained tagger.
-        path: The folder to write; TF Serving needs a version number as its name, such as ``exports/tagger/1``.
+        path: The folder to write. TF Serving needs a version number as its name, such as ``exports/tagger/1``.
         overwrite: Whether to replace an existing folder.
 
     Raises:

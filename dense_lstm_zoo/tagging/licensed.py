@@ -28,7 +28,7 @@ class Licensed:
         name: The name of the corpus, and of its folder.
         title: What it is called.
         catalogue: Its number at the Linguistic Data Consortium.
-        places: Where its sections may be, below its folder, and the ending of the files there; the first one counts.
+        places: Where its sections may be, below its folder, and the ending of the files there. The first one counts.
         sections: The sections of each part.
         sentences: How many sentences each part has, as published, for files of one ending.
     """
@@ -50,7 +50,7 @@ class Licensed:
         """Return all its files, in the order of the sections.
 
         Raises:
-            FileNotFoundError: It is not on this machine, or a section is missing; the message says where to put it.
+            FileNotFoundError: It is not on this machine, or a section is missing. The message says where to put it.
         """
         roots = [folder / self.name for folder in data_folders()]
         for root in roots:
@@ -67,7 +67,7 @@ class Licensed:
         )
 
     def read(self, name: str, paths: list[Path]) -> TaggingCorpus:
-        """Read the files that ``find`` found into the parts of Wu et al. 2016; warn if sentences are missing."""
+        """Read the files that ``find`` found into the parts of Wu et al. 2016, and warn if sentences are missing."""
         ending = _ending(paths[0])
         parts = {}
         for part, sections in self.sections.items():
@@ -106,7 +106,7 @@ class Licensed:
 
 
 def files_in(folder: Path, ending: str) -> list[Path]:
-    """Return the files of a folder with an ending, in the order of their names; none if there is no such folder."""
+    """Return the files of a folder with an ending, in the order of their names, or none if there is no such folder."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if _ending(path) == ending and path.is_file())

@@ -32,8 +32,8 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         encoding: How the file is encoded.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: A word without a tag, a tag without a word; the message names the file and the line.
+        FileNotFoundError: No such file. The message names similar ones beside it.
+        ValueError: A word without a tag, a tag without a word. The message names the file and the line.
 
     Example:
         >>> import tempfile
@@ -98,15 +98,15 @@ def read_mrg(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
     r"""Read the words and tags at the leaves of trees in brackets: ``( (S (NP-SBJ (NNS Dogs)) (VP (VBP bark))) )``.
 
     Traces (``-NONE-``) are no words, and a tree of nothing else is no sentence. Words are taken as written, brackets as
-    ``-LRB-``, except that ``\/`` is read as ``/``; of alternative tags (``JJ|VBN``) the first counts.
+    ``-LRB-``, except that ``\/`` is read as ``/``. Of alternative tags (``JJ|VBN``) the first counts.
 
     Args:
         path: The file, such as ``wsj_0001.mrg``, plain or .gz.
         encoding: How the file is encoded.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: Brackets that do not match, or that hold something other than a label and its words or brackets; the
+        FileNotFoundError: No such file. The message names similar ones beside it.
+        ValueError: Brackets that do not match, or that hold something other than a label and its words or brackets. The
             message names the file and the line.
 
     Example:

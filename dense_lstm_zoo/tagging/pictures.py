@@ -16,7 +16,7 @@ def gates(activations: GateActivations, path: str | os.PathLike[str], title: str
 
     Args:
         activations: The result of ``TaggingBundle.gates``.
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
 
     Raises:

@@ -19,25 +19,25 @@ _SIZES: dict[str, tuple[int, ...]] = {"case_ids": (), "affix_ids": (2 * AFFIX,),
 
 
 def export(bundle: TaggingBundle, path: str | Path, **options: Any) -> Path:
-    """Write a tagger as an ONNX export; return its path. ``onnx_export.folder.write`` has the options."""
+    """Write a tagger as an ONNX export, and return its path. ``onnx_export.folder.write`` has the options."""
     return folder.write(bundle, path, graphs, **options)
 
 
 def graphs(bundle: TaggingBundle, *, weights: str = "float32", shared: bool = False) -> dict[str, Graph]:
     """Return the graph of a tagger, by the name of its file.
 
-    Inputs, int32, right-padded with 0; one that the model does not read is left out:
+    Inputs, int32, right-padded with 0. One that the model does not read is left out:
         - ``token_ids`` and ``case_ids`` (batch, time), ``affix_ids`` (batch, time, 10), ``char_ids`` (batch, time, 24).
         - With ``shared``, ``embedding``, float32 (batch, time, dim), and ``lengths`` (batch,) replace ``token_ids``.
 
     Outputs, (batch, time), of which those past a row's length are not to be read:
-        - ``tags``: The likeliest tags, int32; with a CRF, those of the likeliest sequence.
+        - ``tags``: The likeliest tags, int32. With a CRF, those of the likeliest sequence.
         - ``probabilities``: The probability of each of them, float32.
         - ``logits``, (batch, time, tags): The scores of all tags.
 
     Args:
         bundle: A tagger.
-        weights: How large weights are stored; see ``Graph``.
+        weights: How large weights are stored. See ``Graph``.
         shared: Whether the word vectors are inputs.
     """
     graph, network = Graph(weights), bundle.network

@@ -23,13 +23,13 @@ from dense_lstm_zoo_runtime.rules import NEWEST
 
 @dataclass(frozen=True)
 class TaggingVocabulary:
-    """Words (folded, digits as 9) and characters of a tagger, in the order of their ids; both start at id 2.
+    """Words (folded, digits as 9) and characters of a tagger, in the order of their ids. Both start at id 2.
 
     Args:
         words: First those of the training sentences, then frozen ones from the vector file.
         chars: The characters, in one string.
         num_frozen_words: How many of the last words are frozen.
-        case: Kinds of capitalisation; see ``TokensToIds``.
+        case: Kinds of capitalisation. See ``TokensToIds``.
         whole_words: Whether the model reads all characters of a word, besides its first and last ones.
         tokenizer: The version of the rules that split raw sentences, as in ``Tokenizer``.
     """
@@ -56,12 +56,12 @@ class TaggingVocabulary:
         return TokensToIds(self.words, list(self.chars), case=self.case or "binary", whole_words=self.whole_words)
 
     def write(self, path: Path) -> None:
-        """Write one word per line; the characters and the rest belong in the config."""
+        """Write one word per line. The characters and the rest belong in the config."""
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
     def read(cls, path: Path, **config: Any) -> TaggingVocabulary:
-        """Read what ``write`` wrote; ``config`` holds everything but the words."""
+        """Read what ``write`` wrote. ``config`` holds everything but the words."""
         text = path.read_bytes().decode()  # keeps a carriage return within a token
         return cls(tuple(text.split("\n")[:-1]), **config)
 
@@ -70,7 +70,7 @@ class TaggingVocabulary:
 class BuiltTaggingVocabulary:
     """A vocabulary with its initial word vectors (size, dim), their coverage and the reader's report.
 
-    ``new`` counts the words that a source, if there is one, does not know; ``is_unspaced`` says that phrases are words.
+    ``new`` counts the words that a source, if there is one, does not know. ``is_unspaced`` says that phrases are words.
     """
 
     vocabulary: TaggingVocabulary

@@ -22,7 +22,7 @@ from dense_lstm_zoo.tasks.recipe import Recipe
 if TYPE_CHECKING:
     from dense_lstm_zoo.data.sources import Source
 
-# Imported when a task is first asked for; none of them loads TensorFlow.
+# Imported when a task is first asked for. None of them loads TensorFlow.
 _MODULES = {
     "classification": "dense_lstm_zoo.classification.task",
     "language_model": "dense_lstm_zoo.language.task",
@@ -128,7 +128,7 @@ class Task:
 
     @property
     def job_class(self) -> Any:
-        """The class of its training runs, a ``Job``; importing it loads TensorFlow."""
+        """The class of its training runs, a ``Job``. Importing it loads TensorFlow."""
         return getattr(self.module("job"), self.job)
 
     @property
@@ -185,7 +185,7 @@ def text_encoder_class() -> Any:
 
 
 def with_output(outputs: Collection[str]) -> Task | None:
-    """Return the task of a SavedModel whose default signature has these outputs; None for a stranger's."""
+    """Return the task of a SavedModel whose default signature has these outputs, or None for a stranger's."""
     return next((task for task in every() if task.answers.output in outputs), None)
 
 
@@ -196,7 +196,7 @@ def every_option() -> Mapping[str, Option]:
 
 
 def check_options(given: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for a value that its option does not accept; unknown names are ignored.
+    """Raise ``ValueError`` for a value that its option does not accept. Unknown names are ignored.
 
     Example:
         >>> check_options({"batch_size": 0})
@@ -213,7 +213,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def with_options(function: _Function) -> _Function:
     """Add all options to the signature and docstring of a function with ``**options``.
 
-    The docstring has ``{options}`` on a line of its own among the arguments; the options take its place.
+    The docstring has ``{options}`` on a line of its own among the arguments. The options take its place.
     """
     signature = inspect.signature(function)
     *parameters, rest = signature.parameters.values()

@@ -15,18 +15,18 @@ DIRECTIONS = ("forward", "backward")  # in which a language model reads
 
 @dataclass(frozen=True)
 class Option:
-    """An option of ``train``, declared once; the signature, the command line and the search space are derived from it.
+    """An option of ``train``, declared once. The signature, the command line and the search space are derived from it.
 
     Args:
-        name: Its name in Python; on the command line it has hyphens.
+        name: Its name in Python. On the command line it has hyphens.
         kind: ``int``, ``float`` (above 0), ``str``, ``bool``, or ``dict`` (names with numbers above 0).
         help: What it does, in a few words.
-        default: Its value when none is given; None also for a value that follows from other settings.
+        default: Its value when none is given. None also for a value that follows from other settings.
         otherwise: The default in words, where the value alone does not explain it.
         minimum: The smallest integer accepted.
         searched: Whether a sweep may search it.
         metavar: The name of the value in the command line's help.
-        choices: The strings accepted; none means any. A ``dict`` accepts them too.
+        choices: The strings accepted. None means any. A ``dict`` accepts them too.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Option:
         return self.otherwise or (f"{self.default:,}" if isinstance(self.default, int) else str(self.default))
 
     def check(self, value: Any) -> None:
-        """Raise ``ValueError`` for a value that is out of range or not a number; None means the default."""
+        """Raise ``ValueError`` for a value that is out of range or not a number. None means the default."""
         if value is None:
             return
         if self.kind is int:
@@ -66,7 +66,7 @@ class Option:
             checks.one_of(self.name, value, self.choices)
 
     def parse(self, text: str) -> Any:
-        """Return the value that a text on the command line stands for; a dictionary is written as JSON."""
+        """Return the value that a text on the command line stands for. A dictionary is written as JSON."""
         if self.kind is not dict:
             return self.kind(text)
         try:
@@ -116,7 +116,7 @@ RUNNING = (
         metavar="MINUTES",
     ),
 )
-# For training that goes on from a trained model; see ``training/transfer.py``.
+# For training that goes on from a trained model. See ``training/transfer.py``.
 TRANSFER = (
     Option(
         "init_from",
@@ -163,7 +163,7 @@ WORD_VECTORS = (
     VECTORS,
     Option("vector_words", int, "how many of the file's first words to add to the vocabulary", 50_000, minimum=0),
 )
-# For tasks whose models may read a text encoder's states beside the words; see ``context.py``.
+# For tasks whose models may read a text encoder's states beside the words. See ``context.py``.
 CONTEXT = Option(
     "context",
     str,

@@ -15,10 +15,10 @@ class Range:
         low: The smallest value.
         high: The largest value.
         step: The distance between values. None means 1 for integers and no step for real numbers (a grid takes ten).
-        log: Whether to sample on a logarithmic scale, as for sizes and rates; then there is no step.
+        log: Whether to sample on a logarithmic scale, as for sizes and rates. Then there is no step.
 
     Raises:
-        ValueError: Not numbers; ``high`` below ``low``; a step of 0 or less, or of a fraction between integers; or with
+        ValueError: Not numbers, ``high`` below ``low``, a step of 0 or less, or of a fraction between integers, or with
             ``log`` a step or values not above 0.
 
     Example:
@@ -46,5 +46,5 @@ class Range:
 
     @property
     def is_integer(self) -> bool:
-        """Whether the values are integers."""
+        """True for a range of integers."""
         return isinstance(self.low, int) and isinstance(self.high, int)

@@ -14,7 +14,7 @@ class Recipe:
     Args:
         name: The name users type.
         source: Paper and table.
-        models: Model arguments by model name; the recipe does not apply to other models.
+        models: Model arguments by model name. The recipe does not apply to other models.
         batch_size: Sentences per step.
         learning_rate_decay: Factor on the learning rate after each epoch beyond ``decay_after``.
         decay_after: The last epoch with the full learning rate.
@@ -22,9 +22,9 @@ class Recipe:
         epochs: Maximum number of epochs.
         patience: Epochs without a better dev accuracy before training stops.
         dev_fraction: Share of the training texts held out for dev if the corpus has no dev set.
-        vectors: A language model's word vectors; None means random ones.
-        max_words: Size of a language model's vocabulary; None means all words.
-        unfreeze: How layers join in training that goes on from a model; see ``train``.
+        vectors: A language model's word vectors. None means random ones.
+        max_words: Size of a language model's vocabulary. None means all words.
+        unfreeze: How layers join in training that goes on from a model. See ``train``.
         layer_decay: What the learning rate is divided by from one layer to the next below, likewise.
         expected: The paper's result for its own model, by corpus: test accuracy in percent, or test perplexity.
     """
@@ -56,7 +56,7 @@ class Recipe:
         return learning_rate_factor(epoch, decay=self.learning_rate_decay, after=self.decay_after)
 
     def arguments_for(self, model: str) -> dict[str, Any]:
-        """Return the arguments the recipe sets for ``model``; raise ``ValueError`` if it has none."""
+        """Return the arguments the recipe sets for ``model``, or raise ``ValueError`` if it has none."""
         if model not in self.models:
             raise ValueError(f"Recipe {self.name!r} is for {', '.join(self.models)}, not for {model!r}.")
         return dict(self.models[model])

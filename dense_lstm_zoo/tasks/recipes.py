@@ -1,4 +1,4 @@
-"""Recipes by name; each task lists its own in ``recipes.py``."""
+"""Recipes by name. Each task lists its own in ``recipes.py``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def recipe_arguments(name: str, model: str) -> dict[str, Any]:
     """Return the arguments that a recipe sets for a model.
 
     Raises:
-        ValueError: An unknown recipe, or one for other models; the message lists the model's recipes.
+        ValueError: An unknown recipe, or one for other models. The message lists the model's recipes.
     """
     recipe = get_recipe(name, model=model)
     if model not in recipe.models:

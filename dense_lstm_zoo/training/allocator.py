@@ -20,7 +20,7 @@ _DEFAULTS = {_M_MMAP_MAX: 65_536, _M_TRIM_THRESHOLD: 128 << 10}
 
 
 def keep_freed_memory() -> bool:
-    """Make glibc keep the memory its threads free, until the process ends; return whether that worked.
+    """Make glibc keep the memory its threads free, until the process ends, and return whether that worked.
 
     A step frees tens of megabytes that the next step asks for again. By default glibc returns a thread's heap to the
     system as soon as it is empty, and the system fills every page with zeros when it is asked for again. Deep taggers
@@ -36,7 +36,7 @@ def keep_freed_memory() -> bool:
 
 @contextlib.contextmanager
 def keep_large_blocks(batch_tokens: int = 0) -> Iterator[bool]:
-    """Make glibc keep large blocks too, while a model trains; then give what is free back. Yields whether it does.
+    """Make glibc keep large blocks too, while a model trains, then give what is free back. Yields whether it does.
 
     Each block of more than a few megabytes, such as the gates of a layer for a whole batch, has a mapping of its own
     that ends when it is freed, so that every step waits for new pages filled with zeros. Here such blocks come from the

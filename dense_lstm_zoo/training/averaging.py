@@ -47,11 +47,11 @@ class EvaluateAverage(keras.callbacks.Callback):
     """Score the average of the weights wherever ``fit`` scores its validation data.
 
     Its place among the callbacks does not matter: at the end of an epoch the model has the trained weights again. A
-    callback that keeps the weights of the best epoch must read them inside ``with averaged(model)``; one that saves the
+    callback that keeps the weights of the best epoch must read them inside ``with averaged(model)``. One that saves the
     state for resuming must read the model and the optimiser outside that block.
 
     ``keras.callbacks.SwapEMAWeights`` swaps by adding and subtracting, which rounds the trained weights at every
-    evaluation; and with ``swap_on_epoch=True``, training that stops early ends with the trained weights.
+    evaluation. And with ``swap_on_epoch=True``, training that stops early ends with the trained weights.
 
     Reference: Merity et al. 2018, section 3.
     """

@@ -28,7 +28,7 @@ def check_own(callbacks: Any) -> list[keras.callbacks.Callback]:
 
 
 class DivergenceError(ArithmeticError):
-    """The training loss is no longer finite; the message names the epoch, the batch and the likely cause."""
+    """The training loss is no longer finite. The message names the epoch, the batch and the likely cause."""
 
 
 class FiniteLoss(Resumable):
@@ -81,7 +81,7 @@ class EpochSeconds(Resumable):
         self._started = time.perf_counter()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Stop the clock; ``logs`` is the row that ``History`` stores afterwards."""
+        """Stop the clock. ``logs`` is the row that ``History`` stores afterwards."""
         if logs is not None:
             logs["seconds"] = round(time.perf_counter() - self._started, 3)
 
@@ -105,7 +105,7 @@ class EpochProgress(keras.callbacks.Callback):
         self._started = False
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
-        """Print a line if the last one is old enough; a resumed epoch begins where it was."""
+        """Print a line if the last one is old enough. A resumed epoch begins where it was."""
         if not self._started:
             self._progress.start(batch, self.params["steps"])
             self._started = True

@@ -36,8 +36,8 @@ class Checkpoint(keras.callbacks.Callback):
     moment leaves a complete state.
 
     Args:
-        folder: Where to write; a state that is already there is resumed.
-        settings: Everything that affects the result; a run is resumed only with the same settings.
+        folder: Where to write. A state that is already there is resumed.
+        settings: Everything that affects the result. A run is resumed only with the same settings.
         patience: Epochs without a better ``monitor`` before training stops.
         overwrite: Whether to discard an interrupted run that had other settings, or is damaged.
         monitor: The epoch's score.
@@ -100,12 +100,12 @@ class Checkpoint(keras.callbacks.Callback):
 
     @property
     def best_epoch(self) -> int | None:
-        """The epoch with the best score, from 1; None before one is finished."""
+        """The epoch with the best score, from 1, or None before one is finished."""
         return self.progress.best_epoch
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything is saved."""
+        """True once anything is saved."""
         return bool(self.epochs or self.batches)
 
     @property
@@ -125,7 +125,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     @property
     def is_done(self) -> bool:
-        """Whether patience has run out."""
+        """True once patience has run out."""
         return self.best_epoch is not None and self.epochs - max(self.best_epoch, self.at_least) >= self.patience
 
     def resume(self, model: keras.Model) -> None:
@@ -140,7 +140,7 @@ class Checkpoint(keras.callbacks.Callback):
                 variables.assign(state, self._load(self.progress.state_name(), state))
 
     def resume_epoch(self) -> int:
-        """Restore a state inside the epoch that has begun; return the number of its batches that are done.
+        """Restore a state inside the epoch that has begun, and return the number of its batches that are done.
 
         Beginning an epoch resets metrics and may reset the optimiser, so that this comes after it. The metrics need
         their variables by now, which they create with the first batch they see.
@@ -166,12 +166,12 @@ class Checkpoint(keras.callbacks.Callback):
         variables.assign(variables.weights(model), self._best_weights)
 
     def remove(self) -> None:
-        """Delete the folder if it still belongs to this run; called when there is nothing left to resume."""
+        """Delete the folder if it still belongs to this run. Called when there is nothing left to resume."""
         if self._lock.is_in_place:
             files.remove_folder(self.folder)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
-        """Save the epoch so far, if it is time to; the last batch is saved with the epoch."""
+        """Save the epoch so far, if it is time to. The last batch is saved with the epoch."""
         is_due = self.signals.received is not None or time.monotonic() - self._saved >= 60 * self._minutes
         if batch + 1 < self.params["steps"] and is_due:
             self._write(replace(self.progress, inside=Inside(batch + 1, {x.KEY: x.save() for x in self._resumable})))
@@ -212,7 +212,7 @@ class Checkpoint(keras.callbacks.Callback):
         return row
 
     def keep_hold(self) -> None:
-        """Lock the folder again if it was deleted during the run; all of its files are then rewritten.
+        """Lock the folder again if it was deleted during the run. All of its files are then rewritten.
 
         Raises:
             BlockingIOError: Another run has started there.
@@ -250,7 +250,7 @@ class Checkpoint(keras.callbacks.Callback):
     def _read(self, overwrite: bool) -> None:
         for left in self.folder.iterdir():
             if temporary.is_ours(left.name):
-                left.unlink()  # a half-written file; no one else writes here
+                left.unlink()  # a half-written file. No one else writes here
         path = self.folder / "state.json"
         if not path.exists():
             return
@@ -274,7 +274,7 @@ class Checkpoint(keras.callbacks.Callback):
             )
 
     def _whole_state(self, path: Path) -> dict[str, Any]:
-        """Return the state of an interrupted run; raise ``ValueError`` if one of its files is damaged."""
+        """Return the state of an interrupted run, or raise ``ValueError`` if one of its files is damaged."""
         try:
             state = state_files.read_state(path)
             progress, sums = state_files.read_progress(state, self.monitor)

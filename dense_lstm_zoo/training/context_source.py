@@ -1,4 +1,4 @@
-"""Where a training run's context comes from: a text encoder, or the trained model that the run goes on from."""
+"""The context of a training run, from a text encoder or from the trained model that the run starts from."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Context:
     dim: int | None = field(default=None)
 
     def model_arguments(self, given: Mapping[str, Any], matrix: np.ndarray | None) -> dict[str, Any]:
-        """Return the model's arguments; it reads the model's own word vectors where those are the same and stay so."""
+        """Return the model's arguments. It reads the model's own word vectors where those are the same and stay so."""
         if self.dim is None:
             fixed = given.get("trainable_embeddings") is False
             self.dim = 0 if fixed and _same_words(self.vectors, matrix) else int(self.vectors.shape[1])
@@ -97,7 +97,7 @@ def read_context(name: str | None, words: Sequence[str], source: Any, job: Any) 
     """Return the context of a run: of the encoder that ``context`` names, or of the model that the run goes on from.
 
     Args:
-        name: The option ``context``: a folder, a preset's name or an address; None for a run without.
+        name: The option ``context``: a folder, a preset's name or an address, or None for a run without.
         words: The vocabulary's words, in the order of their ids from 2.
         source: The trained model of ``init_from``, or None.
         job: The run, whose dev and test texts are looked for among the texts that the encoder was trained on.

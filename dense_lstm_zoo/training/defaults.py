@@ -1,4 +1,4 @@
-"""What ``train`` chooses when it is not told: word vectors and the recipe that goes with them."""
+"""The defaults that ``train`` chooses itself: word vectors and the recipe that goes with them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def choose(
     Args:
         task: The model's task.
         model: A registered model.
-        options: The options of ``train`` that were given; ``vectors="none"`` means without.
+        options: The options of ``train`` that were given. ``vectors="none"`` means without.
         arguments: The model arguments that were given.
         recipe: The recipe that was given, ``"none"`` for no recipe, or None.
 

@@ -24,13 +24,13 @@ class Freeze(keras.callbacks.Callback):
     for all weights: those that first get a gradient after many steps would otherwise move too far, as Adam's correction
     for its first steps is over. Its state has the same shape throughout, so that a run can resume anywhere.
 
-    Its place is after the callback that saves the epoch. Whenever more is trained, the step is traced anew; for that
+    Its place is after the callback that saves the epoch. Whenever more is trained, the step is traced anew. For that
     epoch TensorFlow's warnings of retracing, which would count this, are held back.
 
     Args:
-        what: ``"embedding"``, the word vectors; or ``"encoder"``, everything but the last layer, with its CRF; None for
+        what: ``"embedding"`` for the word vectors, ``"encoder"`` for all but the last layer with its CRF, or None for
             neither.
-        until: The number of epochs before everything is trained; None means never.
+        until: The number of epochs before everything is trained. None means never.
         gradual: Train the last layer alone in the first epoch, and in each epoch after it one more layer from the top
             down, the word vectors last (Howard and Ruder 2018, section 3.3). Both directions of a layer come together.
             What ``what`` names is never trained.
@@ -66,7 +66,7 @@ class Freeze(keras.callbacks.Callback):
             variable.trainable = trainable
 
     def _kept(self, epoch: int) -> list[keras.Variable]:
-        """Return the weights that an epoch does not train; the model is as it is built."""
+        """Return the weights that an epoch does not train. The model is as it is built."""
         if self.until is not None and epoch >= self.until:
             return []
         below = self._layers(self.model)[epoch + 1 :] if self.gradual else []
@@ -97,14 +97,14 @@ def _begin_anew(optimizer: keras.optimizers.Optimizer) -> None:
 
 
 def train_by_layers(model: keras.Model, options: Options) -> Freeze | None:
-    """Set the learning rates of a model's layers; return the callback that keeps some as they are, if a run wants one.
+    """Set the learning rates of a model's layers, and return the callback that freezes some, if a run wants one.
 
     Args:
         model: The model, with the weights it starts from.
         options: The options of the run: ``layer_decay``, ``freeze``, ``unfreeze_after``, ``unfreeze``.
 
     Raises:
-        ValueError: Too few epochs for all layers to be trained; ``layer_decay`` for a model that Adam does not train.
+        ValueError: Too few epochs to train all layers, or ``layer_decay`` for a model that Adam does not train.
     """
     if options.layer_decay is not None:
         decay_rates(model, options.layer_decay)

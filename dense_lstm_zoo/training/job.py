@@ -1,4 +1,4 @@
-"""What a task provides for ``train``: data, vocabulary, bundle, and how epochs and the final model are scored."""
+"""The job of a task in ``train``: it reads data, builds the vocabulary, scores the model and makes the bundle."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class FitData:
     """The input of ``fit``: training and dev data, and what goes with them.
 
     Args:
-        training: The batches of an epoch; their number is known, and the same in every epoch.
+        training: The batches of an epoch. Their number is known, and the same in every epoch.
         dev: The batches to score each epoch on.
         start_at: Returns the batches of the epoch that has begun, from one of them (counted from 0) on.
         callbacks: The callbacks that the data needs.
         class_weight: Weights of classes.
         carried: What a batch leaves to the next one, apart from the variables of the model and its optimiser.
-        batch_tokens: Padded tokens in the median batch; 0 if few.
+        batch_tokens: Padded tokens in the median batch, or 0 if few.
     """
 
     training: tf.data.Dataset
@@ -50,7 +50,7 @@ class FitData:
 
 
 class Job(abc.ABC):
-    """One training run of one task, from a corpus to a scored bundle; ``train`` calls its methods in order.
+    """One training run of one task, from a corpus to a scored bundle. ``train`` calls its methods in order.
 
     Creating one reads the corpus and builds the vocabulary.
 
@@ -75,7 +75,7 @@ class Job(abc.ABC):
 
     @property
     def is_unspaced(self) -> bool:
-        """Whether whole phrases are its words, for want of spaces."""
+        """True where whole phrases are its words, for want of spaces."""
         return False
 
     @abc.abstractmethod
@@ -84,7 +84,7 @@ class Job(abc.ABC):
     @property
     @abc.abstractmethod
     def labels(self) -> list[str]:
-        """Names of the classes, in the order of the logits; empty where there are none."""
+        """Names of the classes, in the order of the logits, or empty where there are none."""
 
     @staticmethod
     @abc.abstractmethod
@@ -101,7 +101,7 @@ class Job(abc.ABC):
         given: Mapping[str, Any],
         recipe: str | None,
     ) -> Source | None:
-        """Read a trained model of another name that a model of this task may go on from; None for any other.
+        """Read a trained model of another name that a model of this task may go on from, or None for any other.
 
         The arguments are those of ``transfer.read_source``, with the folder of the trained model and its config.
         """
@@ -113,7 +113,7 @@ class Job(abc.ABC):
 
     @abc.abstractmethod
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the model arguments that follow from the data; ``given`` holds those that the user set."""
+        """Return the model arguments that follow from the data. ``given`` holds those that the user set."""
 
     @abc.abstractmethod
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Job(abc.ABC):
 
     @abc.abstractmethod
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
-        """Return the data for ``fit``; ``folder`` is for files that the run needs until it ends."""
+        """Return the data for ``fit``. ``folder`` is for files that the run needs until it ends."""
 
     @abc.abstractmethod
     def bundle(
@@ -145,16 +145,16 @@ class Job(abc.ABC):
 
     @staticmethod
     def is_empty(part: Any) -> bool:
-        """Whether there is nothing to score in a part of a corpus."""
+        """Return whether there is nothing to score in a part of a corpus."""
         return len(part) == 0
 
     @staticmethod
     @abc.abstractmethod
     def fingerprint(corpus: Any) -> str:
-        """Return a checksum of all data in a corpus; a run resumes only on the same data."""
+        """Return a checksum of all data in a corpus. A run resumes only on the same data."""
 
     def score(self, bundle: Bundle) -> dict[str, Any]:
-        """Score dev and test and return the metrics for the bundle; the test texts are scored only here."""
+        """Score dev and test and return the metrics for the bundle. The test texts are scored only here."""
         return bundle.rescore(dev=self.corpus.dev, test=self.corpus.test)
 
     def weights(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def give(self, job: Job, model: keras.Model) -> None:
-        """Give a new model the weights of the source; its words have their vectors already."""
+        """Give a new model the weights of the source. Its words have their vectors already."""
 
     @abc.abstractmethod
     def provenance(self, job: Job) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Source(abc.ABC):
 
 
 class WordVectorJob(Job):
-    """A job whose word embeddings may start from a file of vectors; shared by classifiers and taggers.
+    """A job whose word embeddings may start from a file of vectors, and shared by classifiers and taggers.
 
     ``words`` is the built vocabulary (with ``vocabulary``, ``matrix``, ``coverage`` and ``report``).
     """
@@ -203,7 +203,7 @@ class WordVectorJob(Job):
 
     @functools.cached_property
     def context(self) -> Context | None:
-        """The text encoder whose states stand beside the words, read on first use; None without one."""
+        """The text encoder whose states stand beside the words, read on first use, or None without one."""
         from dense_lstm_zoo.training.context_source import read_context
 
         return read_context(self.options.context, self.words.vocabulary.words, self.source, self)
@@ -216,7 +216,7 @@ class WordVectorJob(Job):
 
     @property
     def is_unspaced(self) -> bool:
-        """Whether whole phrases are its words, for want of spaces."""
+        """True where whole phrases are its words, for want of spaces."""
         return bool(self.words.is_unspaced)
 
     @property

@@ -24,7 +24,7 @@ def head_layers(model: keras.Model) -> list[keras.layers.Layer]:
 def weights_from_the_top(model: keras.Model) -> list[list[keras.Variable]]:
     """Return the trainable weights of each layer of a model, the last layer's first and the word vectors last.
 
-    Both directions of a layer are together. The layers of a stack count one by one; what a stack has beside its layers
+    Both directions of a layer are together. The layers of a stack count one by one. What a stack has beside its layers
     belongs to the lowest. Characters and the like go with the words.
 
     Example:
@@ -50,7 +50,7 @@ def weights_from_the_top(model: keras.Model) -> list[list[keras.Variable]]:
 
 
 def _stacked(layer: keras.layers.Layer) -> Sequence[Sequence[keras.layers.Layer]]:
-    """Return the layers that a layer stacks, from the lowest to the top, each as its parts; or the layer alone."""
+    """Return the layers that a layer stacks, from the lowest to the top, each as its parts, or the layer alone."""
     if isinstance(layer, RecurrentStack | DenseBiLSTM):
         return [[one] for one in layer.layers]
     if isinstance(layer, SkipBiLSTM | HighwayBiLSTM):

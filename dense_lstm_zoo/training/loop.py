@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Paused(Exception):  # noqa: N818 - not an error
-    """A run that stopped after ``pause_after`` epochs; ``metrics`` are those of the best epoch so far."""
+    """A run that stopped after ``pause_after`` epochs. ``metrics`` are those of the best epoch so far."""
 
     def __init__(self, checkpoint: Checkpoint, run: Run) -> None:
         assert checkpoint.best_epoch is not None  # at least one epoch has finished
@@ -65,16 +65,16 @@ def train(
 
     Training continues when its output cannot be written any more (``| head``, a closed terminal, a full log).
 
-    ``run.toml`` in the folder says how the run was trained; ``dense-lstm-zoo train --config`` repeats it.
+    ``run.toml`` in the folder says how the run was trained. ``dense-lstm-zoo train --config`` repeats it.
 
     Args:
         name: A registered model.
         dataset: A corpus's name (``"demo"``, ``"trec"``, ``"ptb"``), your own file or folder (``"reviews.csv"``), or
             what ``load_corpus`` returns, such as ``load_corpus("reviews.csv", text_column="review")``.
         run_dir: The folder to write the bundle to.
-        recipe: A published result's settings, such as ``"ding2018"``; arguments given here take precedence.
+        recipe: A published result's settings, such as ``"ding2018"``. Arguments given here take precedence.
         seed: Seed for the weights, dropout, the order of the batches and the dev split.
-        pause_after: Stop with ``Paused`` once this many epochs are finished, unless patience ends the run before; the
+        pause_after: Stop with ``Paused`` once this many epochs are finished, unless patience ends the run before. The
             same call with a larger number continues.
         tensorboard: Also write TensorBoard logs, to ``RUN_DIR.tensorboard`` beside the run's folder.
         overwrite: Whether to replace an existing run, or an interrupted one that is damaged or had other settings.
@@ -82,7 +82,7 @@ def train(
         callbacks: Keras callbacks of your own, called once the epoch's row is complete, before it is saved. One that
             stops training ends the run as patience does. Their own state is not saved: a resumed run starts it anew.
         {options}
-        **arguments: Model arguments; see ``describe(name)``.
+        **arguments: Model arguments. See ``describe(name)``.
 
     Returns:
         The bundle, as ``load(run_dir)`` would return it.

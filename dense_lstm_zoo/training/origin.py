@@ -1,4 +1,4 @@
-"""What a run takes from the model it goes on from, of whatever kind: arguments, vectors for new words, a record."""
+"""The arguments, the vectors for new words and the record that a run takes from the model it starts from."""
 
 from __future__ import annotations
 

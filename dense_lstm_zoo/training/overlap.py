@@ -24,7 +24,7 @@ def check_overlap(
     forced: bool = False,
     refused: Collection[str] = PARTS,
 ) -> dict[str, int]:
-    """Check that a trained model has not seen a corpus's dev and test texts; return how many it has seen, if any.
+    """Check that a trained model has not seen a corpus's dev and test texts, and return how many it has seen, if any.
 
     Args:
         hashes: Those of the texts it was trained on.
@@ -32,7 +32,7 @@ def check_overlap(
         job_class: The class of the run that goes on from it.
         corpus: The corpus of that run.
         forced: Whether to accept seen texts.
-        refused: The parts whose texts must not be seen; those of the others are only counted.
+        refused: The parts whose texts must not be seen. Those of the others are only counted.
 
     Raises:
         ValueError: It was trained on ten texts of a refused part, or on 1 %, and that is not ``forced``.
@@ -53,7 +53,7 @@ def check_overlap(
 
 
 def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: Any) -> None:
-    """Check a corpus that is scored after training, apart from it; without ``init_from`` nothing is checked."""
+    """Check a corpus that is scored after training, apart from it. Without ``init_from`` nothing is checked."""
     if options.get("init_from") is None:
         return
     folder = presets.open_folder(options["init_from"])
@@ -77,6 +77,6 @@ def refused_parts(config: Mapping[str, Any], job_class: type[Job]) -> Collection
 
 
 def training_texts(job: Job, seen: np.ndarray | None) -> np.ndarray:
-    """Return the hashes of all texts that a model was trained on; ``seen`` are those of its source."""
+    """Return the hashes of all texts that a model was trained on. ``seen`` are those of its source."""
     hashes = text_hashes.hash_texts(job.token_rows(job.corpus.train))
     return hashes if seen is None else np.union1d(hashes, seen)

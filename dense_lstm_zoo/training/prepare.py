@@ -1,4 +1,4 @@
-"""What a training run needs before it begins: the data is read and the model built, but nothing is written yet."""
+"""Preparation of a training run: the data is read and the model built, but nothing is written yet."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
 
 
 def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:
-    """Return the request and its job; words that vectors which nobody named hardly cover are trained themselves."""
+    """Return the request and its job. Words that vectors which nobody named hardly cover are trained themselves."""
     job_class, trained = request.task.job_class, [source.trained] if source else []
     try:
         job: Job = job_class(corpus, request.options, *trained)

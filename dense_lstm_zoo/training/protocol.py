@@ -1,4 +1,4 @@
-"""Protocols: one model trained with several seeds or on the folds of a cross-validation; resumable."""
+"""Protocols: one model trained with several seeds or on the folds of a cross-validation, resumable."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ProtocolResult:
-    """The results of several runs of one model; ``print`` shows them as a table.
+    """The results of several runs of one model. ``print`` shows them as a table.
 
     Args:
         runs: One row per run: ``run`` (its folder's name), ``seed``, ``fold`` and the bundle's metrics.
@@ -51,7 +51,7 @@ class ProtocolResult:
 
     @property
     def measure(self) -> str:
-        """``test_accuracy`` or ``test_perplexity``; ``dev_...`` for a corpus without a test set."""
+        """``test_accuracy`` or ``test_perplexity``, or ``dev_...`` for a corpus without a test set."""
         return next(name for split in ("test", "dev") if (name := f"{split}_{self.task.measure}") in self.runs)
 
     @property
@@ -61,7 +61,7 @@ class ProtocolResult:
 
     @property
     def std(self) -> float | None:
-        """Standard deviation (n - 1) of ``measure`` over the runs; None for a single one."""
+        """Standard deviation (n - 1) of ``measure`` over the runs, or None for a single one."""
         return float(self.runs[self.measure].std()) if len(self.runs) > 1 else None
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ def chosen_folds(folds: int | None, only_folds: Sequence[int] | None = None) -> 
 
     Raises:
         TypeError: ``only_folds`` is no list.
-        ValueError: It is empty, needs folds, or names one that there is not, or one twice; or fewer than 2 ``folds``.
+        ValueError: It is empty, needs folds, or names one that there is not, or one twice, or fewer than 2 ``folds``.
     """
     if only_folds is not None and (isinstance(only_folds, str) or not isinstance(only_folds, Sequence)):
         raise TypeError(f"only_folds must be a list, such as [1, 2]; received {only_folds!r}.")
@@ -124,8 +124,8 @@ def run_protocol(
     """Train one model with several seeds, or on the folds of a cross-validation, and summarise the runs.
 
     Every run is a bundle in ``run_dir``: ``seed1``, or ``fold01_seed1`` with folds. A repeated call keeps finished runs
-    and resumes an interrupted one; asking for more seeds or folds adds runs. The folds are stratified, and the same for
-    every model and seed; each keeps 10 % of its training texts for dev. The epoch is chosen on dev, and test texts are
+    and resumes an interrupted one. Asking for more seeds or folds adds runs. The folds are stratified, and the same for
+    every model and seed. Each keeps 10 % of its training texts for dev. The epoch is chosen on dev, and test texts are
     scored once per run.
 
     Args:
@@ -142,7 +142,7 @@ def run_protocol(
 
     Raises:
         TypeError: ``only_folds`` that is no list.
-        ValueError: As for ``train``; or ``run_dir`` holds runs with other settings, which the message lists.
+        ValueError: As for ``train``. Or ``run_dir`` holds runs with other settings, which the message lists.
 
     Example:
         ``print(zoo.run_protocol("dc_bilstm", "mr", "runs/mr", folds=10, recipe="ding2018"))``
@@ -216,7 +216,7 @@ def _metrics(run: Path) -> dict[str, Any]:
 
 
 def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of finished runs of earlier calls, with other seeds or folds; one that is damaged is left out."""
+    """Yield the rows of finished runs of earlier calls, with other seeds or folds. One that is damaged is left out."""
     for path in run_dir.glob("*/manifest.json"):
         found = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
         if not found or path.parent.name in those:

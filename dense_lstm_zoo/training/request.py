@@ -23,7 +23,7 @@ from dense_lstm_zoo_runtime import install
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What ``train`` was asked, with what it chooses itself.
+    """The arguments of ``train``, with what it chooses itself.
 
     Args:
         model: A registered model.
@@ -70,7 +70,7 @@ def check(
     tensorboard: bool = False,
     overwrite: bool = False,
 ) -> Request:
-    """Check the arguments of ``train``; only the folder's name, not the data, is looked at.
+    """Check the arguments of ``train``. Only the folder's name, not the data, is looked at.
 
     Args:
         model: A registered model.
@@ -110,7 +110,7 @@ def check(
 
 
 def _check_sources(options: Options) -> None:
-    """Raise for word vectors, a trained model or a text encoder that is not there; what is downloaded comes later."""
+    """Raise for word vectors, a trained model or a text encoder that is not there. What is downloaded comes later."""
     vectors = getattr(options, "vectors", None)
     if vectors is not None:
         word_source.checked(vectors)

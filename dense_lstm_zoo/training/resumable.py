@@ -12,7 +12,7 @@ import keras
 class Resumable(keras.callbacks.Callback, abc.ABC):
     """A callback whose state inside an epoch is saved with the run's.
 
-    A resumed epoch begins with ``on_epoch_begin``, like every other; ``resume`` follows before its next batch.
+    A resumed epoch begins with ``on_epoch_begin``, like every other. ``resume`` follows before its next batch.
     """
 
     KEY: ClassVar[str]  # its name in the file, different for each class

@@ -1,4 +1,4 @@
-"""Calls a run's callbacks; an epoch that is resumed inside looks to them like any other."""
+"""Calls a run's callbacks. An epoch that is resumed inside looks to them like any other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dense_lstm_zoo.training.checkpoint import Checkpoint
 class RunCallbacks(keras.callbacks.CallbackList):
     """The callbacks of a run, and its progress bar.
 
-    ``fit`` cannot begin inside an epoch. Such an epoch is a ``fit`` of its own, on the rest of its batches; the other
+    ``fit`` cannot begin inside an epoch. Such an epoch is a ``fit`` of its own, on the rest of its batches. The other
     epochs follow in a second one. The callbacks see a single training, in which the rest of the batches have the
     numbers that they have in a whole epoch.
 

@@ -43,7 +43,7 @@ def text_of(request: Request, corpus: Any) -> str:
 
     Args:
         request: The checked request.
-        corpus: The corpus that it is trained on; one that was made in Python is only named, in a comment.
+        corpus: The corpus that it is trained on. One that was made in Python is only named, in a comment.
     """
     settings = {} if corpus.origin is None else corpus.origin.settings
     data = {name: settings.pop(name) for name in DATA if settings.get(name) is not None}
@@ -64,7 +64,7 @@ def text_of(request: Request, corpus: Any) -> str:
 
 
 def note(callbacks: Iterable[Any]) -> str:
-    """Return a comment for the callbacks of a run, which the file cannot hold; empty without any."""
+    """Return a comment for the callbacks of a run, which the file cannot hold. Empty without any."""
     names = ", ".join(type(callback).__name__ for callback in callbacks)
     return f"\n# Callbacks were given in Python, and are not repeated: {names!a:.200}.\n" if names else ""
 
@@ -92,7 +92,7 @@ def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """Return what a file says, under the names of the options of ``train``; ``"null"`` for an argument is None.
+    """Return what a file says, under the names of the options of ``train``. ``"null"`` for an argument is None.
 
     Raises:
         FileNotFoundError: No such file.

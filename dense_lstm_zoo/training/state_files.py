@@ -22,7 +22,7 @@ _SEAL = "seal"
 
 
 class OtherVersionError(ValueError):
-    """A state in the format of another version; the message names both formats."""
+    """A state in the format of another version. The message names both formats."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Inside:
 
 @dataclass
 class Progress:
-    """How far a run has come: its finished epochs, the best of them, and its place inside the next."""
+    """The progress of a run: its finished epochs, the best of them, and its place inside the next."""
 
     history: list[dict[str, float]]
     best_epoch: int | None = None
@@ -46,7 +46,7 @@ class Progress:
         return f"epoch-{len(self.history)}{f'-batch-{self.inside.batches}' if self.inside else ''}.npz"
 
     def best_name(self) -> str | None:
-        """Return the name of the file of the best epoch's weights; None before there is one."""
+        """Return the name of the file of the best epoch's weights, or None before there is one."""
         return None if self.best_epoch is None else f"best-{self.best_epoch}.npz"
 
     def names(self) -> list[str]:

@@ -57,7 +57,7 @@ class ModelSource(Source):
         self.forced = check_overlap(self.trained.train_texts, self.folder, type(job), job.corpus, forced=forced)
 
     def give(self, job: Job, model: keras.Model) -> None:
-        """Give a new model the weights of the source; its words have their vectors already."""
+        """Give a new model the weights of the source. Its words have their vectors already."""
         rng = np.random.default_rng(job.options.seed)
         source = self.trained.model
         heads = {layer.name: layer for layer in head_layers(source)}
@@ -102,7 +102,7 @@ def read_source(model: str, task: str, options: Options, given: Mapping[str, Any
     Args:
         model: The new model's name.
         task: Its task.
-        options: The run's options; gets ``learns_words`` and ``learns_chars``, whether those are ever trained.
+        options: The run's options. Gets ``learns_words`` and ``learns_chars``, whether those are ever trained.
         given: The model arguments that the user set.
         recipe: The name of a recipe, or None.
 
@@ -141,7 +141,7 @@ def resolved_path(name: str | Path) -> str:
 
 
 def _give_static(layer: WordEmbedding, other: WordEmbedding, source: Bundle, job: Any) -> None:
-    """Give a frozen copy of the initial word vectors the source's; new words have theirs."""
+    """Give a frozen copy of the initial word vectors the source's. New words have theirs."""
     rows = {word: row for row, word in enumerate(source.vocabulary.words, start=2)}
     matrix, theirs = layer.get_matrix(), other.get_matrix()
     matrix[:2] = theirs[:2]
@@ -163,7 +163,7 @@ def _give_new_words(layer: TiedEmbedding, job: Any) -> None:
 def _give_rows(
     layer: keras.layers.Layer, other: keras.layers.Layer, rng: np.random.Generator, axis: int | None
 ) -> None:
-    """Give a layer another's weights; along ``axis``, if it is not None, a weight may have more rows."""
+    """Give a layer another's weights. Along ``axis``, if it is not None, a weight may have more rows."""
     for variable, theirs in zip(layer.weights, other.weights, strict=True):
         value = keras.ops.convert_to_numpy(theirs)
         if axis is not None and variable.shape[axis] > value.shape[axis]:
