@@ -55,8 +55,8 @@ def share_names(model: keras.Model) -> list[str]:
 def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
     """Return a graph function from the model's inputs to ``logits``, ``saliency`` and ``shares``.
 
-    ``saliency`` is (batch, time). ``shares`` is (batch, time, columns), with no columns where the pooling has none. Both are
-    zero at padding. A word's saliency covers all its inputs: its vector and its characters.
+    ``saliency`` is (batch, time). ``shares`` is (batch, time, columns), with no columns where the pooling has none.
+    Both are zero at padding. A word's saliency covers all its inputs: its vector and its characters.
     """
     channels = {layer.name: layer for layer in model.layers}
     vectors_of = channels.get("channels", channels["embedding"]).output

@@ -82,9 +82,9 @@ class ClassificationJob(WordVectorJob):
         """Return the tokens of each text, in lower case."""
         return tokenize(part.texts)
 
-    def found(self) -> str:
+    def summary(self) -> str:
         """Return a summary of the corpus, how it will be scored and cut, and how much of it the vectors cover."""
-        told = super().found()
+        told = super().summary()
         if (most := self.options.max_tokens) is not None:
             rows = self.words.vocabulary.text_to_ids().encode(self.corpus.train.texts)
             cut = sum(len(row) > most for row in rows)

@@ -81,7 +81,7 @@ def prepare(model: str | None, config: str | None, options: Mapping[str, Any]) -
         ValueError: Something is missing or wrong. The message says what is accepted.
         OSError: A file that is missing, or a folder that cannot be written.
     """
-    settings = dict(options) if config is None else _with_config(run_file.read(config), options)
+    settings = dict(options) if config is None else _with_config(run_file.read_settings(config), options)
     check_folds(settings.get("folds"), options)
     model_of_config = settings.pop("model", None)
     model = model_of_config if model is None else model

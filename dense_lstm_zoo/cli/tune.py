@@ -115,7 +115,7 @@ def tune(
 def check_sweep(model: str, dataset: str | None, options: Mapping[str, Any]) -> Dataset:
     """Return the dataset of a sweep, after checking the request."""
     check_folds(options.get("folds"), options)
-    task, recipe = tasks.find(registry.entry(model).task), recipes.named(options.get("recipe"))
+    task, recipe = tasks.find(registry.entry(model).task), recipes.name_or_none(options.get("recipe"))
     names = {name for other in zoo.list_models() for name in registry.entry(other).arguments}
     arguments = {name: value for name, value in options.items() if name in names}
     check_arguments(model, registry.resolve(model, arguments, recipe, complete=False))

@@ -148,10 +148,10 @@ class Dataset:
         file = f"{split}_file"
         options = {name: value for name, value in options.items() if value is not None}
         if dataset is not None and file not in options and dataset not in list_corpora():
-            found = cls.resolve(dataset, {}, task.name, split=split).options
-            if file not in found:
+            parts = cls.resolve(dataset, {}, task.name, split=split).options
+            if file not in parts:
                 raise ValueError(f"{dataset} holds no {split} texts; name a file with {as_option(file)}.")
-            dataset, options[file] = None, found[file]
+            dataset, options[file] = None, parts[file]
         if file in options:
             files.existing_file(options[file])
             form = input_format(options[file], task.own_files, "--dataset", dataset, otherwise=trained_on)
@@ -185,7 +185,7 @@ class Dataset:
             FileNotFoundError: A missing file.
         """
         if self.name not in list_corpora(self.task):
-            other = next(one for one in tasks.every() if self.name in list_corpora(one.name))
+            other = next(task for task in tasks.every() if self.name in list_corpora(task.name))
             accepted = ", ".join(list_corpora(self.task))
             raise ValueError(f"Corpus {self.name!r} is for {other.name}, not for {self.task}. Accepted: {accepted}.")
         source = source_of(self.name, self.task)
@@ -220,8 +220,8 @@ class Dataset:
 
 def source_of(name: str, task: str | None = None) -> Source | None:
     """Return the source of a published corpus, or None for a user's own files. Without a task, the first match."""
-    chosen = tasks.every() if task is None else [tasks.find(task)]
-    return next((one.sources[name] for one in chosen if name in one.sources), None)
+    candidates = tasks.every() if task is None else [tasks.find(task)]
+    return next((candidate.sources[name] for candidate in candidates if name in candidate.sources), None)
 
 
 def _columns_of(form: str, columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,19 +24,19 @@ def labelled_reviews(path: Path) -> Iterator[tuple[str, str]]:
         ValueError: A line that is not a review, or other numbers of reviews than the published ones. The latter after
             the last review. Damaged gzip, or bytes that are not UTF-8.
     """
-    found: Counter[str] = Counter()
+    label_counts: Counter[str] = Counter()
     for number, line in enumerate(TextFile(path), start=1):
         match = _ROW.fullmatch(line)
         if match:
-            found[match[1]] += 1
+            label_counts[match[1]] += 1
             yield match[1], match[2]
         elif number > 1 or line != _HEADER:
             raise ValueError(
                 f"{path}, line {number}: expected neg or pos, a rating from 1 to 10 and a review, with tabs between "
                 f"them; found {line[:80]!r}."
             )
-    if any(found[label] != PER_LABEL for label in LABELS):
-        counts = " and ".join(f"{found[label]:,} {label}" for label in LABELS)
+    if any(label_counts[label] != PER_LABEL for label in LABELS):
+        counts = " and ".join(f"{label_counts[label]:,} {label}" for label in LABELS)
         raise ValueError(
             f"{path}: found {counts} reviews, expected {PER_LABEL:,} of each; it is not the published file."
         )

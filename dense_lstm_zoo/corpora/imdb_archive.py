@@ -30,12 +30,12 @@ _MOST = 150_000  # entries of the archive. It has some 100,020
 _Review = tuple[int, str, str, str]  # number, label, rating and text: in this order the reviews are written
 
 
-def source(read: Callable[[str, list[Path]], Any], *, good_for: str, not_for: str) -> Source:
+def source(reader: Callable[[str, list[Path]], Any], *, good_for: str, not_for: str) -> Source:
     """Return the source of a corpus that reads ``train.tsv.gz``, ``test.tsv.gz`` and ``unsup.txt.gz``."""
     published = tuple(SourceFile(name, _URL, _SHA256, _SIZE) for name in _NAMES)
     paper = "Maas et al. 2011, Learning word vectors for sentiment analysis, ACL"
     about = About("reviews of films for research (Maas et al.); cite the paper", good_for, not_for, paper)
-    return Source(imdb.FOLDER, published, read, about, prepare=write_files)
+    return Source(imdb.FOLDER, published, reader, about, prepare=write_files)
 
 
 def write_files(archive: Path, folder: Path, progress: bool = True) -> None:
@@ -52,9 +52,9 @@ def write_files(archive: Path, folder: Path, progress: bool = True) -> None:
         ValueError: Not that archive: it is damaged, or holds other numbers of reviews, or one that is too long, not
             UTF-8 or not a plain file. Nothing is written then.
     """
-    parts = _read(archive, progress)
-    tested = {text for *_, text in parts["test"]}
-    once = dict.fromkeys(text for *_, text in parts["unsup"] if text not in tested)
+    parts = _read_archive(archive, progress)
+    test_texts = {text for *_, text in parts["test"]}
+    once = dict.fromkeys(text for *_, text in parts["unsup"] if text not in test_texts)
     for name in ("train", "test"):
         rows = ["label\trating\ttext", *("\t".join((label, rating, text)) for _, label, rating, text in parts[name])]
         _write(folder / f"{name}.tsv.gz", rows)
@@ -67,15 +67,15 @@ def _write(path: Path, lines: list[str]) -> None:
             packed.write(f"{line}\n")
 
 
-def _read(archive: Path, progress: bool) -> dict[str, list[_Review]]:
+def _read_archive(archive: Path, progress: bool) -> dict[str, list[_Review]]:
     """Return the reviews of each part in order of their numbers. They take some 130 MB."""
     parts: dict[str, list[_Review]] = {"train": [], "test": [], "unsup": []}
     report = Progress(f"reading {archive.name}", progress, "reviews")
     report.start(0, imdb.UNLABELLED[-1] + 4 * imdb.PER_LABEL)
     try:
-        for done, (part, review) in enumerate(_reviews(archive), start=1):
+        for number, (part, review) in enumerate(_reviews(archive), start=1):
             parts[part].append(review)
-            report.update(done)
+            report.update(number)
         _check(parts)
     except (ValueError, tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile) as error:
         raise ValueError(f"{archive} is not the published archive of IMDB: {error}.") from error
@@ -102,9 +102,9 @@ def _reviews(archive: Path) -> Iterator[tuple[str, _Review]]:
 
 def _check(parts: dict[str, list[_Review]]) -> None:
     for part, expected in (("train", imdb.LABELS), ("test", imdb.LABELS), ("unsup", ("unsup",))):
-        found = Counter(label for _, label, *_ in parts[part])
+        label_counts = Counter(label for _, label, *_ in parts[part])
         distinct = Counter(label for label, _ in {(label, number) for number, label, *_ in parts[part]})
-        wanted = {label: imdb.UNLABELLED[-1] if label == "unsup" else imdb.PER_LABEL for label in expected}
-        if found != wanted or distinct != wanted:
-            counts = ", ".join(f"{count:,} {label}" for label, count in sorted(found.items())) or "no"
+        published_counts = {label: imdb.UNLABELLED[-1] if label == "unsup" else imdb.PER_LABEL for label in expected}
+        if label_counts != published_counts or distinct != published_counts:
+            counts = ", ".join(f"{count:,} {label}" for label, count in sorted(label_counts.items())) or "no"
             raise ValueError(f"{part} has {counts} reviews")

@@ -77,7 +77,7 @@ def fetch(name: str, *, progress: bool = True) -> list[Path]:
 
 def published() -> list[str]:
     """Return the corpora with published files, and the built-in "demo"."""
-    return list(dict.fromkeys(name for one in tasks.every() for name in one.sources))
+    return list(dict.fromkeys(name for task in tasks.every() for name in task.sources))
 
 
 def is_here(name: str) -> bool:
@@ -105,7 +105,7 @@ def _of_frame(frame: Any, task: str | None, options: Mapping[str, Any]) -> Any:
             "A dataset must be a corpus's name, a file, a folder or a frame of labelled texts; received "
             f"{type(frame).__name__}. A frame becomes a corpus with {advice}."
         )
-    owner = next(one for one in tasks.every() if "csv" in one.own_files)
+    owner = next(candidate for candidate in tasks.every() if "csv" in candidate.own_files)
     if task not in (None, owner.name):
         raise ValueError(f"A frame of labelled texts is for {owner.name}, not for {task}.")
     columns = {"text_column": "text", "label_column": "label"}

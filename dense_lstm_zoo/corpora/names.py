@@ -14,6 +14,6 @@ def list_corpora(task: str | None = None) -> list[str]:
         >>> list_corpora("language_model")
         ['demo', 'ptb', 'imdb_raw', 'text']
     """
-    chosen = tasks.every() if task is None else [tasks.find(task)]
-    with_homes = dict.fromkeys(name for one in chosen for name in one.sources)
-    return [*with_homes, *(name for one in chosen for name in one.own_files)]
+    candidates = tasks.every() if task is None else [tasks.find(task)]
+    with_homes = dict.fromkeys(name for candidate in candidates for name in candidate.sources)
+    return [*with_homes, *(name for candidate in candidates for name in candidate.own_files)]

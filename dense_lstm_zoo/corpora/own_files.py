@@ -91,7 +91,7 @@ def _is_excel_text(path: Path) -> bool:
 
 def formats() -> list[str]:
     """Return the formats of a user's own files, of all tasks."""
-    return [form for one in tasks.every() for form in one.own_files]
+    return [form for task in tasks.every() for form in task.own_files]
 
 
 def read_corpus(form: str, **options: Any) -> Any:
@@ -104,11 +104,11 @@ def read_corpus(form: str, **options: Any) -> Any:
     Raises:
         ValueError: An unknown option, no training file, or an error in a file.
     """
-    read = _task_of(form).read_files
-    _check_options(read, form, options)
+    reader = _task_of(form).read_files
+    _check_options(reader, form, options)
     if options.get("train_file") is None:
         raise ValueError(f"Corpus {form!r} reads your own files; give them with train_file=, dev_file=, test_file=.")
-    return read(form, **options)
+    return reader(form, **options)
 
 
 def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[str, ...]]:
@@ -134,17 +134,17 @@ def read_split(form: str, path: str | Path, **options: Any) -> tuple[Any, tuple[
         ...     read_split("csv", path)
         (<Split: 1 texts>, ('good',))
     """
-    read = _task_of(form).read_file
-    _check_options(read, form, options)
-    return read(form, path, **options)
+    reader = _task_of(form).read_file
+    _check_options(reader, form, options)
+    return reader(form, path, **options)
 
 
 def _task_of(form: str) -> Task:
-    return next(one for one in tasks.every() if form in one.own_files)
+    return next(task for task in tasks.every() if form in task.own_files)
 
 
-def _check_options(read: Callable[..., Any], form: str, options: dict[str, Any]) -> None:
-    accepted = set(inspect.signature(read).parameters) - {"form", "kind", "name", "path"}
+def _check_options(reader: Callable[..., Any], form: str, options: dict[str, Any]) -> None:
+    accepted = set(inspect.signature(reader).parameters) - {"form", "kind", "name", "path"}
     for option in options:
         if option not in accepted:
             raise checks.unknown_name(f"option of corpus {form!r}:", option, accepted)

@@ -90,9 +90,9 @@ class LanguageModelJob(Job):
         """Return the tokens of each line."""
         return map(list, token_lines(part))
 
-    def found(self) -> str:
+    def summary(self) -> str:
         """Return a summary of the corpus and of how much of it the vectors cover."""
-        return "\n".join([str(self.corpus), *([self.vectors.found()] if self.vectors else [])])
+        return "\n".join([str(self.corpus), *([self.vectors.summary()] if self.vectors else [])])
 
     def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the size of the vocabulary, and the length of the vectors."""

@@ -29,7 +29,7 @@ class LanguageVectors:
     num_known: int
     config: dict[str, Any]
 
-    def found(self) -> str:
+    def summary(self) -> str:
         """Return how many words have a vector, for the log."""
         return f"{self.config['vectors']}: vectors for {self.num_known:,} of {len(self.matrix):,} words"
 

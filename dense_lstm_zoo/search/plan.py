@@ -165,9 +165,9 @@ def plan(
 ) -> Sweep:
     """Return a sweep after checking every value; see ``tune``."""
     from dense_lstm_zoo.corpora.names import list_corpora
-    from dense_lstm_zoo.tasks.recipes import get_recipe, named
+    from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
 
-    entry, recipe = registry.entry(name), named(recipe)
+    entry, recipe = registry.entry(name), name_or_none(recipe)
     checks.one_of("tuner", tuner, TUNERS)
     parameters = None if budget is None else parse_count(budget)
     fixed, space = _with_budget(name, arguments, recipe, space, parameters)  # by formula, so before anything is read

@@ -105,26 +105,26 @@ class Task:
     @property
     def recipes(self) -> Sequence[Recipe]:
         """The recipes of its models."""
-        found: Sequence[Recipe] = self.module("recipes").RECIPES
-        return found
+        own_recipes: Sequence[Recipe] = self.module("recipes").RECIPES
+        return own_recipes
 
     @property
     def sources(self) -> Mapping[str, Source]:
         """The published corpora, and the demo corpus, by name."""
-        found: Mapping[str, Source] = self.module("corpora").SOURCES
-        return found
+        own_sources: Mapping[str, Source] = self.module("corpora").SOURCES
+        return own_sources
 
     @property
     def read_files(self) -> Callable[..., Any]:
         """Reads a user's own files as a corpus: ``(form, train_file=..., ...)``."""
-        read: Callable[..., Any] = self.module("corpora").read_files
-        return read
+        reader: Callable[..., Any] = self.module("corpora").read_files
+        return reader
 
     @property
     def read_file(self) -> Callable[..., Any]:
         """Reads one file to score a model on: ``(form, path, ...)`` to what ``evaluate`` takes and the label names."""
-        read: Callable[..., Any] = self.module("corpora").read_file
-        return read
+        reader: Callable[..., Any] = self.module("corpora").read_file
+        return reader
 
     @property
     def job_class(self) -> Any:
@@ -136,24 +136,24 @@ class Task:
         """The class of its trained models, a ``Bundle``."""
         return getattr(self.module("bundle"), self.bundle)
 
-    def resolve(self, given: Mapping[str, Any], *, seed: int, recipe: Recipe | None = None) -> Options:
+    def resolve(self, settings: Mapping[str, Any], *, seed: int, recipe: Recipe | None = None) -> Options:
         """Return the options of a run with its seed and dev fraction: as given, else the recipe's, else the task's.
 
         Raises:
             ValueError: An option of another task, or a value out of range.
         """
         own = {option.name: option for option in self.all_options}
-        for name, value in given.items():
+        for name, value in settings.items():
             if name not in own and value is not None:
                 accepted = ", ".join(option.name for option in self.options)
                 raise ValueError(f"{name} is not an option for {self.name}; received {value!r}. Accepted: {accepted}.")
-        check_options(given)
+        check_options(settings)
         protocol = recipe or self.defaults
-        found: dict[str, Any] = {"seed": seed, "dev_fraction": protocol.dev_fraction}
+        resolved_options: dict[str, Any] = {"seed": seed, "dev_fraction": protocol.dev_fraction}
         for name, option in own.items():
-            places = (given.get(name), getattr(protocol, name, None), getattr(self.defaults, name, None))
-            found[name] = next((value for value in places if value is not None), option.default)
-        return Options(**found)
+            places = (settings.get(name), getattr(protocol, name, None), getattr(self.defaults, name, None))
+            resolved_options[name] = next((value for value in places if value is not None), option.default)
+        return Options(**resolved_options)
 
 
 @functools.cache
@@ -164,8 +164,8 @@ def find(name: str) -> Task:
         >>> find("tagging").measure
         'accuracy'
     """
-    found: Task = importlib.import_module(_MODULES[checks.one_of("task", name, _MODULES)]).TASK
-    return found
+    task: Task = importlib.import_module(_MODULES[checks.one_of("task", name, _MODULES)]).TASK
+    return task
 
 
 def names() -> list[str]:
@@ -192,10 +192,10 @@ def with_output(outputs: Collection[str]) -> Task | None:
 @functools.cache
 def every_option() -> Mapping[str, Option]:
     """Return the options of all tasks by name, without repeats."""
-    return {option.name: option for one in every() for option in one.all_options}
+    return {option.name: option for task in every() for option in task.all_options}
 
 
-def check_options(given: Mapping[str, Any]) -> None:
+def check_options(values: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` for a value that its option does not accept. Unknown names are ignored.
 
     Example:
@@ -204,7 +204,7 @@ def check_options(given: Mapping[str, Any]) -> None:
         ValueError: batch_size must be an integer of at least 1; received 0.
     """
     for name, option in every_option().items():
-        option.check(given.get(name))
+        option.check(values.get(name))
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -216,15 +216,15 @@ def with_options(function: _Function) -> _Function:
     The docstring has ``{options}`` on a line of its own among the arguments. The options take its place.
     """
     signature = inspect.signature(function)
-    *parameters, rest = signature.parameters.values()
+    *parameters, last = signature.parameters.values()
     own = [
         inspect.Parameter(x.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=x.annotation)
         for x in every_option().values()
     ]
-    function.__signature__ = signature.replace(parameters=[*parameters, *own, rest])  # type: ignore[attr-defined]
+    function.__signature__ = signature.replace(parameters=[*parameters, *own, last])  # type: ignore[attr-defined]
     lines = []
     for option in every_option().values():
-        only = [one.title for one in every() if option in one.options]
+        only = [task.title for task in every() if option in task.options]
         whose = f"{' and '.join(only).capitalize()}: " if only else ""
         help = f"{whose}{option.help}" if whose else option.help[0].upper() + option.help[1:]
         words = f"{option.name}: {help} (default: {option.told_default})."

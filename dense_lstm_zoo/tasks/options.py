@@ -70,10 +70,10 @@ class Option:
         if self.kind is not dict:
             return self.kind(text)
         try:
-            found = json.loads(text)
+            value = json.loads(text)
         except (ValueError, RecursionError):
             return text
-        return found if isinstance(found, dict) else text
+        return value if isinstance(value, dict) else text
 
 
 # Options of every task. A recipe's field of the same name, or else the task's defaults, gives the default.

@@ -32,10 +32,10 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
-        given = [self.low, self.high, *([] if self.step is None else [self.step])]
-        if any(isinstance(x, bool) or not isinstance(x, numbers.Real) for x in given):
+        bounds = [self.low, self.high, *([] if self.step is None else [self.step])]
+        if any(isinstance(x, bool) or not isinstance(x, numbers.Real) for x in bounds):
             raise ValueError(f"A range is of numbers; received {self}.")
-        if not all(map(math.isfinite, given)) or self.low > self.high:
+        if not all(map(math.isfinite, bounds)) or self.low > self.high:
             raise ValueError(f"A range needs low <= high; received {self}.")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"A range's step must be above 0; received {self}.")

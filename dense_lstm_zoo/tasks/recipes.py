@@ -28,7 +28,7 @@ def list_recipes(*, model: str | None = None) -> list[str]:
     return [name for name, recipe in recipes().items() if model is None or model in recipe.models]
 
 
-def named(name: str | None) -> str | None:
+def name_or_none(name: str | None) -> str | None:
     """Return a recipe's name, or None where no recipe is named or none is to be used."""
     return None if name == NONE else name
 

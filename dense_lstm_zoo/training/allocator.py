@@ -62,5 +62,5 @@ def _mallopt(parameters: dict[int, int]) -> bool:
     if any(name in os.environ for name in _TUNED):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    done = [mallopt is not None and bool(mallopt(name, value)) for name, value in parameters.items()]
-    return all(done)
+    results = [mallopt is not None and bool(mallopt(name, value)) for name, value in parameters.items()]
+    return all(results)

@@ -33,13 +33,13 @@ def averaged(model: keras.Model) -> Iterator[None]:
     pairs = zip(optimizer._trainable_variables, optimizer._model_variables_moving_average, strict=True)
     averages = [(variable, average) for variable, average in pairs if variable.trainable]  # others are frozen
     variables = [variable for variable, _ in averages]
-    held = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
+    values = [keras.ops.convert_to_numpy(variable).copy() for variable in variables]
     for variable, average in averages:
         variable.assign(average)
     try:
         yield
     finally:
-        for variable, value in zip(variables, held, strict=True):
+        for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
 
 

@@ -51,9 +51,9 @@ class FiniteLoss(Resumable):
         """Return the last mean loss."""
         return {"last": self._last}
 
-    def resume(self, saved: Mapping[str, float]) -> None:
+    def resume(self, state: Mapping[str, float]) -> None:
         """Store the last mean loss."""
-        self._last = saved["last"]
+        self._last = state["last"]
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Check the dev loss: the last update may have made it infinite."""
@@ -89,9 +89,9 @@ class EpochSeconds(Resumable):
         """Return the seconds so far."""
         return {"elapsed": time.perf_counter() - self._started}
 
-    def resume(self, saved: Mapping[str, float]) -> None:
+    def resume(self, state: Mapping[str, float]) -> None:
         """Count the seconds before the interruption too, but not those between the two runs."""
-        self._started -= saved["elapsed"]
+        self._started -= state["elapsed"]
 
 
 class EpochProgress(keras.callbacks.Callback):

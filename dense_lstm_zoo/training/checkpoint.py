@@ -71,16 +71,16 @@ class Checkpoint(keras.callbacks.Callback):
         self.progress = Progress([])
         self._resumable: list[Resumable] = []
         self._carried: Sequence[tf.Variable] = ()
-        self._minutes, self._saved = minutes, time.monotonic()
+        self._minutes, self._saved_at = minutes, time.monotonic()
         self.signals = StopSignals()
         self._best_weights: list[np.ndarray] = []
         self._sums: dict[str, str] = {}
         self._resumed: Inside | None = None
-        self._taken = f"Another process is training in {folder}."
+        self._busy = f"Another process is training in {folder}."
         self._begin_anew = f"delete {folder} to start over, or overwrite it."
-        self._lock = Lock(self.folder / "lock", self._taken)
+        self._lock = Lock(self.folder / "lock", self._busy)
         try:
-            self._read(overwrite)
+            self._read_state(overwrite)
         except ValueError:
             self._lock.release()
             raise
@@ -148,12 +148,12 @@ class Checkpoint(keras.callbacks.Callback):
         inside, self._resumed = self._resumed, None
         if inside is None:
             return 0
-        found = self._changing(inside)
-        variables.assign(found, self._load(self.progress.state_name(), found))
+        changing = self._changing(inside)
+        variables.assign(changing, self._load(self.progress.state_name(), changing))
         for callback in self._resumable:
             if callback.KEY in inside.callbacks:
                 callback.resume(inside.callbacks[callback.KEY])
-        self._saved = time.monotonic()
+        self._saved_at = time.monotonic()
         return inside.batches
 
     def follow(self, callbacks: Sequence[keras.callbacks.Callback], carried: Sequence[tf.Variable]) -> None:
@@ -172,7 +172,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """Save the epoch so far, if it is time to. The last batch is saved with the epoch."""
-        is_due = self.signals.received is not None or time.monotonic() - self._saved >= 60 * self._minutes
+        is_due = self.signals.number is not None or time.monotonic() - self._saved_at >= 60 * self._minutes
         if batch + 1 < self.params["steps"] and is_due:
             self._write(replace(self.progress, inside=Inside(batch + 1, {x.KEY: x.save() for x in self._resumable})))
             self._end_if_signalled()
@@ -192,7 +192,7 @@ class Checkpoint(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def _end_if_signalled(self) -> None:
-        if self.signals.received is not None:
+        if self.signals.number is not None:
             notes.show(f"\nstopped by a signal; the same command resumes after {self.place}")
             self.signals.end()
 
@@ -220,7 +220,7 @@ class Checkpoint(keras.callbacks.Callback):
         if self._lock.is_in_place:
             return
         self._lock.release()
-        self._lock = Lock(self.folder / "lock", self._taken)
+        self._lock = Lock(self.folder / "lock", self._busy)
         if (self.folder / "state.json").exists():
             self._lock.release()
             raise BlockingIOError(f"{self.folder} was deleted during this run, and another run has started there.")
@@ -242,32 +242,32 @@ class Checkpoint(keras.callbacks.Callback):
         sums = {name: self._sums.get(name) or files.sha256(self.folder / name) for name in arrays}
         state = {"settings": self.settings, **progress.to_json(), "sha256": sums}
         state_files.write_state(self.folder / "state.json", state)
-        self.progress, self._sums, self._saved = progress, sums, time.monotonic()
-        for left in self.folder.glob("*.npz"):
-            if left.name not in self._sums:
-                left.unlink()
+        self.progress, self._sums, self._saved_at = progress, sums, time.monotonic()
+        for file_name in self.folder.glob("*.npz"):
+            if file_name.name not in self._sums:
+                file_name.unlink()
 
-    def _read(self, overwrite: bool) -> None:
-        for left in self.folder.iterdir():
-            if temporary.is_ours(left.name):
-                left.unlink()  # a half-written file. No one else writes here
+    def _read_state(self, overwrite: bool) -> None:
+        for entry in self.folder.iterdir():
+            if temporary.is_ours(entry.name):
+                entry.unlink()  # a half-written file. No one else writes here
         path = self.folder / "state.json"
         if not path.exists():
             return
         try:
-            found = self._whole_state(path)
+            state = self._whole_state(path)
         except ValueError:
             if not overwrite:
                 raise
             path.unlink()
             return
-        if found["settings"] == self.settings:
-            self.progress, self._sums = state_files.read_progress(found, self.monitor)
+        if state["settings"] == self.settings:
+            self.progress, self._sums = state_files.read_progress(state, self.monitor)
             self._resumed = self.progress.inside
         elif overwrite:
             path.unlink()
         else:
-            differences = checks.difference(found["settings"], self.settings)
+            differences = checks.difference(state["settings"], self.settings)
             raise ValueError(
                 f"{self.folder} holds an interrupted run with other settings: {differences}. "
                 f"Repeat its command to finish it, name another run_dir (--run-dir), or overwrite it."
@@ -293,10 +293,10 @@ class Checkpoint(keras.callbacks.Callback):
                 raise ValueError(f"{file} is missing or damaged: {self._begin_anew}")
         return state
 
-    def _load(self, name: str, found: Sequence[keras.Variable | tf.Variable]) -> list[np.ndarray]:
+    def _load(self, name: str, model_variables: Sequence[keras.Variable | tf.Variable]) -> list[np.ndarray]:
         path = self.folder / name
         try:
-            return state_files.read_arrays(path, found)
+            return state_files.read_arrays(path, model_variables)
         except ValueError as error:
             raise ValueError(f"{path} is damaged ({error}): {self._begin_anew}") from None
 

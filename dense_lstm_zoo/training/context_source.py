@@ -63,22 +63,22 @@ class Context:
         arguments: The model's arguments that describe it, all but ``context_dim``.
         states: The weights of the model's ``TextEncoderStates``.
         vectors: What it reads for each id (vocab_size, dim).
-        told: What the config's ``training`` says about it.
-        found: A line for the log.
+        record: What the config's ``training`` says about it.
+        summary: A line for the log.
         dim: The model's ``context_dim``, if that is decided already.
     """
 
     arguments: dict[str, Any]
     states: list[np.ndarray]
     vectors: np.ndarray
-    told: dict[str, Any]
-    found: str
+    record: dict[str, Any]
+    summary: str
     dim: int | None = field(default=None)
 
-    def model_arguments(self, given: Mapping[str, Any], matrix: np.ndarray | None) -> dict[str, Any]:
+    def model_arguments(self, arguments: Mapping[str, Any], matrix: np.ndarray | None) -> dict[str, Any]:
         """Return the model's arguments. It reads the model's own word vectors where those are the same and stay so."""
         if self.dim is None:
-            fixed = given.get("trainable_embeddings") is False
+            fixed = arguments.get("trainable_embeddings") is False
             self.dim = 0 if fixed and _same_words(self.vectors, matrix) else int(self.vectors.shape[1])
         return {**self.arguments, "context_dim": self.dim}
 
@@ -132,22 +132,22 @@ def _of_encoder(encoder: Encoder, words: Sequence[str], job: Any) -> Context:
     vectors = np.zeros((len(words) + FIRST_WORD, encoder.embedding_dim), np.float32)
     vectors[UNKNOWN] = encoder.word_vectors([UNKNOWN_WORD])[0]
     vectors[FIRST_WORD:] = encoder.word_vectors(words)
-    known = len(set(encoder.words).intersection(words))
+    num_known = len(set(encoder.words).intersection(words))
     datasets = sorted({str(model["dataset"]) for model in encoder.models.values() if "dataset" in model})
-    told = {
+    record = {
         "name": encoder.name,
         "sha256": encoder.sha256,
         "datasets": datasets,
         "directions": list(encoder.directions),
-        "known_words": known,
+        "known_words": num_known,
         **_overlap(encoder, job),
     }
-    found = (
+    summary = (
         f"context: {encoder.name} ({' and '.join(encoder.directions)}, {encoder.num_layers} layers of "
-        f"{encoder.units}), whose language models know {known:,} of {len(words):,} words"
+        f"{encoder.units}), whose language models know {num_known:,} of {len(words):,} words"
     )
     states = [encoder.eos_vector, *(weight for name in encoder.directions for weight in encoder.weights[name])]
-    return Context(_arguments(encoder), states, vectors, told, found)
+    return Context(_arguments(encoder), states, vectors, record, summary)
 
 
 def _arguments(encoder: Encoder) -> dict[str, Any]:
@@ -164,15 +164,15 @@ def _overlap(encoder: Encoder, job: Any) -> dict[str, Any]:
     """Return how many dev and test texts the encoder has read, without their labels, and warn of more than a few."""
     if encoder.train_texts is None:
         return {"overlap": None}
-    counts, shown = {}, []
+    counts, shares = {}, []
     for part in ("dev", "test"):
         if (texts := getattr(job.corpus, part)) is not None:
-            seen = text_hashes.overlap(encoder.train_texts, job.token_rows(texts))
-            counts[part] = seen.count
-            shown += [f"{seen} of the {part} texts"] if seen.is_too_much else []
-    if shown:
+            overlap = text_hashes.overlap(encoder.train_texts, job.token_rows(texts))
+            counts[part] = overlap.count
+            shares += [f"{overlap} of the {part} texts"] if overlap.is_too_much else []
+    if shares:
         warnings.warn(
-            f"The language models of {encoder.name} were trained on {' and '.join(shown)}, without labels. Scores on "
+            f"The language models of {encoder.name} were trained on {' and '.join(shares)}, without labels. Scores on "
             "these say a little less about new texts; the model's config records it.",
             stacklevel=2,
         )
@@ -184,11 +184,11 @@ def _of_source(source: Any, words: Sequence[str], encoder: Encoder | None) -> Co
     import numpy as np
 
     config, layers = source.config, {layer.name: layer for layer in source.network.layers}
-    told = dict(config["training"].get("context", {}))
-    if encoder is not None and encoder.sha256 != told.get("sha256"):
+    record = dict(config["training"].get("context", {}))
+    if encoder is not None and encoder.sha256 != record.get("sha256"):
         raise ValueError(
-            f"The model that init_from names has the context of {told.get('name', 'another encoder')} (sha256 "
-            f"{str(told.get('sha256'))[:12]}...); received {encoder.name} ({encoder.sha256[:12]}...). Leave context "
+            f"The model that init_from names has the context of {record.get('name', 'another encoder')} (sha256 "
+            f"{str(record.get('sha256'))[:12]}...); received {encoder.name} ({encoder.sha256[:12]}...). Leave context "
             "out."
         )
     arguments = {name: value for name, value in config["arguments"].items() if name.startswith("context_")}
@@ -201,23 +201,23 @@ def _of_source(source: Any, words: Sequence[str], encoder: Encoder | None) -> Co
         vectors[[PADDING, UNKNOWN]] = matrix[[PADDING, UNKNOWN]]
         vectors[FIRST_WORD:] = matrix[[rows.get(word, UNKNOWN) for word in words]]
         new = [word for word in words if word not in rows]
-    if new and (encoder := encoder or _installed(told)) is not None:
+    if new and (encoder := encoder or _installed(record)) is not None:
         places = [place for place, word in enumerate(words, start=FIRST_WORD) if word not in rows]
         vectors[places] = encoder.word_vectors(new)
     elif new:
         warnings.warn(
-            f"The text encoder {told.get('name')} is not installed: {len(new):,} words that are new to the model get "
+            f"The text encoder {record.get('name')} is not installed: {len(new):,} words that are new to the model get "
             "the context vector of unknown words. context=... names its folder.",
             stacklevel=2,
         )
-    found = f"context: {told.get('name')}, which the model of init_from was trained with"
-    return Context(arguments, layers["context"].get_weights(), vectors, told, found, dim)
+    summary = f"context: {record.get('name')}, which the model of init_from was trained with"
+    return Context(arguments, layers["context"].get_weights(), vectors, record, summary, dim)
 
 
-def _installed(told: Mapping[str, Any]) -> Encoder | None:
+def _installed(record: Mapping[str, Any]) -> Encoder | None:
     """Return the encoder that a config names, if it is here as it was."""
     try:
-        encoder = load_encoder(str(told.get("name")))
+        encoder = load_encoder(str(record.get("name")))
     except (ValueError, OSError):
         return None
-    return encoder if encoder.sha256 == told.get("sha256") else None
+    return encoder if encoder.sha256 == record.get("sha256") else None

@@ -8,7 +8,7 @@ from typing import Any
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.tasks import Task
 from dense_lstm_zoo.tasks.options import WORD_VECTORS
-from dense_lstm_zoo.tasks.recipes import list_recipes, named
+from dense_lstm_zoo.tasks.recipes import list_recipes, name_or_none
 
 # The recipe of a run with word vectors that stay as they are, and the same one with words that are trained.
 RECIPES = {
@@ -36,7 +36,7 @@ def choose(
     Returns:
         The options, the recipe, and a line that says what was chosen, if anything was.
     """
-    options, names_recipe, recipe = dict(options), recipe is not None, named(recipe)
+    options, names_recipe, recipe = dict(options), recipe is not None, name_or_none(recipe)
     if options.get("init_from") is not None or not set(WORD_VECTORS) <= set(task.options):
         return options, recipe, ""  # the source decides, see ``transfer.read_source``
     source, dim = options.get("vectors"), arguments.get("embedding_dim")

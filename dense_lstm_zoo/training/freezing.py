@@ -36,9 +36,9 @@ class Freeze(keras.callbacks.Callback):
             What ``what`` names is never trained.
     """
 
-    def __init__(self, what: str | None = None, until: int | None = None, *, gradual: bool = False) -> None:
+    def __init__(self, part: str | None = None, until: int | None = None, *, gradual: bool = False) -> None:
         super().__init__()
-        self.what, self.until, self.gradual = what, until, gradual
+        self.part, self.until, self.gradual = part, until, gradual
         self._frozen: list[keras.Variable] = []
 
     def first_whole_epoch(self, model: keras.Model) -> int:
@@ -47,8 +47,8 @@ class Freeze(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Freeze what this epoch does not train, and begin anew if it trains more than the one before."""
-        frozen = self._kept(epoch)
-        if epoch and len(frozen) < len(self._kept(epoch - 1)):
+        frozen = self._frozen_weights(epoch)
+        if epoch and len(frozen) < len(self._frozen_weights(epoch - 1)):
             _begin_anew(self.model.optimizer)
             self.model.make_train_function(force=True)
             _TENSORFLOW.addFilter(_is_not_of_retracing)
@@ -65,24 +65,24 @@ class Freeze(keras.callbacks.Callback):
         for variable in self._frozen:
             variable.trainable = trainable
 
-    def _kept(self, epoch: int) -> list[keras.Variable]:
+    def _frozen_weights(self, epoch: int) -> list[keras.Variable]:
         """Return the weights that an epoch does not train. The model is as it is built."""
         if self.until is not None and epoch >= self.until:
             return []
         below = self._layers(self.model)[epoch + 1 :] if self.gradual else []
-        return [*_chosen(self.model, self.what), *(weight for layer in below for weight in layer)]
+        return [*_weights_of(self.model, self.part), *(weight for layer in below for weight in layer)]
 
     def _layers(self, model: keras.Model) -> list[list[keras.Variable]]:
         """Return the weights of each layer from the top down, without those that are never trained."""
-        never = {id(weight) for weight in _chosen(model, self.what)}
+        never = {id(weight) for weight in _weights_of(model, self.part)}
         layers = ([w for w in layer if id(w) not in never] for layer in weights_from_the_top(model))
         return [layer for layer in layers if layer]
 
 
-def _chosen(model: keras.Model, what: str | None) -> list[keras.Variable]:
-    if what is None:
+def _weights_of(model: keras.Model, part: str | None) -> list[keras.Variable]:
+    if part is None:
         return []
-    if what == "embedding":
+    if part == "embedding":
         tables = [layer for layer in registry.network(model).layers if layer.name == WORDS]
         return [variable for layer in tables for variable in layer.trainable_variables]
     head = {id(variable) for layer in head_layers(model) for variable in layer.variables}
@@ -111,10 +111,10 @@ def train_by_layers(model: keras.Model, options: Options) -> Freeze | None:
     if options.freeze is None and options.unfreeze is None:
         return None
     freeze = Freeze(options.freeze, options.unfreeze_after, gradual=options.unfreeze is not None)
-    needed = freeze.first_whole_epoch(model) + 1
-    if options.epochs < needed:
+    num_epochs = freeze.first_whole_epoch(model) + 1
+    if options.epochs < num_epochs:
         raise ValueError(
-            f"unfreeze='gradual' trains one more layer in each epoch, which takes this model {needed} epochs; received "
-            f"epochs={options.epochs}."
+            f"unfreeze='gradual' trains one more layer in each epoch, which takes this model {num_epochs} epochs; "
+            f"received epochs={options.epochs}."
         )
     return freeze

@@ -98,7 +98,7 @@ class Job(abc.ABC):
         folder: BundleFolder,
         config: Mapping[str, Any],
         options: Options,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         recipe: str | None,
     ) -> Source | None:
         """Read a trained model of another name that a model of this task may go on from, or None for any other.
@@ -108,12 +108,12 @@ class Job(abc.ABC):
         return None
 
     @abc.abstractmethod
-    def found(self) -> str:
+    def summary(self) -> str:
         """Return a summary of the vocabulary for the log, or an empty string."""
 
     @abc.abstractmethod
-    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the model arguments that follow from the data. ``given`` holds those that the user set."""
+    def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the model arguments that follow from the data. ``arguments`` holds those that the user set."""
 
     @abc.abstractmethod
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,8 +139,8 @@ class Job(abc.ABC):
         if not isinstance(corpus, kind):
             raise ValueError(f"{cls.NEEDS}; received {type(corpus).__name__}.")
         for part in ("dev", "test"):
-            found = getattr(corpus, part)
-            if found is not None and cls.is_empty(found):
+            texts = getattr(corpus, part)
+            if texts is not None and cls.is_empty(texts):
                 raise ValueError(f"{corpus.name} has a {part} part without texts. Give some, or None in its place.")
 
     @staticmethod
@@ -224,19 +224,19 @@ class WordVectorJob(Job):
         """Length of the file's vectors."""
         return None if self.words.matrix is None else int(self.words.matrix.shape[1])
 
-    def found(self) -> str:
+    def summary(self) -> str:
         """Return a summary of the corpus and of how much of it the vectors cover."""
-        told = [str(found) for found in (self.words.report, self.words.coverage) if found is not None]
-        told += [self.context.found] if self.context else []
-        return "\n".join([str(self.corpus), *told])
+        lines = [str(part) for part in (self.words.report, self.words.coverage) if part is not None]
+        lines += [self.context.summary] if self.context else []
+        return "\n".join([str(self.corpus), *lines])
 
-    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the sizes of the vocabulary, of the vectors and of the context."""
-        if self.dim is not None and given.get("embedding_dim", self.dim) != self.dim:
-            raise ValueError(f"embedding_dim={given['embedding_dim']}, but {self.options.vectors} has {self.dim}.")
+        if self.dim is not None and arguments.get("embedding_dim", self.dim) != self.dim:
+            raise ValueError(f"embedding_dim={arguments['embedding_dim']}, but {self.options.vectors} has {self.dim}.")
         vocabulary = self.words.vocabulary
         sizes = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
-        sizes |= self.context.model_arguments(given, self.words.matrix) if self.context else {}
+        sizes |= self.context.model_arguments(arguments, self.words.matrix) if self.context else {}
         return sizes if self.dim is None else {**sizes, "embedding_dim": self.dim}
 
     def weights(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class WordVectorJob(Job):
             **({"vectors_sha256": table.sha256} if table else {}),
             "vector_report": str(words.report) if words.report else None,
             "vector_coverage": str(words.coverage) if words.coverage else None,
-            **({"context": self.context.told} if self.context else {}),
+            **({"context": self.context.record} if self.context else {}),
         }
 
 

@@ -40,13 +40,13 @@ def weights_from_the_top(model: keras.Model) -> list[list[keras.Variable]]:
         elif layer.name not in HEAD:
             inner += [[*parts] for parts in reversed(_stacked(layer))]
             inner[-1].append(layer)
-    seen: set[int] = set()
-    found = []
+    counted: set[int] = set()
+    groups = []
     for layers in (head, *inner, below):
         weights = {id(weight): weight for layer in layers for weight in layer.trainable_variables}
-        found.append([weight for key, weight in weights.items() if key not in seen])
-        seen |= weights.keys()
-    return [weights for weights in found if weights]
+        groups.append([weight for key, weight in weights.items() if key not in counted])
+        counted |= weights.keys()
+    return [weights for weights in groups if weights]
 
 
 def _stacked(layer: keras.layers.Layer) -> Sequence[Sequence[keras.layers.Layer]]:

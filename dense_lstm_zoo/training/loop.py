@@ -208,7 +208,7 @@ def _finish(run: Run, checkpoint: Checkpoint, diverged: str | None) -> Bundle:
     # The folder may hold the curve of a run that was overwritten.
     curve = read_dev_curve(checkpoint.folder) if "dev_every" in run.config["training"] else None
     bundle = run.job.bundle(run.model, run.config, history, curve)
-    bundle.train_texts = training_texts(run.job, run.seen)
+    bundle.train_texts = training_texts(run.job, run.source_hashes)
     bundle.metrics, failure = _facts(checkpoint, run.model), None
     try:
         bundle.metrics = run.job.score(bundle) | bundle.metrics

@@ -25,7 +25,7 @@ _FREE = frozenset((
 
 
 def arguments_of(
-    model: str, folder: Path, theirs: Mapping[str, Any], given: Mapping[str, Any], recipe: str | None
+    model: str, folder: Path, theirs: Mapping[str, Any], own: Mapping[str, Any], recipe: str | None
 ) -> dict[str, Any]:
     """Return the arguments of a new model: its source's, with those that were given.
 
@@ -33,32 +33,33 @@ def arguments_of(
         model: The new model's name.
         folder: The source's folder, for the error.
         theirs: The arguments that the source decides, or suggests.
-        given: Those that the user set.
+        own: Those that the user set.
         recipe: The name of a recipe, or None.
 
     Raises:
         ValueError: Arguments for another encoder than the source's.
     """
-    asked = {**(recipe_arguments(recipe, model) if recipe else {}), **given}
+    settings = {**(recipe_arguments(recipe, model) if recipe else {}), **own}
     other = {
         name: value
-        for name, value in asked.items()
+        for name, value in settings.items()
         if not is_free(name) and name in theirs and _plain(theirs[name]) != _plain(value)
     }
     if other:
-        received = ", ".join(f"{name}={value!r}" for name, value in other.items())
-        found = ", ".join(f"{name}={theirs[name]!r}" for name in other)
+        ours = ", ".join(f"{name}={value!r}" for name, value in other.items())
+        source_values = ", ".join(f"{name}={theirs[name]!r}" for name in other)
         raise ValueError(
-            f"{folder} has an encoder of another width or kind: {found}; received {received}. Leave these out, and the "
-            "source's are used."
+            f"{folder} has an encoder of another width or kind: {source_values}; received {ours}. Leave these out, and "
+            "the source's are used."
         )
-    known = registry.entry(model).arguments
-    kept = {
+    accepted = registry.entry(model).arguments
+    inherited = {
         name: value
         for name, value in theirs.items()
-        if name in known and name not in (*registry.FROM_DATA, "kernel")  # which kernel runs is this machine's choice
+        if name in accepted
+        and name not in (*registry.FROM_DATA, "kernel")  # which kernel runs is this machine's choice
     }
-    return registry.resolve(model, {**kept, **asked}, complete=False)
+    return registry.resolve(model, {**inherited, **settings}, complete=False)
 
 
 def set_words(options: Options, folder: Path, config: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
@@ -66,14 +67,14 @@ def set_words(options: Options, folder: Path, config: Mapping[str, Any], argumen
     ever = options.freeze is None or options.unfreeze_after is not None
     options.learns_words = ever and arguments.get("trainable_embeddings", True)
     options.learns_chars = ever or options.freeze != "encoder"
-    used = vectors_of(config)
+    source_vectors = vectors_of(config)
     if hasattr(options, "vectors"):
         options.vectors = _vectors_for(options.vectors, config)
     vectors = getattr(options, "vectors", None)
-    if vectors is not None and Path(vectors).name != used:
+    if vectors is not None and Path(vectors).name != source_vectors:
         warnings.warn(
-            f"{folder} was trained with the vectors {used or 'none'}, not {Path(vectors).name}: new words get vectors "
-            "of another kind than the words it knows.",
+            f"{folder} was trained with the vectors {source_vectors or 'none'}, not {Path(vectors).name}: new words "
+            "get vectors of another kind than the words it knows.",
             stacklevel=6,
         )
 
@@ -89,7 +90,7 @@ def origin(
 ) -> dict[str, Any]:
     """Return what a new model's config says about its source, which has this config, and about how it is trained."""
     parent, vectors = config["training"].get("init_from"), vectors_of(config)
-    chosen = {name: getattr(options, name) for name in ("unfreeze", "layer_decay")}
+    layer_options = {name: getattr(options, name) for name in ("unfreeze", "layer_decay")}
     return {
         "name": folder.resolve().name,
         "model": config["model"],
@@ -97,7 +98,7 @@ def origin(
         "sha256": sha256,
         "freeze": options.freeze,
         "unfreeze_after": options.unfreeze_after,
-        **{name: value for name, value in chosen.items() if value is not None},
+        **{name: value for name, value in layer_options.items() if value is not None},
         "head": head,
         "new_words": job.new_words,
         **({"vectors": vectors} if vectors else {}),
@@ -106,10 +107,10 @@ def origin(
     }
 
 
-def _vectors_for(asked: str | None, config: Mapping[str, Any]) -> str | None:
+def _vectors_for(vectors: str | None, config: Mapping[str, Any]) -> str | None:
     """Return the vectors for new words: as asked, else the table that the source's words come from, if installed."""
-    if asked is not None:
-        return None if asked == word_source.NONE else asked
+    if vectors is not None:
+        return None if vectors == word_source.NONE else vectors
     name = vectors_of(config)
     table = word_source.table(name) if name in word_table.installed_tables() else None
     return name if table and config["training"].get("vectors_sha256", table.sha256) == table.sha256 else None
@@ -118,8 +119,8 @@ def _vectors_for(asked: str | None, config: Mapping[str, Any]) -> str | None:
 def vectors_of(config: Mapping[str, Any]) -> str | None:
     """Return the file of vectors that a model's words started from, itself or in the models it comes from."""
     training = config["training"]
-    found = training.get("vectors") or training.get("init_from", {}).get("vectors")
-    return None if found is None else str(found)
+    vectors = training.get("vectors") or training.get("init_from", {}).get("vectors")
+    return None if vectors is None else str(vectors)
 
 
 def is_free(name: str) -> bool:

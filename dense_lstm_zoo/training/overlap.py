@@ -37,19 +37,19 @@ def check_overlap(
     Raises:
         ValueError: It was trained on ten texts of a refused part, or on 1 %, and that is not ``forced``.
     """
-    found = {}
+    counts = {}
     for part in PARTS:
         if getattr(corpus, part) is not None:
-            seen = text_hashes.overlap(hashes, job_class.token_rows(getattr(corpus, part)))
-            if seen.is_too_much and not forced and part in refused:
+            overlap = text_hashes.overlap(hashes, job_class.token_rows(getattr(corpus, part)))
+            if overlap.is_too_much and not forced and part in refused:
                 raise ValueError(
-                    f"{source} was trained on {part} texts of {corpus.name}: {seen}. Scores on them would say nothing "
-                    "about new texts. Choose another source or corpus, or accept it with force_overlap=True "
+                    f"{source} was trained on {part} texts of {corpus.name}: {overlap}. Scores on them would say "
+                    "nothing about new texts. Choose another source or corpus, or accept it with force_overlap=True "
                     "(--force-overlap), which the model's card will say."
                 )
-            if seen.is_too_much:
-                found[part] = seen.count
-    return found
+            if overlap.is_too_much:
+                counts[part] = overlap.count
+    return counts
 
 
 def check_test_texts(job_class: type[Job], options: Mapping[str, Any], corpus: Any) -> None:
@@ -76,7 +76,7 @@ def refused_parts(config: Mapping[str, Any], job_class: type[Job]) -> Collection
     return PARTS[:1] if is_text_alone else PARTS
 
 
-def training_texts(job: Job, seen: np.ndarray | None) -> np.ndarray:
-    """Return the hashes of all texts that a model was trained on. ``seen`` are those of its source."""
+def training_texts(job: Job, source_hashes: np.ndarray | None) -> np.ndarray:
+    """Return the hashes of all texts that a model was trained on. ``source_hashes`` are those of its source."""
     hashes = text_hashes.hash_texts(job.token_rows(job.corpus.train))
-    return hashes if seen is None else np.union1d(hashes, seen)
+    return hashes if source_hashes is None else np.union1d(hashes, source_hashes)

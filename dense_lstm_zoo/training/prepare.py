@@ -44,7 +44,7 @@ class Run:
     overwrite: bool
     log_dir: Path | None
     verbose: int
-    seen: np.ndarray | None  # hashes of the texts that its source was trained on
+    source_hashes: np.ndarray | None  # hashes of the texts that its source was trained on
     freeze: Freeze | None  # what is not trained at first, or at all
     repeat: str  # the text of run.toml
     callbacks: Sequence[keras.callbacks.Callback] = ()
@@ -89,46 +89,48 @@ def prepare(request: Request, dataset: Any, progress: bool) -> Run:
     keep_freed_memory()
     request, job = _covered(request, corpus, source)
     options, recipe = request.options, request.recipe
-    resolved = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
+    model_arguments = source.arguments if source else registry.resolve(name, arguments, recipe, complete=False)
     if source:
         source.check_overlap(job)
     say = notes.show if progress else lambda *_: None
     if request.notice:
         say(request.notice)
-    say(job.found())
-    resolved |= job.model_arguments(arguments)
-    if job.is_unspaced and not resolved.get("char_filters"):
+    say(job.summary())
+    model_arguments |= job.model_arguments(arguments)
+    if job.is_unspaced and not model_arguments.get("char_filters"):
         _warn_unspaced("char_filters" in registry.entry(name).arguments)
-    known = registry.entry(name).arguments
-    weights = {argument: value for argument, value in job.weights().items() if argument in known}
-    resolved = {argument: value for argument, value in resolved.items() if argument not in weights}
-    model = registry.build(name, **resolved, **weights)
+    accepted = registry.entry(name).arguments
+    weights = {argument: value for argument, value in job.weights().items() if argument in accepted}
+    model_arguments = {argument: value for argument, value in model_arguments.items() if argument not in weights}
+    model = registry.build(name, **model_arguments, **weights)
     freeze = None
     if source:
         source.give(job, model)
         freeze = train_by_layers(model, options)
-    say(f"{name}: {model.count_params():,} parameters, {resolved['vocab_size']:,} words")
-    found = job.config(resolved)
+    say(f"{name}: {model.count_params():,} parameters, {model_arguments['vocab_size']:,} words")
+    job_config = job.config(model_arguments)
     config = {
         "task": task.name,
         "model": name,
-        "arguments": resolved,
-        "text": found["text"],
+        "arguments": model_arguments,
+        "text": job_config["text"],
         "training": {
             "dataset": corpus.name,
             "recipe": recipe,
             **{option.name: getattr(options, option.name) for option in COMMON},
             "seed": seed,
-            **found["training"],
+            **job_config["training"],
             **(source.provenance(job) if source else {}),
         },
         "versions": versions(),
     }
     log_dir = files.beside(request.target.real, ".tensorboard") if request.tensorboard else None
     verbose = (1 if sys.stdout.isatty() else LINE_PER_EPOCH) if progress else 0
-    seen = source.trained.train_texts if source else None
+    source_hashes = source.trained.train_texts if source else None
     repeat = run_file.text_of(request, corpus)
-    return Run(task, job, model, config, request.target, request.overwrite, log_dir, verbose, seen, freeze, repeat)
+    return Run(
+        task, job, model, config, request.target, request.overwrite, log_dir, verbose, source_hashes, freeze, repeat
+    )
 
 
 def _covered(request: Request, corpus: Any, source: Any) -> tuple[Request, Job]:

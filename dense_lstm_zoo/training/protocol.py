@@ -161,9 +161,9 @@ def run_protocol(
         raise ValueError(
             "run_protocol keeps finished runs and takes no overwrite; choose another run_dir (--run-dir) instead."
         )
-    chosen = chosen_folds(folds, only_folds)
+    fold_numbers = chosen_folds(folds, only_folds)
     vectors = word_source.checked(training.get("vectors"))
-    if len(chosen) * seeds > 1 and vectors not in (None, word_source.NONE) and word_source.table(vectors) is None:
+    if len(fold_numbers) * seeds > 1 and vectors not in (None, word_source.NONE) and word_source.table(vectors) is None:
         pipes.regular(files.existing_file(vectors), "every run reads it")
     task = tasks.find(registry.entry(name).task)
     check_tensorflow("Trainings by zoo.run_protocol")
@@ -171,7 +171,7 @@ def run_protocol(
     job_class = task.job_class
     job_class.check_corpus(corpus)
     fingerprint = job_class.fingerprint(corpus)
-    parts = {fold: corpus if fold is None else _fold(corpus, fold, folds or 0) for fold in chosen}
+    parts = {fold: corpus if fold is None else _fold(corpus, fold, folds or 0) for fold in fold_numbers}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     if training.get("vectors") is not None:
         shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
@@ -182,7 +182,7 @@ def run_protocol(
     if training.get("context") is not None:
         shared["context"] = str(presets.locate(training["context"]).resolve())
     _check_settings(run_dir / "protocol.json", shared)
-    plan = [(fold, seed + i) for fold in chosen for i in range(seeds)]
+    plan = [(fold, seed + i) for fold in fold_numbers for i in range(seeds)]
     rows = []
     for number, (fold, run_seed) in enumerate(plan, start=1):
         run = (f"fold{fold:02}_" if fold else "") + f"seed{run_seed}"
@@ -199,8 +199,8 @@ def run_protocol(
     import pandas as pd
 
     result = ProtocolResult(pd.DataFrame(rows), run_dir, task)
-    whole = pd.DataFrame([*rows, *_others(run_dir, {row["run"] for row in rows})]).sort_values("run")
-    every = ProtocolResult(whole, run_dir, task)
+    frame = pd.DataFrame([*rows, *_earlier_rows(run_dir, {row["run"] for row in rows})]).sort_values("run")
+    every = ProtocolResult(frame, run_dir, task)
     with files.new_file(run_dir / "runs.csv", "w") as file:
         every.runs.to_csv(file, index=False)
     with files.new_file(run_dir / "summary.txt", "w") as file:
@@ -215,16 +215,16 @@ def _metrics(run: Path) -> dict[str, Any]:
     return metrics
 
 
-def _others(run_dir: Path, those: set[str]) -> Iterator[dict[str, Any]]:
+def _earlier_rows(run_dir: Path, names: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of finished runs of earlier calls, with other seeds or folds. One that is damaged is left out."""
     for path in run_dir.glob("*/manifest.json"):
-        found = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
-        if not found or path.parent.name in those:
+        match = re.fullmatch(r"(?:fold(\d+)_)?seed(\d+)", path.parent.name)
+        if not match or path.parent.name in names:
             continue
         with contextlib.suppress(BundleError):
             metrics = _metrics(path.parent)
             if "diverged" not in metrics:
-                fold, seed = found.groups()
+                fold, seed = match.groups()
                 yield {"run": path.parent.name, "seed": int(seed), "fold": int(fold) if fold else None, **metrics}
 
 
@@ -249,10 +249,10 @@ def _check_settings(path: Path, settings: dict[str, Any]) -> None:
     """Raise ``ValueError`` if a folder has runs with other settings."""
     if path.exists():
         advice = "If the runs beside it belong to this command, delete the file; the runs are kept."
-        found = _of_effect(read_object(path, {"model": str, "dataset": str}, advice=advice))
-        asked = json.loads(_settings(settings))
-        if found != asked:
-            differences = checks.difference(found, asked)
+        previous = _of_effect(read_object(path, {"model": str, "dataset": str}, advice=advice))
+        current = json.loads(_settings(settings))
+        if previous != current:
+            differences = checks.difference(previous, current)
             raise ValueError(
                 f"{path.parent} holds runs with other settings: {differences}. Choose another run_dir (--run-dir)."
             )
@@ -271,8 +271,8 @@ def _settings(settings: dict[str, Any]) -> str:
 
 def _of_effect(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings without those that results do not depend on, and options that are not given."""
-    known = registry.entry(settings["model"]).arguments
+    arguments = registry.entry(settings["model"]).arguments
     idle = {"callbacks", "tensorboard", "pause_after", *(option.name for option in RUNNING)}
     return {
-        name: value for name, value in settings.items() if name not in idle and (value is not None or name in known)
+        name: value for name, value in settings.items() if name not in idle and (value is not None or name in arguments)
     }

@@ -31,7 +31,7 @@ class Request:
         target: The folder to write.
         recipe: The recipe's name, or None.
         seed: The seed.
-        chosen: The options of ``train`` that were given or chosen.
+        settings: The options of ``train`` that were given or chosen.
         options: All options of the run, with their values.
         arguments: The model arguments that were given.
         notice: A line that says which word vectors are used, if the user did not say.
@@ -44,7 +44,7 @@ class Request:
     target: Target
     recipe: str | None
     seed: int
-    chosen: dict[str, Any]
+    settings: dict[str, Any]
     options: Options
     arguments: dict[str, Any]
     notice: str
@@ -55,15 +55,15 @@ class Request:
     def with_trained_words(self) -> Request:
         """Return the request without word vectors, and with the recipe that trains the words."""
         recipe = defaults.trained_words(self.recipe)
-        chosen = {**self.chosen, "vectors": None}
-        options = self.task.resolve(chosen, seed=self.seed, recipe=get_recipe(recipe) if recipe else None)
-        return replace(self, chosen=chosen, options=options, recipe=recipe, notice="")
+        settings = {**self.settings, "vectors": None}
+        options = self.task.resolve(settings, seed=self.seed, recipe=get_recipe(recipe) if recipe else None)
+        return replace(self, settings=settings, options=options, recipe=recipe, notice="")
 
 
 def check(
     model: str,
     run_dir: str | Path,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     recipe: str | None = None,
     seed: int = 1,
@@ -75,7 +75,7 @@ def check(
     Args:
         model: A registered model.
         run_dir: The folder to write.
-        given: Options of ``train`` and model arguments, together.
+        values: Options of ``train`` and model arguments, together.
         recipe: As for ``train``.
         seed: As for ``train``.
         tensorboard: As for ``train``.
@@ -86,11 +86,11 @@ def check(
         FileExistsError: ``run_dir`` exists and ``overwrite`` is False.
         FileNotFoundError: No such vector file, trained model or text encoder.
     """
-    given = checks.plain(given)
-    arguments = {name: value for name, value in given.items() if name not in every_option()}
+    values = checks.plain(values)
+    arguments = {name: value for name, value in values.items() if name not in every_option()}
     task = tasks.find(registry.entry(model).task)
-    own = {name: value for name, value in given.items() if name in every_option()}
-    chosen, recipe, notice = defaults.choose(task, model, own, arguments, recipe)
+    own = {name: value for name, value in values.items() if name in every_option()}
+    settings, recipe, notice = defaults.choose(task, model, own, arguments, recipe)
     registry.resolve(model, arguments, recipe, complete=False)
     for name in registry.FROM_DATA:
         if name in arguments:
@@ -100,12 +100,12 @@ def check(
     target = files.check_new_folder(run_dir, "bundle" if overwrite else None)
     if tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise ValueError(f"tensorboard=True needs TensorBoard: {install.extra('tensorboard')}.")
-    options = task.resolve(chosen, seed=seed, recipe=get_recipe(recipe) if recipe else None)
+    options = task.resolve(settings, seed=seed, recipe=get_recipe(recipe) if recipe else None)
     check_transfer(options)
     _check_sources(options)
     return Request(
-        *(model, task, target, recipe, seed, chosen, options, arguments, notice, bool(tensorboard), bool(overwrite)),
-        chooses_vectors=own.get("vectors") is None and chosen.get("vectors") is not None,
+        *(model, task, target, recipe, seed, settings, options, arguments, notice, bool(tensorboard), bool(overwrite)),
+        chooses_vectors=own.get("vectors") is None and settings.get("vectors") is not None,
     )
 
 
@@ -123,13 +123,13 @@ def _check_sources(options: Options) -> None:
 def check_transfer(options: Options) -> None:
     """Raise ``ValueError`` for options of transfer that need others."""
     for name in ("freeze", "unfreeze", "layer_decay", "force_overlap", "unfreeze_after"):
-        needed = "freeze" if name == "unfreeze_after" else "init_from"
-        if getattr(options, name) and not getattr(options, needed):
-            raise ValueError(f"{name}={getattr(options, name)!r} needs {needed}.")
+        other = "freeze" if name == "unfreeze_after" else "init_from"
+        if getattr(options, name) and not getattr(options, other):
+            raise ValueError(f"{name}={getattr(options, name)!r} needs {other}.")
     if options.unfreeze and (options.freeze == "encoder" or options.unfreeze_after):
-        told = f"freeze={options.freeze!r}, unfreeze_after={options.unfreeze_after!r}"
+        settings = f"freeze={options.freeze!r}, unfreeze_after={options.unfreeze_after!r}"
         raise ValueError(
-            f"unfreeze={options.unfreeze!r} says when each layer is trained; received {told}. Leave these out; "
+            f"unfreeze={options.unfreeze!r} says when each layer is trained; received {settings}. Leave these out; "
             "freeze='embedding' alone keeps the words as they are."
         )
     if options.layer_decay is not None and options.layer_decay < 1:

@@ -22,5 +22,5 @@ class Resumable(keras.callbacks.Callback, abc.ABC):
         """Return its state after the last batch as finite numbers by name."""
 
     @abc.abstractmethod
-    def resume(self, saved: Mapping[str, float]) -> None:
+    def resume(self, state: Mapping[str, float]) -> None:
         """Go on from a state that ``save`` returned."""

@@ -38,7 +38,7 @@ class RunCallbacks(keras.callbacks.CallbackList):
         params = {"model": model, "steps": steps, "epochs": epochs, "verbose": verbose}
         super().__init__(list(callbacks), add_history=True, add_progbar=verbose != 0, **params)
         self._checkpoint = checkpoint
-        self._has_begun, self._done = False, 0
+        self._has_begun, self._first_batch = False, 0
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
         """Begin the training, once."""
@@ -49,15 +49,15 @@ class RunCallbacks(keras.callbacks.CallbackList):
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Begin the epoch, and restore the state inside it if there is one."""
         super().on_epoch_begin(epoch, logs)
-        self._done = self._checkpoint.resume_epoch()
+        self._first_batch = self._checkpoint.resume_epoch()
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """Begin a batch, with its number in the whole epoch."""
-        super().on_train_batch_begin(self._done + batch, logs)
+        super().on_train_batch_begin(self._first_batch + batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """End a batch, with its number in the whole epoch."""
-        super().on_train_batch_end(self._done + batch, logs)
+        super().on_train_batch_end(self._first_batch + batch, logs)
 
     def on_train_end(self, logs: dict[str, float] | None = None) -> None:
         """End the training, unless epochs are left."""

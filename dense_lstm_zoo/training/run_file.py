@@ -47,7 +47,7 @@ def text_of(request: Request, corpus: Any) -> str:
     """
     settings = {} if corpus.origin is None else corpus.origin.settings
     data = {name: settings.pop(name) for name in DATA if settings.get(name) is not None}
-    chooses = set(WORD_VECTORS) <= set(request.task.options) and request.chosen.get("init_from") is None
+    chooses = set(WORD_VECTORS) <= set(request.task.options) and request.settings.get("init_from") is None
     recipe = request.recipe or (recipes.NONE if chooses else None)  # naming none would choose one again
     run = {"model": request.model, "recipe": recipe, "seed": request.seed, **settings}
     lines = [
@@ -56,10 +56,10 @@ def text_of(request: Request, corpus: Any) -> str:
         f"# Made with dense-lstm-zoo {versions().get('dense-lstm-zoo', 'unknown')}.",
         *_pairs({name: value for name, value in run.items() if value is not None}),
     ]
-    made = "" if data else f"# The corpus {corpus.name!r:.80} was made in Python: give --dataset to repeat the run."
+    comment = "" if data else f"# The corpus {corpus.name!r:.80} was made in Python: give --dataset to repeat the run."
     for title, values in {"data": data, "training": _training(request), "arguments": request.arguments}.items():
-        if values or (title == "data" and made):
-            lines += ["", f"[{title}]", *([made] if title == "data" and made else []), *_pairs(values)]
+        if values or (title == "data" and comment):
+            lines += ["", f"[{title}]", *([comment] if title == "data" and comment else []), *_pairs(values)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,10 +71,10 @@ def note(callbacks: Iterable[Any]) -> str:
 
 def _training(request: Request) -> dict[str, Any]:
     running = {option.name for option in RUNNING}  # without effect on the result
-    chosen = {name: x for name, x in request.chosen.items() if x is not None and name not in running}
-    if set(WORD_VECTORS) <= set(request.task.options) and not {"vectors", "init_from"} & chosen.keys():
-        chosen["vectors"] = word_source.NONE  # also where the zoo's vectors are installed
-    return chosen
+    settings = {name: x for name, x in request.settings.items() if x is not None and name not in running}
+    if set(WORD_VECTORS) <= set(request.task.options) and not {"vectors", "init_from"} & settings.keys():
+        settings["vectors"] = word_source.NONE  # also where the zoo's vectors are installed
+    return settings
 
 
 def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _pairs(values: Mapping[str, Any]) -> Iterator[str]:
             yield f"# {name} cannot be written here; it was {value!a:.80}."
 
 
-def read(path: str | Path) -> dict[str, Any]:
+def read_settings(path: str | Path) -> dict[str, Any]:
     """Return what a file says, under the names of the options of ``train``. ``"null"`` for an argument is None.
 
     Raises:
@@ -130,7 +130,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 def _arguments(model: str | None) -> set[str]:
     models: Iterable[str] = registry.list_models() if model is None else [model]
-    return {name for one in models for name in registry.entry(one).arguments} - set(registry.FROM_DATA)
+    return {name for model_name in models for name in registry.entry(model_name).arguments} - set(registry.FROM_DATA)
 
 
 def _check_names(
@@ -143,13 +143,13 @@ def _check_names(
     for name in values:
         if name in accepted:
             continue
-        where = f"in [{title}]" if title else "before the first section"
+        section_name = f"in [{title}]" if title else "before the first section"
         right = next((other for other, names in {"": _RUN, **sections}.items() if name in names), None)
         if right is not None:
             place = f"[{right}]" if right else "the top of the file"
-            raise ValueError(f"{path}: {name} is {where}; it belongs to {place}.")
+            raise ValueError(f"{path}: {name} is {section_name}; it belongs to {place}.")
         every = accepted if title else [*accepted, *sections]
-        raise ValueError(f"{path}: {checks.unknown_name(f'name {where}:', name, every)}")
+        raise ValueError(f"{path}: {checks.unknown_name(f'name {section_name}:', name, every)}")
 
 
 def _text(path: str | Path, name: str, value: Any) -> str:

@@ -19,8 +19,8 @@ def tidy(run_dir: Path) -> None:
     """Remove the state of a run that was killed after its bundle was written."""
     state_dir = state_folder(run_dir)
     temporary.sweep(state_dir)
-    needed = (run_dir / "manifest.json", run_dir / "config.json", state_dir / "state.json")
-    if not all(path.is_file() for path in needed):
+    remains = (run_dir / "manifest.json", run_dir / "config.json", state_dir / "state.json")
+    if not all(path.is_file() for path in remains):
         return
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # not this run's: leave it alone
         settings = json.loads((state_dir / "state.json").read_text(encoding="utf-8"))["settings"]

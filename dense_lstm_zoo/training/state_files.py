@@ -109,8 +109,8 @@ def read_progress(state: dict[str, Any], monitor: str) -> tuple[Progress, dict[s
     return Progress(history, best, inside), sums
 
 
-def _inside(found: Any) -> Inside:
-    batches, callbacks = (found.get(name) if isinstance(found, dict) else None for name in ("batches", "callbacks"))
+def _inside(place: Any) -> Inside:
+    batches, callbacks = (place.get(name) if isinstance(place, dict) else None for name in ("batches", "callbacks"))
     if isinstance(batches, bool) or not isinstance(batches, int) or batches < 1:
         raise ValueError(f"its number of batches inside an epoch is {batches!r}")
     if not isinstance(callbacks, dict) or not all(isinstance(values, dict) for values in callbacks.values()):
@@ -120,10 +120,10 @@ def _inside(found: Any) -> Inside:
     return Inside(batches, callbacks)
 
 
-def _check_numbers(values: Mapping[str, Any], what: str) -> None:
+def _check_numbers(values: Mapping[str, Any], owner: str) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError(f"{name} of {what} is {value!r}, not a number")
+            raise ValueError(f"{name} of {owner} is {value!r}, not a number")
 
 
 def read_arrays(path: Path, variables: Sequence[keras.Variable | tf.Variable]) -> list[np.ndarray]:
@@ -153,10 +153,12 @@ def read_arrays(path: Path, variables: Sequence[keras.Variable | tf.Variable]) -
 def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
     with archive.open(name) as file:
         version = np.lib.format.read_magic(file)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
-        if read is None:
+        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
+            version
+        )
+        if read_header is None:
             raise ValueError(f"{name} has NumPy format {version}")
-        shape, _, _ = read(file)
+        shape, _, _ = read_header(file)
     return shape
 
 

@@ -17,34 +17,34 @@ class StopSignals:
     """
 
     def __init__(self) -> None:
-        self.received: int | None = None
-        self._held: list[int] = []
+        self.number: int | None = None
+        self._numbers: list[int] = []
 
     def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():  # others cannot set handlers
-            self._held = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
-            for number in self._held:
+            self._numbers = [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+            for number in self._numbers:
                 signal.signal(number, self._hold)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self._release()
-        if self.received is not None and kind is None:  # it came after the last save of the run
+        if self.number is not None and kind is None:  # it came after the last save of the run
             self.end()
 
     def end(self) -> None:
         """End the process by the signal that was received, as if it had not been held back."""
         self._release()
-        number, self.received = self.received, None
+        number, self.number = self.number, None
         if number is not None:
             signal.raise_signal(number)
 
     def _release(self) -> None:
-        for number in self._held:
+        for number in self._numbers:
             signal.signal(number, signal.SIG_DFL)
-        self._held = []
+        self._numbers = []
 
     def _hold(self, number: int, frame: FrameType | None) -> None:
-        if self.received is not None:
+        if self.number is not None:
             self.end()
-        self.received = number
+        self.number = number

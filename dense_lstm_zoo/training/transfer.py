@@ -96,14 +96,16 @@ class ModelSource(Source):
         }
 
 
-def read_source(model: str, task: str, options: Options, given: Mapping[str, Any], recipe: str | None) -> Source | None:
+def read_source(
+    model: str, task: str, options: Options, own_arguments: Mapping[str, Any], recipe: str | None
+) -> Source | None:
     """Read the trained model that a run goes on from, or return None for a run from scratch.
 
     Args:
         model: The new model's name.
         task: Its task.
         options: The run's options. Gets ``learns_words`` and ``learns_chars``, whether those are ever trained.
-        given: The model arguments that the user set.
+        own_arguments: The model arguments that the user set.
         recipe: The name of a recipe, or None.
 
     Raises:
@@ -115,23 +117,23 @@ def read_source(model: str, task: str, options: Options, given: Mapping[str, Any
     config = folder.read_config()
     if config["task"] != task or config["model"] != model:
         job_class: type[Job] = tasks.find(task).job_class
-        if (source := job_class.read_other_source(model, folder, config, options, given, recipe)) is not None:
+        if (source := job_class.read_other_source(model, folder, config, options, own_arguments, recipe)) is not None:
             return source
         raise ValueError(
             f"{folder} is a {config['model']} for {config['task']}; received {model} for {task}. init_from takes a "
             f"trained model of the same name{job_class.OTHER_SOURCES}."
         )
-    arguments = arguments_of(model, folder.path, config["arguments"], given, recipe)
+    arguments = arguments_of(model, folder.path, config["arguments"], own_arguments, recipe)
     set_words(options, folder.path, config, arguments)
     return ModelSource(folder.path, folder.sha256, load(folder), arguments, options)
 
 
 def check_searched(model: str, names: Collection[str]) -> None:
     """Raise ``ValueError`` if a sweep would search an argument that the source decides."""
-    known = registry.entry(model).arguments
-    fixed = [name for name in names if name in known and not is_free(name)]
+    arguments = registry.entry(model).arguments
+    fixed = [name for name in names if name in arguments and not is_free(name)]
     if fixed:
-        free = ", ".join(sorted(name for name in known if is_free(name)))
+        free = ", ".join(sorted(name for name in arguments if is_free(name)))
         raise ValueError(f"init_from decides {', '.join(fixed)}: a sweep cannot search them. It can search: {free}.")
 
 

@@ -28,8 +28,8 @@ def state(model: keras.Model) -> list[keras.Variable]:
 def values(variables: Sequence[keras.Variable | tf.Variable]) -> list[np.ndarray]:
     """Return the values of variables as arrays that a file can hold."""
     # NumPy's files cannot hold bfloat16. Float32 represents it exactly.
-    found = [keras.ops.convert_to_numpy(variable) for variable in variables]
-    return [value.astype(np.float32) if value.dtype.name == "bfloat16" else value for value in found]
+    arrays = [keras.ops.convert_to_numpy(variable) for variable in variables]
+    return [value.astype(np.float32) if value.dtype.name == "bfloat16" else value for value in arrays]
 
 
 def assign(variables: Sequence[keras.Variable | tf.Variable], values: list[np.ndarray]) -> None:
