@@ -15,6 +15,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.arguments import FILE_OPTIONS, corpus
 from dense_lstm_zoo.cli.command import add_arguments
 from dense_lstm_zoo.corpora.dataset import Dataset
+from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.storage import files
 from tuning import engine, protocols
 from tuning.engine import HOURS, Asked
@@ -129,8 +130,9 @@ def read(table: Table, words: Sequence[str]) -> Asked:
     """
     options = vars(parser_of(table).parse_args(list(words)))
     data = {name: value for name in FILE_OPTIONS if (value := options.pop(name)) is not None}
-    default = None if data.get("train_file") else table.dataset
-    dataset = Dataset.resolve(options["dataset"] or default, data, table.task.name)
+    dataset = Dataset.resolve(options["dataset"] or table.dataset, data, table.task.name)
+    if data.get("train_file") and not options["dataset"]:
+        dataset = Dataset(format_of(data["train_file"], table.task.own_files, "--dataset"), table.task.name, data)
     accepted = zoo.list_corpora(table.task.name)
     if dataset.name not in accepted:
         raise checks.unknown_name("corpus", dataset.name, accepted)
