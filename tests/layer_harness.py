@@ -208,9 +208,21 @@ def flat(outputs: Any) -> list[np.ndarray]:
     return [backends.numpy(output).astype(np.float64) for output in keras.tree.flatten(outputs)]
 
 
+# One case of each recurrence runs the kernel that users get, whose programs take XLA seconds to compile. The others run
+# the native one: tests/test_kernels.py compares the kernels.
+COMPILED = {"bilstm_states", "dense_bilstm", "dense_gru_states", "dense_simple_rnn_states", "highway_bilstm"}
+COMPILED |= {"recurrent_highway_coupled", "skip_bilstm_gated_outputs", "text_encoder_stacked_lstm_1"}
+
+
+def kernel(case: Case) -> dict[str, str]:
+    """The argument that picks the kernel for tests of every layer."""
+    native = backends.BACKEND == "tensorflow" and case.name not in COMPILED and "kernel" in case.make().get_config()
+    return {"kernel": "native"} if native else {}
+
+
 def built(case: Case, **kwargs: Any) -> keras.layers.Layer:
     """The case's layer with random weights (biases and all), so that no term of an equation can hide behind a zero."""
-    layer = case.make(**kwargs)
+    layer = case.make(**{**kernel(case), **kwargs})
     layer(inputs(), lengths=LENGTHS)
     rng = np.random.default_rng(7)
     layer.set_weights([rng.normal(scale=0.5, size=w.shape) for w in layer.get_weights()])

@@ -32,6 +32,8 @@ from benchmarks.speed.texts import TextSide
 from benchmarks.speed.workloads import COLUMNS, SCALING, TARGETS, Settings
 from tests.test_peers import BATCH, SMALL, SMALL_LANGUAGE, SMALL_POOLING, SMALL_TAGGER, TIME
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 class InProcess:
     """A worker without a process of its own."""

@@ -9,6 +9,8 @@ from tests.training_harness import small_demo
 from tuning import table_cells
 from tuning.columns import Found, read_config
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}
 
 

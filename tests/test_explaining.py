@@ -8,6 +8,8 @@ from dense_lstm_zoo.classification import pictures
 from dense_lstm_zoo.cli import main
 from tests.bundle_harness import bundle
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 MODELS = zoo.list_models(task="classification")
 TEXT = "The film was n't very GOOD !"
 

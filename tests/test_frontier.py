@@ -8,6 +8,8 @@ import pytest
 from benchmarks.frontier import __main__ as frontier
 from benchmarks.frontier import data, figure, peer, peers, table
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 EASY = ([f"it is good {i}" for i in range(20)] + [f"it is bad {i}" for i in range(20)], ["good"] * 20 + ["bad"] * 20)
 
 

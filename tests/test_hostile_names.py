@@ -16,6 +16,8 @@ from dense_lstm_zoo.cli import main
 from dense_lstm_zoo.reports.cards import model_card
 from tests.bundle_harness import bundle, seal
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 NAME = "a\x1b]0;owned\x07\n\x9b31m\u202egnp"  # a title, a bell, a line of its own, a colour, letters from right to left
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 ESCAPED = r"a\x1b]0;owned\x07\n\x9b31m\u202egnp"

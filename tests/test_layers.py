@@ -137,7 +137,7 @@ def test_a_layer_that_is_made_frozen_has_no_weights_that_a_model_trains(case):
 
 @cases
 def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, other_widths):
-    model = harness.model(case)
+    model = harness.model(case, **harness.kernel(case))
     symbolic, run = keras.tree.flatten(model.output), model
     if backends.BACKEND == "tensorflow":
         run, known = harness.graph(model)
@@ -153,7 +153,7 @@ def test_symbolic_shapes_are_the_real_ones_with_batch_and_time_dynamic(case, oth
 @cases
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "mixed_float16"])
 def test_half_precision_stays_near_float32(case, dtype):
-    # The compiled kernel is tried with one of the two: XLA would compile every layer for the other as well.
+    # One of the two runs in the portable kernel, the other in the harness's.
     loop = {"kernel": "portable"} if dtype == "mixed_float16" and "kernel" in case.make().get_config() else {}
     full, half = harness.built(case, **loop), harness.built(case, dtype=dtype, **loop)
     half.set_weights(full.get_weights())

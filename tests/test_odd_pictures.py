@@ -19,6 +19,8 @@ from dense_lstm_zoo.search.plan import Sweep
 from dense_lstm_zoo.tagging import pictures as tagging_pictures
 from dense_lstm_zoo.tagging.bundle import GateActivations
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 pytest.importorskip("matplotlib")
 
 ODD = ["$x", r"$\frac{", "$a$", "_hidden", "日本", "nul\0", "half \ud800"]

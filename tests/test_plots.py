@@ -8,6 +8,8 @@ import pytest
 from benchmarks import language_model, tables, tagging
 from dense_lstm_zoo.display import plots
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 pytest.importorskip("matplotlib")
 
 

@@ -9,6 +9,8 @@ from dense_lstm_zoo.classification.analysis import analyse
 from dense_lstm_zoo.classification.report import markdown
 from dense_lstm_zoo.reports.base import write_evaluation
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 def made(num_labels, texts=500, seed=0):
     rng = np.random.default_rng(seed)

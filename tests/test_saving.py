@@ -15,6 +15,8 @@ from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.reports import cards
 from tests.saving_harness import NEEDED, made, names, same_weights
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 FOR_PEOPLE = ["README.md", "learning_curve.png", "report.md", "report.png"]
 UGLY = [
     *(
