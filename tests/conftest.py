@@ -1,5 +1,6 @@
 import functools
 import gc
+import importlib.util
 import itertools
 import json
 import os
@@ -44,6 +45,9 @@ def seed() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _quick_pictures() -> Iterator[Callable[..., None]]:
     """Make figures whole but write empty ones: drawing them is a fifth of a tiny training."""
+    if importlib.util.find_spec("matplotlib") is None:  # in the environments of other backends
+        yield lambda *_, **__: None
+        return
     from matplotlib.figure import Figure
 
     draw = Figure.savefig
@@ -59,9 +63,8 @@ def _quick_pictures() -> Iterator[Callable[..., None]]:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch, _quick_pictures: Callable[..., None]) -> None:
     """Draw pictures, for the tests that look at them."""
-    from matplotlib.figure import Figure
-
-    monkeypatch.setattr(Figure, "savefig", _quick_pictures)
+    if importlib.util.find_spec("matplotlib") is not None:
+        monkeypatch.setattr("matplotlib.figure.Figure.savefig", _quick_pictures)
 
 
 @pytest.fixture(scope="session")
