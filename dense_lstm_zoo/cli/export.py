@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dense_lstm_zoo.bundles.publishing import EXPORT_FORMATS
+from dense_lstm_zoo.bundles.bundle import EXPORT_FORMATS
 from dense_lstm_zoo.cli.arguments import BUNDLE, OVERWRITE_FOLDER
 from dense_lstm_zoo.cli.command import argument, command
 from dense_lstm_zoo.cli.loading import Source, load_bundle
