@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,10 +16,13 @@ from dense_lstm_zoo_runtime.errors import ExportError, named
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.word_table import MappedTable, installed_tables
 
-_ROWS = "shared_words.rows"
-_HERE = -1
-_FIRST_WORD = 2  # the id of the first word, after padding and unknown
+ROWS = "shared_words.rows"
+HERE = -1  # of a row that the folder holds itself
+FIRST_WORD = 2  # the id of the first word, after padding and unknown
 _MOST_ARRAYS = 6
+_KINDS = {"input": str, "dim": int, "rows": int}  # of what an export says of an array
+
+_Table = TypeVar("_Table", bound=MappedTable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class SharedWords:
         # The row of an id without one is the table's last: computed too, and then written over.
         found = self.table.values[rows].astype(np.float32)
         found *= self.table.scales[rows, None]
-        (here,) = np.nonzero(rows == _HERE)
+        (here,) = np.nonzero(rows == HERE)
         found[here] = self.own[self.own_rows[flat[here]]]
         return found.reshape(*ids.shape, -1)
 
@@ -57,19 +61,13 @@ def with_all_words(export: Export) -> Export:
     """
     if export.config.get("shared_words") is None:
         return export
-    path = export.folder / "config.json"
-    with named(path):
-        first, *_ = _checked_claims(export.config["shared_words"])
-        others = _others(export.config["shared_words"])
-    if not others:
+    with named(export.folder / "config.json"):
+        (first, *_), count = checked_claims(export.config["shared_words"], _KINDS)
+    if not count:
         return export
     table = _table(export.folder, first["table"], first["sha256"])
-    rows = tuple(table.others(export.words).tolist())
-    if len(rows) != others:
-        raise ExportError(
-            f"{path} is damaged: {others:,} words of {table.name} are to follow those of vocabulary.txt, which lacks "
-            f"{len(rows):,} of them. Export the model again."
-        )
+    with named(export.folder / "vocabulary.txt"):
+        rows = tuple(other_rows(table, export.words, count).tolist())
     words = [*export.words, *(table.words[row] for row in rows)]
     return dataclasses.replace(export, words=words, other_rows=rows)
 
@@ -85,9 +83,9 @@ def read(export: Export) -> dict[str, SharedWords]:
         claims = export.config["shared_words"]
         if claims is None:
             return {}
-        arrays = _checked_claims(claims)
+        arrays, _ = checked_claims(claims, _KINDS)
     tables = [_table(export.folder, array["table"], array["sha256"]) for array in arrays]
-    count = len(export.words) + _FIRST_WORD
+    count = len(export.words) + FIRST_WORD
     for array, table in zip(arrays, tables, strict=True):
         if array["rows"] != count or array["dim"] != table.dim:
             raise ExportError(
@@ -95,23 +93,31 @@ def read(export: Export) -> dict[str, SharedWords]:
                 f"the vocabulary has {count:,} ids and {array['table']} {table.dim} numbers. Export the model again."
             )
     found = {}
-    with named(export.folder / _ROWS):
+    with named(export.folder / ROWS):
         kept = count - len(export.other_rows)
         expected = 4 * kept * len(arrays)
-        if (size := (export.folder / _ROWS).stat().st_size) != expected:
+        if (size := (export.folder / ROWS).stat().st_size) != expected:
             raise ValueError(f"it has {size:,} bytes, not {expected:,}")
-        rows = np.fromfile(export.folder / _ROWS, "<i4").astype(np.int32).reshape(len(arrays), kept)
+        rows = np.fromfile(export.folder / ROWS, "<i4").astype(np.int32).reshape(len(arrays), kept)
         rows = np.concatenate([rows, np.tile(np.array(export.other_rows, np.int32), (len(arrays), 1))], axis=1)
         for of_array, table in zip(rows, tables, strict=True):
-            _check_rows(of_array, export.words, table)
+            check_rows(of_array, export.words, table)
     for number, (array, table, of_array) in enumerate(zip(arrays, tables, rows, strict=True)):
-        own = _own(export.folder / f"own_words_{number}.npy", int((of_array == _HERE).sum()), table.dim)
-        found[array["input"]] = SharedWords(table, of_array, own, np.cumsum(of_array == _HERE) - 1)
+        own = _own(export.folder / f"own_words_{number}.npy", int((of_array == HERE).sum()), table.dim)
+        found[array["input"]] = SharedWords(table, of_array, own, np.cumsum(of_array == HERE) - 1)
     return found
 
 
-def _checked_claims(claims: Any) -> list[dict[str, Any]]:
-    """Return what a config says of each array; one whose table is another than the first one's names it."""
+def checked_claims(claims: Any, kinds: Mapping[str, type]) -> tuple[list[dict[str, Any]], int]:
+    """Return what a config says of each array, and how many words of the first array's table follow the vocabulary's.
+
+    Args:
+        claims: What the config says.
+        kinds: The keys that each array has, and their types; ``table`` and ``sha256`` are added to each.
+
+    Raises:
+        ValueError: A value of another type.
+    """
     arrays = claims["arrays"]
     if not isinstance(arrays, list) or not 0 < len(arrays) <= _MOST_ARRAYS:
         raise ValueError(f"shared_words must have 1 to {_MOST_ARRAYS} arrays")
@@ -119,49 +125,76 @@ def _checked_claims(claims: Any) -> list[dict[str, Any]]:
         raise ValueError("shared_words must name a table and its sha256")
     arrays = [{"table": claims["table"], "sha256": claims["sha256"], **array} for array in arrays]
     for array in arrays:
-        if [type(array[key]) for key in ("input", "dim", "rows", "table", "sha256")] != [str, int, int, str, str]:
+        if any(type(array[key]) is not kind for key, kind in {**kinds, "table": str, "sha256": str}.items()):
             raise ValueError(f"shared_words has an array that is not one of word vectors: {array!s:.80}")
-    return arrays
-
-
-def _others(claims: dict[str, Any]) -> int:
-    """Return how many words of the first array's table follow those of the vocabulary."""
     others = claims.get("others", 0)
     if type(others) is not int or others < 0:
         raise ValueError(f"the other words of shared_words must be a number of them; received {others!r:.80}")
-    return others
+    return arrays, others
+
+
+def other_rows(table: MappedTable, words: Collection[str], count: int) -> np.ndarray:
+    """Return the rows of a table's words that are not among ``words``, after checking that they are ``count``."""
+    rows = table.others(words) if count else np.empty(0, np.int32)
+    if len(rows) != count:
+        raise ValueError(
+            f"config.json says that {count:,} words of {table.name} follow; it lacks {len(rows):,} of them"
+        )
+    return rows
+
+
+def check_rows(rows: np.ndarray, words: Sequence[str], table: MappedTable, first: int = 0) -> None:
+    """Raise ``ValueError`` for a row that is not the same word's in the table; ``first`` is the id of ``rows[0]``."""
+    at = np.flatnonzero(rows != HERE)
+    for i, row in zip((at + first - FIRST_WORD).tolist(), rows[at].tolist(), strict=True):
+        if not (0 <= i < len(words) and 0 <= row < len(table) and table.words[row] == words[i]):
+            raise ValueError(f"it gives row {row:,} of {table.name} to the word id {i + FIRST_WORD:,}, another word's")
+
+
+def checked_table(
+    owner: object, name: str, sha256: str, read: Callable[[str], _Table], error: type[ValueError], made: str
+) -> _Table:
+    """Return an installed word table of that checksum.
+
+    Args:
+        owner: What needs the table, for the error.
+        name: Its installed name.
+        sha256: Its checksum.
+        read: Returns the table of a name.
+        error: The error to raise.
+        made: A clause that says how ``owner`` came to need it, and ends in what has that version.
+
+    Raises:
+        ValueError: Of the type ``error``: the table is not installed, cannot be read, or is another version.
+    """
+    needs = f"{owner} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
+    if name not in installed_tables():
+        raise error(f"{needs}, which is not installed: {install.PRESETS}.")
+    try:
+        table = read(name)
+    except (ValueError, OSError) as reason:
+        raise error(f"{needs}, which cannot be read: {reason}") from reason
+    if table.sha256 != sha256:
+        raise error(
+            f"{needs}; the installed one has {table.sha256[:12]!r}..., another version. The version of "
+            f"dense-lstm-zoo-presets that {made}."
+        )
+    return table
 
 
 def _table(folder: Path, name: str, sha256: str) -> MappedTable:
-    needs = f"{folder} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
-    tables = installed_tables()
-    if name not in tables:
-        raise ExportError(f"{needs}, which is not installed: {install.PRESETS}.")
-    try:
-        table = _read(tables[name], (tables[name] / "config.json").stat().st_mtime_ns)
-    except (ValueError, OSError) as error:
-        raise ExportError(f"{needs}, which cannot be read: {error}") from error
-    if table.sha256 != sha256:
-        raise ExportError(
-            f"{needs}; the installed one has {table.sha256[:12]!r}..., another version. The version of "
-            "dense-lstm-zoo-presets that the export was made with has it; or export the model again."
-        )
-    return table
+    made = "the export was made with has it; or export the model again"
+    return checked_table(folder, name, sha256, _installed, ExportError, made)
+
+
+def _installed(name: str) -> MappedTable:
+    folder = installed_tables()[name]
+    return _read(folder, (folder / "config.json").stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4)
 def _read(folder: Path, changed: int) -> MappedTable:
     return MappedTable.read(folder)
-
-
-def _check_rows(rows: np.ndarray, words: list[str], table: MappedTable) -> None:
-    """Raise ``ValueError`` for a row that is not the same word's in the table."""
-    at = np.flatnonzero(rows != _HERE)
-    if len(at) and (at[0] < _FIRST_WORD or rows[at].min() < 0 or rows[at].max() >= len(table)):
-        raise ValueError(f"it gives a row that {table.name} does not have, or one to padding or to unknown words")
-    for i, row in zip((at - _FIRST_WORD).tolist(), rows[at].tolist(), strict=True):
-        if table.words[row] != words[i]:
-            raise ValueError(f"it gives row {row:,} of {table.name} to the word id {i + _FIRST_WORD:,}, another word's")
 
 
 def _own(path: Path, count: int, dim: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import tasks
 from dense_lstm_zoo.backend import check_tensorflow
-from dense_lstm_zoo.bundles import checks, shared_words_reader, weights_file
+from dense_lstm_zoo.bundles import checks, weights_file
 from dense_lstm_zoo.bundles import shared_words as sharing
 from dense_lstm_zoo.bundles.checks import named
 from dense_lstm_zoo.bundles.folder import BundleFolder
@@ -50,7 +50,7 @@ def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = Non
         texts = text_hashes.read_hashes(path / text_hashes.FILE) if text_hashes.FILE in names else None
     weights = path / "model.weights.h5"
     arrays = checks.read_shapes(weights)
-    shared = shared_words_reader.read(path, config.pop(sharing.KEY), names, arrays) if sharing.KEY in config else None
+    shared = sharing.read(path, config.pop(sharing.KEY), names, arrays) if sharing.KEY in config else None
     shapes = list((shared.shapes(arrays) if shared else arrays).values())
     checks.check_arguments(path / "config.json", config["arguments"], shapes)
     from dense_lstm_zoo.layers.recurrence import kernels

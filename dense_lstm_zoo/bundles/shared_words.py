@@ -10,12 +10,12 @@ the other words of the table, in its order, both files leave them out, and the c
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dense_lstm_zoo.bundles.checks import BundleError, Shape
+from dense_lstm_zoo.bundles.checks import BundleError, Shape, named
 from dense_lstm_zoo.data.word_table import WordTable, installed_tables, load_vectors
 from dense_lstm_zoo.storage import bundle_names
 from dense_lstm_zoo_runtime import install
@@ -270,16 +270,67 @@ def installed(owner: object, name: str, sha256: str) -> WordTable:
     Raises:
         BundleError: The table is not installed, or another version.
     """
-    needs = f"{owner} needs the word table {name!r:.80} with sha256 {sha256[:12]!r}..."
-    if name not in installed_tables():
-        raise BundleError(f"{needs}, which is not installed: {install.PRESETS}.")
-    try:
-        table = load_vectors(name)
-    except (ValueError, OSError) as error:
-        raise BundleError(f"{needs}, which cannot be read: {error}") from error
-    if table.sha256 != sha256:
-        raise BundleError(
-            f"{needs}; the installed one has {table.sha256[:12]!r}..., another version. The version of "
-            "dense-lstm-zoo-presets that the bundle was saved with has it."
-        )
-    return table
+    from dense_lstm_zoo_runtime.shared_words import checked_table
+
+    return checked_table(owner, name, sha256, load_vectors, BundleError, "the bundle was saved with has it")
+
+
+def read(folder: Path, claims: object, names: Collection[str], shapes: Mapping[str, Shape]) -> SharedWords:
+    """Return what a bundle shares with a word table, which may come from a stranger: every claim is checked.
+
+    Args:
+        folder: The bundle's.
+        claims: What its config says.
+        names: The files in its manifest.
+        shapes: The shapes of the arrays in its file of weights, by name.
+
+    Raises:
+        BundleError: The table is not installed or another version, or the files do not match it or each other.
+    """
+    from dense_lstm_zoo_runtime.shared_words import check_rows, checked_claims, other_rows
+
+    with named(folder / "config.json"):
+        arrays, count = checked_claims(claims, {"array": str, "first": int, "rows": int, "scale": float})
+        _check_arrays(arrays)
+    if ROWS not in names:
+        raise BundleError(f"{folder} is incomplete: {ROWS} is missing in its manifest.")
+    tables = [installed(folder, array["table"], array["sha256"]) for array in arrays]
+    with named(folder / "vocabulary.txt"):
+        words = (folder / "vocabulary.txt").read_bytes().decode().split("\n")[:-1]
+        others = other_rows(tables[0], words, count)
+    end = FIRST_WORD + len(words)
+    words += [tables[0].words[row] for row in others.tolist()]
+    parts = []
+    with named(folder / ROWS):
+        for array, table, rows in zip(arrays, tables, _read_rows(folder / ROWS, arrays, others, end), strict=True):
+            check_rows(rows, words, table, array["first"])
+            parts.append(Part(array["array"], array["first"], array["scale"], rows, array["table"], table))
+    for part in parts:
+        expected = (int((part.rows == HERE).sum()), part.table.dim)
+        if shapes.get(part.array) != expected:
+            raise BundleError(
+                f"{folder / 'model.weights.h5'} does not match {ROWS}: {part.array:.80} has shape "
+                f"{shapes.get(part.array)}, not {expected}."
+            )
+    return SharedWords(tuple(parts), tuple(words), count)
+
+
+def _check_arrays(arrays: Sequence[Mapping[str, Any]]) -> None:
+    """Raise ``ValueError`` for numbers that no array of word vectors has, and for an array that is named twice."""
+    for array in arrays:
+        if array["first"] < 0 or array["rows"] < 0 or not 0 < array["scale"] < float("inf"):
+            raise ValueError(f"{KEY} has an array that is not one of word vectors: {array!s:.80}")
+    if len({array["array"] for array in arrays}) < len(arrays):
+        raise ValueError(f"{KEY} names an array twice")
+
+
+def _read_rows(path: Path, arrays: Sequence[Mapping[str, Any]], others: np.ndarray, end: int) -> list[np.ndarray]:
+    """Return the rows of each array: those in the file, and those of the words left to the table, from id ``end``."""
+    import numpy as np
+
+    tails = [tail(others, end, array["first"])[: max(0, array["first"] + array["rows"] - end)] for array in arrays]
+    counts = [array["rows"] - len(rows) for array, rows in zip(arrays, tails, strict=True)]
+    stored = np.frombuffer(path.read_bytes(), "<i4").astype(np.int32)
+    if len(stored) != sum(counts):
+        raise ValueError(f"it has {len(stored):,} rows, config.json says {sum(counts):,}")
+    return [np.concatenate(pair) for pair in zip(np.split(stored, np.cumsum(counts[:-1])), tails, strict=True)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.bundles import checks as bundle_checks
-from dense_lstm_zoo.bundles import presets, shared_words, shared_words_reader, weights_file
+from dense_lstm_zoo.bundles import presets, shared_words, weights_file
 from dense_lstm_zoo.bundles.checks import BundleError, Shape, named
 from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
 from dense_lstm_zoo.storage import files
@@ -140,7 +140,7 @@ def _fields(folder: Path, config: dict[str, Any], names: frozenset[str]) -> dict
         words = LanguageVocabulary.read(folder / "vocabulary.txt").words
     shared = None
     if shared_words.KEY in config:
-        shared = shared_words_reader.read(folder, config[shared_words.KEY], names, arrays)
+        shared = shared_words.read(folder, config[shared_words.KEY], names, arrays)
         if [(part.array, part.first) for part in shared.parts] != [(_WORDS, _FIRST)]:
             raise BundleError(f"{path} is damaged: only the words of an encoder can be those of a table.")
     found = shared.shapes(arrays) if shared else arrays
