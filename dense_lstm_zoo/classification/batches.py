@@ -40,8 +40,8 @@ class Examples:
         self, rows: Sequence[Row], labels: Sequence[int] | None = None, weights: Sequence[float] | None = None
     ) -> None:
         if not len(rows) or (labels is not None and len(rows) != len(labels)):
-            received = "none" if labels is None else f"{len(rows)} and {len(labels)}"
-            raise ValueError(f"Training needs texts with one label each; received {received}.")
+            sizes = "none" if labels is None else f"{len(rows)} and {len(labels)}"
+            raise ValueError(f"Training needs texts with one label each; received {sizes}.")
         self.rows = rows
         self.lengths = [num_tokens(row) for row in rows]
         typed = ((labels, np.int32), (weights, np.float32))
@@ -98,9 +98,14 @@ class TrainingBatches(ShuffledBatches):
         weights: Sequence[float] | None = None,
         max_tokens: int = MAX_TOKENS,
     ) -> None:
-        found = Examples(rows, labels, weights)
+        examples = Examples(rows, labels, weights)
         super().__init__(
-            found.lengths, found.collate, found.signature, batch_size=batch_size, seed=seed, max_tokens=max_tokens
+            examples.lengths,
+            examples.collate,
+            examples.signature,
+            batch_size=batch_size,
+            seed=seed,
+            max_tokens=max_tokens,
         )
 
 
@@ -108,16 +113,16 @@ def evaluation_batches(
     rows: Sequence[Row], labels: Sequence[int], batch_size: int = 256, weights: Sequence[float] | None = None
 ) -> tf.data.Dataset:
     """Return batches of (ids, labels), or (ids, labels, weights), sorted by length, for ``validation_data``."""
-    found = Examples(rows, labels, weights)
-    batches = [found.collate(indices) for indices in plan_batches(found.lengths, batch_size)]
-    return generated(lambda: iter(batches), found.signature, len(batches))
+    examples = Examples(rows, labels, weights)
+    batches = [examples.collate(indices) for indices in plan_batches(examples.lengths, batch_size)]
+    return generated(lambda: iter(batches), examples.signature, len(batches))
 
 
 def batches_in_order(rows: Sequence[Row], batch_size: int = 256) -> tf.data.Dataset:
     """Return batches of ids in the order of the texts, for ``predict``."""
-    found = Examples(rows)
-    plan = plan_in_order(found.lengths, batch_size)
-    return generated(lambda: map(found.collate, plan), found.signature, len(plan)).prefetch(4)
+    examples = Examples(rows)
+    plan = plan_in_order(examples.lengths, batch_size)
+    return generated(lambda: map(examples.collate, plan), examples.signature, len(plan)).prefetch(4)
 
 
 def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 256) -> np.ndarray:
@@ -132,9 +137,9 @@ def predict_rows(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_siz
     """
     plan = plan_batches([num_tokens(row) for row in rows], batch_size)
     batches = [run(pad([rows[i] for i in indices])).numpy() for indices in plan]
-    found = np.empty((len(rows), batches[0].shape[1]), np.float32)
-    found[np.concatenate(plan)] = np.concatenate(batches)
-    return found
+    outputs = np.empty((len(rows), batches[0].shape[1]), np.float32)
+    outputs[np.concatenate(plan)] = np.concatenate(batches)
+    return outputs
 
 
 def logits_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:

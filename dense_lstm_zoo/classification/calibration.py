@@ -22,8 +22,8 @@ def log_softmax(logits: np.ndarray, temperature: float | None = None) -> np.ndar
     """Return the logarithms of these probabilities, in float64."""
     logits = logits.astype(np.float64) / (1.0 if temperature is None else temperature)
     shifted = logits - logits.max(axis=1, keepdims=True)
-    found: np.ndarray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return found
+    log_probabilities: np.ndarray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return log_probabilities
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:

@@ -60,9 +60,9 @@ def read_two_files(name: str, paths: list[Path], *, label_names: tuple[str, str]
     texts: list[str] = []
     labels: list[int] = []
     for label, (path, expected) in enumerate(zip(paths, lines, strict=True)):
-        found = [re.sub(r"\bn 't\b", "n't", line) for line in _lines(path, expected)]
-        texts += found
-        labels += [label] * len(found)
+        sentences = [re.sub(r"\bn 't\b", "n't", line) for line in _lines(path, expected)]
+        texts += sentences
+        labels += [label] * len(sentences)
     return Corpus(name, label_names, train=Split(texts, labels), dev=None, test=None)
 
 
@@ -81,7 +81,7 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
     """
     splits = {}
     for part, path, expected in zip(("train", "dev", "test"), paths, _SST_TREES, strict=True):
-        found: dict[str, int] = {}
+        phrase_labels: dict[str, int] = {}
         sentences: list[Phrase] = []
         for number, line in enumerate(_lines(path, expected), start=1):
             try:
@@ -90,8 +90,8 @@ def read_sst(name: str, paths: list[Path], *, binary: bool, phrases: bool) -> Co
                 raise ValueError(f"{path}, line {number}: {error}") from None
             sentences.append(tree[0])
             if phrases and part == "train":
-                found.update((text, label) for text, label in reversed(tree) if text not in found)
-        examples = list(found.items()) if found else sentences
+                phrase_labels.update((text, label) for text, label in reversed(tree) if text not in phrase_labels)
+        examples = list(phrase_labels.items()) if phrase_labels else sentences
         if binary:
             examples = [(text, int(label > 2)) for text, label in examples if label != 2]
         splits[part] = Split([text for text, _ in examples], [label for _, label in examples])

@@ -143,13 +143,15 @@ class Corpus(AnyCorpus):
         if not isinstance(name, str) or not name:
             raise ValueError(f"name must be a string that is not empty; received {name!r}.")
         checks.writable("The name", [name])
-        read = read_frame(frame, text=text, label=label, dev=dev, test=test)
-        splits = {part: Split(*rows) for part, rows in read.parts.items()}
-        corpus = cls(name, read.label_names, splits["train"], None, splits.get("test"), columns=read.columns)
-        of_test, of_dev = read.shares.get("test"), read.shares.get("dev")
+        rows_of_frames = read_frame(frame, text=text, label=label, dev=dev, test=test)
+        splits = {part: Split(*rows) for part, rows in rows_of_frames.parts.items()}
+        corpus = cls(
+            name, rows_of_frames.label_names, splits["train"], None, splits.get("test"), columns=rows_of_frames.columns
+        )
+        of_test, of_dev = rows_of_frames.shares.get("test"), rows_of_frames.shares.get("dev")
         if of_test is not None:
-            held = corpus.with_dev(of_test, seed)
-            corpus = dataclasses.replace(held, dev=None, test=held.dev)
+            with_test = corpus.with_dev(of_test, seed)
+            corpus = dataclasses.replace(with_test, dev=None, test=with_test.dev)
         if of_dev is not None:
             return corpus.with_dev(of_dev / (1 - (of_test or 0)), seed)
         return dataclasses.replace(corpus, dev=splits.get("dev"))
@@ -193,8 +195,8 @@ class Corpus(AnyCorpus):
                 f"since each of {len(members)} labels keeps at least one for training."
             )
         generator = np.random.Generator(np.random.PCG64(seed))
-        drawn = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]
-        is_dev = np.isin(np.arange(len(labels)), np.concatenate(drawn))
+        dev_indices = [generator.permutation(indices)[:size] for indices, size in zip(members, sizes, strict=True)]
+        is_dev = np.isin(np.arange(len(labels)), np.concatenate(dev_indices))
         train, dev = (self.train.select(np.flatnonzero(mask).tolist()) for mask in (~is_dev, is_dev))
         return dataclasses.replace(self, train=train, dev=dev)
 
@@ -245,10 +247,10 @@ class Corpus(AnyCorpus):
         return part.select(sorted(sorted(range(len(part)), key=turns.__getitem__)[:number]))
 
 
-def check_labels(what: str, labels: Sequence[int], names: Sequence[str]) -> None:
+def check_labels(owner: str, labels: Sequence[int], names: Sequence[str]) -> None:
     """Raise ``ValueError`` for a label that is not the index of one of the names."""
     wrong = next((label for label in labels if not 0 <= label < len(names)), None)
     if wrong is not None:
         raise ValueError(
-            f"The labels of {what} must be from 0 to {len(names) - 1}, one for each name; received {wrong}."
+            f"The labels of {owner} must be from 0 to {len(names) - 1}, one for each name; received {wrong}."
         )

@@ -92,8 +92,8 @@ def text_dataset(
             f"vocabulary must be that of another dataset or of a bundle; received {type(vocabulary).__name__}. Give "
             "train.vocabulary or bundle.vocabulary."
         )
-    if vocabulary is not None and (given := [name for name, value in options.items() if value]):
-        raise ValueError(f"{', '.join(given)} belong to a vocabulary that is built; vocabulary= has its own.")
+    if vocabulary is not None and (conflicts := [name for name, value in options.items() if value]):
+        raise ValueError(f"{', '.join(conflicts)} belong to a vocabulary that is built; vocabulary= has its own.")
     if vocabulary is not None and labels is not None and label_names is None:
         raise ValueError(
             "Labels of texts with the vocabulary of other data also need its names, or they could get other indices: "
@@ -112,9 +112,11 @@ def text_dataset(
 
         from dense_lstm_zoo.classification.vocabulary import build_vocabulary
 
-        built = build_vocabulary(texts, vectors=vectors, vector_words=vector_words, oov=oov)
-        vocabulary = dataclasses.replace(built.with_chars if chars else built.vocabulary, max_tokens=max_tokens)
-        matrix = built.matrix
+        new_vocabulary = build_vocabulary(texts, vectors=vectors, vector_words=vector_words, oov=oov)
+        vocabulary = dataclasses.replace(
+            new_vocabulary.with_chars if chars else new_vocabulary.vocabulary, max_tokens=max_tokens
+        )
+        matrix = new_vocabulary.matrix
     dataset: Any = _batches(vocabulary.text_to_ids().encode(texts), labels, weights, batch_size, shuffle, seed)
     dataset.vocabulary, dataset.label_names = vocabulary, names
     dataset.model_arguments = _model_arguments(vocabulary, names, matrix)
@@ -198,9 +200,9 @@ def _batches(rows: list[Any], labels: Any, weights: Any, batch_size: int, shuffl
 
 def _model_arguments(vocabulary: Vocabulary, names: tuple[str, ...] | None, matrix: Any) -> dict[str, Any]:
     """Return the arguments of a model that follow from the data, as ``train`` sets them."""
-    found: dict[str, Any] = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
+    arguments: dict[str, Any] = {"vocab_size": vocabulary.size, "num_frozen_words": vocabulary.num_frozen_words}
     if vocabulary.chars:
-        found["num_chars"] = vocabulary.num_chars
+        arguments["num_chars"] = vocabulary.num_chars
     if names is not None:
-        found["num_classes"] = len(names)
-    return found if matrix is None else {**found, "embedding_dim": matrix.shape[1], "embedding_matrix": matrix}
+        arguments["num_classes"] = len(names)
+    return arguments if matrix is None else {**arguments, "embedding_dim": matrix.shape[1], "embedding_matrix": matrix}

@@ -35,8 +35,8 @@ class DevCurve(Resumable):
         self._rows = self._read()
 
     def _read(self) -> list[tuple[float, ...]]:
-        found = read_dev_curve(self._path.parent)
-        return [] if found is None else list(found.itertuples(index=False, name=None))
+        curve = read_dev_curve(self._path.parent)
+        return [] if curve is None else list(curve.itertuples(index=False, name=None))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Drop the rows that an interrupted run had for this epoch."""
@@ -48,9 +48,9 @@ class DevCurve(Resumable):
         self._write()
         return {"batches": self._batches}
 
-    def resume(self, saved: Mapping[str, float]) -> None:
+    def resume(self, state: Mapping[str, float]) -> None:
         """Take the rows up to the saved batch from the file, which may have been written after the state."""
-        self._batches = int(saved["batches"])
+        self._batches = int(state["batches"])
         self._rows = [row for row in self._read() if row[1] <= self._batches]
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:

@@ -24,8 +24,8 @@ def pooled_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     import keras
     import tensorflow as tf
 
-    read = keras.Model(model.input, model.get_layer("logits").input)
-    return graph(lambda ids: tf.cast(read(ids, training=False), tf.float32), [signature])
+    encoder = keras.Model(model.input, model.get_layer("logits").input)
+    return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])
 
 
 def states_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
@@ -34,5 +34,5 @@ def states_of(model: keras.Model, signature: Any) -> Callable[[Any], tf.Tensor]:
     import tensorflow as tf
 
     *states, _ = model.get_layer("pooling").input  # from the lowest layer to the top, then the lengths
-    read = keras.Model(model.input, states[-1])
-    return graph(lambda ids: tf.cast(read(ids, training=False), tf.float32), [signature])
+    encoder = keras.Model(model.input, states[-1])
+    return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [signature])

@@ -100,7 +100,7 @@ def read_encoder_source(
     folder: BundleFolder,
     config: Mapping[str, Any],
     options: Options,
-    given: Mapping[str, Any],
+    own_arguments: Mapping[str, Any],
     recipe: str | None,
 ) -> EncoderSource:
     """Read a text encoder, or a language model as one. See ``transfer.read_source``.
@@ -111,6 +111,6 @@ def read_encoder_source(
     """
     encoder = load_encoder(folder)
     theirs = {**encoder.sizes, "directions": len(encoder.directions), "char_filters": 0}
-    arguments = arguments_of(model, folder.path, theirs, given, recipe)
+    arguments = arguments_of(model, folder.path, theirs, own_arguments, recipe)
     set_words(options, folder.path, config, arguments)
     return EncoderSource(folder.path, config, encoder, EncoderWords(encoder), arguments, options)

@@ -85,7 +85,7 @@ def explainer(model: keras.Model) -> Callable[[Any], dict[str, Any]]:
             best = tf.reduce_max(logits, axis=1)
         products = tf.cast(tape.gradient(best, vectors), tf.float32) * tf.cast(vectors, tf.float32)
         saliency = tf.where(token_ids != 0, tf.reduce_sum(products, axis=2), 0.0)
-        found = tf.cast(shares(states, lengths, tf.shape(token_ids)), tf.float32)
-        return {"logits": logits, "saliency": saliency, "shares": found}
+        columns = tf.cast(shares(states, lengths, tf.shape(token_ids)), tf.float32)
+        return {"logits": logits, "saliency": saliency, "shares": columns}
 
     return explain

@@ -60,12 +60,12 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
     both = with_pooled(model)
 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # all but explain share its graph
-    def read(ids: Any) -> Any:
+    def pooled_and_logits(ids: Any) -> Any:
         return both(ids, training=False)
 
     @tf.function(input_signature=[text_to_ids.signature], autograph=False)  # traced once for two signatures
     def classify(ids: Any) -> dict[str, Any]:
-        logits = tf.cast(read(ids)[1], tf.float32)
+        logits = tf.cast(pooled_and_logits(ids)[1], tf.float32)
         best = tf.argmax(logits, axis=1)
         probabilities = tf.nn.softmax(logits if temperature is None else logits / temperature)
         return {
@@ -78,13 +78,13 @@ def export(bundle: ClassificationBundle, path: str | Path, *, overwrite: bool = 
 
     def explain(text: Any) -> dict[str, Any]:
         tokens, ids = text_to_ids.read(text)
-        found = look_inside(pad_features(ids))
-        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(found["saliency"])[1])
-        by_token = {name: tf.boolean_mask(found[name], real) for name in ("saliency", "shares")}
+        explained = look_inside(pad_features(ids))
+        real = tf.sequence_mask(tokens.row_lengths(), tf.shape(explained["saliency"])[1])
+        by_token = {name: tf.boolean_mask(explained[name], real) for name in ("saliency", "shares")}
         return {"tokens": tokens.flat_values, "row_lengths": tokens.row_lengths(), **by_token}
 
     def embed(text: Any) -> dict[str, Any]:
-        return {"vectors": tf.cast(read(text_to_ids.padded(text))[0], tf.float32)}
+        return {"vectors": tf.cast(pooled_and_logits(text_to_ids.padded(text))[0], tf.float32)}
 
     def ids_of(texts: Sequence[str]) -> dict[str, Any]:
         ids = text_to_ids.padded(tf.constant(texts))

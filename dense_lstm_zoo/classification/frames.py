@@ -50,9 +50,9 @@ def read_frame(
         raise ValueError(f"dev={dev!r} and test={test!r} leave nothing to train on; together they must be below 1.")
     frames = {"train": frame, "dev": dev, "test": test}
     parts = {
-        part: _columns(part, one, text, label)
-        for part, one in frames.items()
-        if part == "train" or (one is not None and part not in shares)
+        part: _columns(part, part_frame, text, label)
+        for part, part_frame in frames.items()
+        if part == "train" or (part_frame is not None and part not in shares)
     }
     names = written.unify(parts["train"][1], "the training frame")
     label_names = written.sorted_labels(names.values())
@@ -70,8 +70,8 @@ def read_frame(
         part: (texts, [index[written.name_of(cell, names)] for cell in labels])
         for part, (texts, labels) in parts.items()
     }
-    named = isinstance(text, str) and isinstance(label, str)
-    return Rows(label_names, coded, shares, {"text_column": text, "label_column": label} if named else {})
+    has_names = isinstance(text, str) and isinstance(label, str)
+    return Rows(label_names, coded, shares, {"text_column": text, "label_column": label} if has_names else {})
 
 
 def read_labelled(frame: Any, columns: Mapping[str, Any]) -> tuple[list[str], list[int], tuple[str, ...]]:
@@ -99,53 +99,53 @@ def _share(part: str, value: Any) -> float:
     return float(value)
 
 
-def check_frame(what: str, frame: Any) -> pd.DataFrame:
+def check_frame(argument: str, frame: Any) -> pd.DataFrame:
     """Return ``frame`` as pandas' DataFrame: itself or its ``to_pandas``. Raise ``TypeError`` for anything else."""
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
         if not callable(getattr(frame, "to_pandas", None)):
-            raise TypeError(f"{what} must be a pandas DataFrame; received {type(frame).__name__}.")
+            raise TypeError(f"{argument} must be a pandas DataFrame; received {type(frame).__name__}.")
         frame = frame.to_pandas()  # of polars, pyarrow and Hugging Face datasets
     return frame
 
 
-def column(what: str, frame: pd.DataFrame, name: Any) -> pd.Series:
+def column(owner: str, frame: pd.DataFrame, name: Any) -> pd.Series:
     """Return the one column of that name, else raise ``ValueError`` with near matches."""
-    found = [i for i, other in enumerate(frame.columns) if other == name]
-    if not found:
-        raise checks.unknown_name(f"column of {what}:", name, map(str, frame.columns))
-    if len(found) > 1:
-        raise ValueError(f"{what} has {len(found)} columns named {name!r}; rename all but one.")
-    return frame.iloc[:, found[0]]
+    places = [i for i, other in enumerate(frame.columns) if other == name]
+    if not places:
+        raise checks.unknown_name(f"column of {owner}:", name, map(str, frame.columns))
+    if len(places) > 1:
+        raise ValueError(f"{owner} has {len(places)} columns named {name!r}; rename all but one.")
+    return frame.iloc[:, places[0]]
 
 
 def _columns(part: str, frame: Any, text: Any, label: Any) -> tuple[list[str], list[str]]:
     """Return the texts of a frame, and its labels as strings."""
-    what = "the training frame" if part == "train" else f"the {part} frame"
-    frame = check_frame(what[0].upper() + what[1:], frame)
-    texts, labels = column(what, frame, text), column(what, frame, label)
+    owner = "the training frame" if part == "train" else f"the {part} frame"
+    frame = check_frame(owner[0].upper() + owner[1:], frame)
+    texts, labels = column(owner, frame, text), column(owner, frame, label)
     if text == label:
         raise ValueError(f"text and label must be two columns; both are {text!r}.")
     if not len(frame):
-        raise ValueError(f"{what[0].upper()}{what[1:]} has no rows.")
+        raise ValueError(f"{owner[0].upper()}{owner[1:]} has no rows.")
     for name, series in ((text, texts), (label, labels)):
         if missing := np.flatnonzero(series.isna()).tolist():
             raise ValueError(
-                f"{what}: {_rows(missing)} without a value in {name!r}; remove them (dropna) or fill them in."
+                f"{owner}: {_rows(missing)} without a value in {name!r}; remove them (dropna) or fill them in."
             )
-    found: list[str] = texts.tolist()
-    for row, value in enumerate(found):
+    strings: list[str] = texts.tolist()
+    for row, value in enumerate(strings):
         if not isinstance(value, str):
             kind = type(value).__name__
             raise ValueError(
-                f"{what}: {text!r} must hold strings; row {row}, counted from 0, is {value!r:.80} ({kind})."
+                f"{owner}: {text!r} must hold strings; row {row}, counted from 0, is {value!r:.80} ({kind})."
             )
     names = [str(value).strip() for value in labels.tolist()]
-    for name, cells in ((text, found), (label, names)):
+    for name, cells in ((text, strings), (label, names)):
         if empty := [row for row, cell in enumerate(cells) if not cell.strip()]:
-            raise ValueError(f"{what}: {_rows(empty)} with nothing in {name!r}; remove them or fill them in.")
-    return found, names
+            raise ValueError(f"{owner}: {_rows(empty)} with nothing in {name!r}; remove them or fill them in.")
+    return strings, names
 
 
 def _rows(positions: list[int]) -> str:
@@ -161,8 +161,8 @@ def with_predictions(
     new = {"label": np.array(labels, dtype=object)[best], "probability": probabilities[np.arange(len(best)), best]}
     new |= {f"probability_{name}": probabilities[:, i] for i, name in enumerate(labels)}
     names = new_columns(frame, list(new), prefix)
-    added = pd.DataFrame(dict(zip(names, new.values(), strict=True)), index=frame.index)
-    both = pd.concat([frame, added], axis=1)
+    columns = pd.DataFrame(dict(zip(names, new.values(), strict=True)), index=frame.index)
+    both = pd.concat([frame, columns], axis=1)
     both.columns.names = frame.columns.names
     return both
 
@@ -173,11 +173,11 @@ def new_columns(frame: pd.DataFrame, names: Sequence[str], prefix: str | None) -
     Raises:
         ValueError: With the prefix, a name that is taken.
     """
-    taken = set(frame.columns.get_level_values(0))
+    present = set(frame.columns.get_level_values(0))
     if prefix is None:
-        prefix = PREFIX if taken.intersection(names) else ""
-    found = [f"{prefix}{name}" for name in names]
-    if both := sorted(taken.intersection(found)):
+        prefix = PREFIX if present.intersection(names) else ""
+    new_names = [f"{prefix}{name}" for name in names]
+    if both := sorted(present.intersection(new_names)):
         raise ValueError(f"The frame already has a column {both[0]!r}; choose another prefix=, such as prefix='new_'.")
     lower = [""] * (frame.columns.nlevels - 1)
-    return [(name, *lower) for name in found] if lower else found
+    return [(name, *lower) for name in new_names] if lower else new_names

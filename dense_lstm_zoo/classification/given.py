@@ -30,20 +30,23 @@ def rows_of(ids: Any, lengths: Any = None, vocab_size: int | None = None) -> lis
     features = dict(ids) if isinstance(ids, Mapping) else {"token_ids": ids}
     if "token_ids" not in features:
         raise ValueError(f"A dictionary of ids needs 'token_ids'; received {', '.join(map(str, features)) or 'none'}.")
-    found = {name: _rows(name, values) for name, values in features.items()}
-    tokens = found["token_ids"]
+    rows_by_feature = {name: _rows(name, values) for name, values in features.items()}
+    tokens = rows_by_feature["token_ids"]
     real = _real_lengths(tokens, lengths)
     _check_range("token_ids", tokens, None if vocab_size is None else checks.integer("vocab_size", vocab_size, 2))
-    for name, rows in found.items():
+    for name, rows in rows_by_feature.items():
         if name != "token_ids":
             _check_feature(name, rows, real)
-    cut = {name: [_cut(name, row, n) for row, n in zip(rows, real, strict=True)] for name, rows in found.items()}
+    real_rows = {
+        name: [_real_part(name, row, n) for row, n in zip(rows, real, strict=True)]
+        for name, rows in rows_by_feature.items()
+    }
     if not isinstance(ids, Mapping):
-        return cut["token_ids"]
-    return [dict(zip(cut, row, strict=True)) for row in zip(*cut.values(), strict=True)]
+        return real_rows["token_ids"]
+    return [dict(zip(real_rows, row, strict=True)) for row in zip(*real_rows.values(), strict=True)]
 
 
-def _cut(name: str, row: np.ndarray, length: int) -> np.ndarray:
+def _real_part(name: str, row: np.ndarray, length: int) -> np.ndarray:
     """Return the real part of a row. One without any token becomes one unknown word, as no row may be empty."""
     if length:
         return row[:length].astype(np.int32)
@@ -76,14 +79,14 @@ def _rows(name: str, values: Any) -> list[np.ndarray]:
 
 def _real_lengths(rows: Sequence[np.ndarray], lengths: Any) -> np.ndarray:
     """Return how many ids of each row are real, and padding is only on the right."""
-    given = np.array([len(row) for row in rows])
-    owner, flat = np.repeat(np.arange(len(rows)), given), np.concatenate(rows)
-    position = np.arange(len(flat)) - np.repeat(np.cumsum(given) - given, given)
+    row_lengths = np.array([len(row) for row in rows])
+    owner, flat = np.repeat(np.arange(len(rows)), row_lengths), np.concatenate(rows)
+    position = np.arange(len(flat)) - np.repeat(np.cumsum(row_lengths) - row_lengths, row_lengths)
     real = np.zeros(len(rows), np.int64)
     if lengths is None:
         np.maximum.at(real, owner[flat != 0], position[flat != 0] + 1)
     else:
-        real = _check_lengths(lengths, given)
+        real = _check_lengths(lengths, row_lengths)
     inside = position < real[owner]
     if (zeros := owner[inside & (flat == 0)]).size:
         raise ValueError(
@@ -93,17 +96,20 @@ def _real_lengths(rows: Sequence[np.ndarray], lengths: Any) -> np.ndarray:
     return real
 
 
-def _check_lengths(lengths: Any, given: np.ndarray) -> np.ndarray:
-    found = np.asarray(lengths)
-    if found.shape != given.shape or found.dtype.kind not in "iu":
+def _check_lengths(lengths: Any, row_lengths: np.ndarray) -> np.ndarray:
+    real_lengths = np.asarray(lengths)
+    if real_lengths.shape != row_lengths.shape or real_lengths.dtype.kind not in "iu":
         raise ValueError(
-            f"lengths must be one integer per row: ({len(given)},); received shape {found.shape} of {found.dtype}."
+            f"lengths must be one integer per row: ({len(row_lengths)},); received shape "
+            f"{real_lengths.shape} of {real_lengths.dtype}."
         )
-    wrong = np.flatnonzero((found < 0) | (found > given))
+    wrong = np.flatnonzero((real_lengths < 0) | (real_lengths > row_lengths))
     if wrong.size:
         i = int(wrong[0])
-        raise ValueError(f"A row of {given[i]} ids cannot have {found[i]} real ones (row {i}, counted from 0).")
-    return found.astype(np.int64)
+        raise ValueError(
+            f"A row of {row_lengths[i]} ids cannot have {real_lengths[i]} real ones (row {i}, counted from 0)."
+        )
+    return real_lengths.astype(np.int64)
 
 
 def _check_range(name: str, rows: Sequence[np.ndarray], size: int | None) -> None:
@@ -139,18 +145,18 @@ def labels_of(labels: Any, num_texts: int, label_names: Iterable[str] | None) ->
         TypeError: Labels that are neither all strings nor all integers.
         ValueError: Another number of labels, a missing or unknown one, one out of range, fewer than two names.
     """
-    found = _one_per_text("labels", labels, num_texts)
+    values = _one_per_text("labels", labels, num_texts)
     names = None if label_names is None else tuple(label_names)
     if names is not None and (len(set(names)) < len(names) or not all(isinstance(name, str) for name in names)):
         raise ValueError(f"label_names must be different strings; received {names!r:.80}.")
-    if all(isinstance(label, str) for label in found):
-        names = sorted_labels(set(found)) if names is None else names
+    if all(isinstance(label, str) for label in values):
+        names = sorted_labels(set(values)) if names is None else names
         index = {name: i for i, name in enumerate(names)}
-        if (unknown := next((label for label in found if label not in index), None)) is not None:
+        if (unknown := next((label for label in values if label not in index), None)) is not None:
             raise checks.unknown_name("label", unknown, names)
-        indices = np.array([index[label] for label in found], np.int32)
+        indices = np.array([index[label] for label in values], np.int32)
     else:
-        indices = class_indices(found, num_texts, None if names is None else len(names))
+        indices = class_indices(values, num_texts, None if names is None else len(names))
         names = tuple(map(str, range(int(indices.max()) + 1))) if names is None else names
     if len(names) < 2:
         raise ValueError(f"A classifier needs at least two labels; received only {names[0] if names else 'none'!r}.")
@@ -164,14 +170,14 @@ def class_indices(labels: Any, num_texts: int, num_classes: int | None) -> np.nd
         TypeError: A label that is not an integer.
         ValueError: Another number of labels, or one out of range.
     """
-    found = _one_per_text("labels", labels, num_texts)
-    for number, label in enumerate(found):
+    values = _one_per_text("labels", labels, num_texts)
+    for number, label in enumerate(values):
         if not isinstance(label, (numbers.Integral, np.bool_)):
             raise TypeError(
                 f"Labels must be all integers{'' if num_classes is None else f' from 0 to {num_classes - 1}'}; item "
                 f"{number}, counted from 0, is {label!r:.80} ({type(label).__name__}). text_dataset also takes names."
             )
-    indices = np.array(found, np.int64)
+    indices = np.array(values, np.int64)
     limit = _MOST_IDS if num_classes is None else checks.integer("num_classes", num_classes, 2)
     wrong = np.flatnonzero((indices < 0) | (indices >= limit))
     if wrong.size:
@@ -187,9 +193,9 @@ def weights_of(weights: Any, num_texts: int) -> np.ndarray:
     Raises:
         ValueError: Another number of weights, or one that is not a finite number of at least 0.
     """
-    for number, weight in enumerate(found := _one_per_text("sample_weight", weights, num_texts)):
+    for number, weight in enumerate(values := _one_per_text("sample_weight", weights, num_texts)):
         checks.positive(f"sample_weight, item {number}, counted from 0,", weight, zero=True)
-    return np.array(found, np.float32)
+    return np.array(values, np.float32)
 
 
 def _one_per_text(name: str, values: Any, num_texts: int) -> list[Any]:
@@ -199,7 +205,7 @@ def _one_per_text(name: str, values: Any, num_texts: int) -> list[Any]:
     if shape is not None and len(shape) != 1:
         advice = " Turn one-hot rows into integers: argmax(axis=1)." if name == "labels" else ""
         raise ValueError(f"{name} must be one per text: ({num_texts},); received shape {tuple(shape)}.{advice}")
-    found = list(np.asarray(values)) if shape is not None else list(values)
-    if len(found) != num_texts:
-        raise ValueError(f"{name} must be one per text; received {len(found)} for {num_texts} texts.")
-    return found
+    items = list(np.asarray(values)) if shape is not None else list(values)
+    if len(items) != num_texts:
+        raise ValueError(f"{name} must be one per text; received {len(items)} for {num_texts} texts.")
+    return items

@@ -64,13 +64,13 @@ class ClassificationJob(WordVectorJob):
         folder: BundleFolder,
         config: Mapping[str, Any],
         options: Options,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         recipe: str | None,
     ) -> encoder_source.EncoderSource | None:
         """Read a text encoder, or a language model as one, for a model over the layers of one."""
         if model not in encoder_source.MODELS or not tasks.find(config["task"]).text_encoder:
             return None
-        return encoder_source.read_encoder_source(model, folder, config, options, given, recipe)
+        return encoder_source.read_encoder_source(model, folder, config, options, arguments, recipe)
 
     @property
     def labels(self) -> list[str]:
@@ -84,19 +84,19 @@ class ClassificationJob(WordVectorJob):
 
     def summary(self) -> str:
         """Return a summary of the corpus, how it will be scored and cut, and how much of it the vectors cover."""
-        told = super().summary()
+        text = super().summary()
         if (most := self.options.max_tokens) is not None:
             rows = self.words.vocabulary.text_to_ids().encode(self.corpus.train.texts)
-            cut = sum(len(row) > most for row in rows)
-            told += f"\nmax_tokens={most:,} cuts {cut:,} of {len(rows):,} training texts."
+            num_cut = sum(len(row) > most for row in rows)
+            text += f"\nmax_tokens={most:,} cuts {num_cut:,} of {len(rows):,} training texts."
         if self.corpus.test is not None:
-            return told
-        return f"{told}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
+            return text
+        return f"{text}\nIt has no test texts; use folds=10 (--folds 10) to score it by cross-validation."
 
-    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and classes, and the length of the vectors."""
         sizes = {"num_chars": self.words.with_chars.num_chars, "num_classes": len(self.corpus.label_names)}
-        return {**super().model_arguments(given), **sizes}
+        return {**super().model_arguments(arguments), **sizes}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the vocabulary's arguments and the source of the word vectors."""

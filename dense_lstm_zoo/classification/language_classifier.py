@@ -28,8 +28,8 @@ def _count(
     **_: Any,
 ) -> int:
     stack = weight_counts.recurrent_stack(input_dim, num_layers, units, wiring=wiring, cell=cell, biases=biases)
-    read = num_layers if wiring == "dense" else 1
-    return input_dim + directions * stack + read * pooling_count(directions * units, pooling, biases)
+    num_read = num_layers if wiring == "dense" else 1
+    return input_dim + directions * stack + num_read * pooling_count(directions * units, pooling, biases)
 
 
 @register_classifier("Howard and Ruder 2018 (ULMFiT), section 3.3, arXiv:1801.06146", _count)
@@ -89,8 +89,12 @@ def lm_classifier(
         from dense_lstm_zoo import layers
 
         pooled = [
-            layers.MaskedPooling(pooling, num_directions=directions, dtype=dtype, name=name)(one, lengths=lengths)
-            for one, name in zip(states, [*(f"pooling_{i}" for i in range(1, len(states))), "pooling"], strict=True)
+            layers.MaskedPooling(pooling, num_directions=directions, dtype=dtype, name=name)(
+                layer_states, lengths=lengths
+            )
+            for layer_states, name in zip(
+                states, [*(f"pooling_{i}" for i in range(1, len(states))), "pooling"], strict=True
+            )
         ]
         return pooled[0] if len(pooled) == 1 else keras.layers.Concatenate(dtype=dtype, name="pooled")(pooled)
 

@@ -135,18 +135,18 @@ def stack_states(
 
     from dense_lstm_zoo import layers
 
-    read = carried = words
+    inputs = carried = words
     if residual and words.shape[-1] != 2 * units:
         project = keras.layers.Dense(2 * units, use_bias=False, dtype=lstm_options["dtype"], name="projection")
         carried = project(words)
-    found = []
+    layers_of_states = []
     for layer in range(num_layers):
-        states = layers.BiLSTM(units, name=f"bilstm_{layer + 1}", **lstm_options)(read, lengths=lengths)
+        states = layers.BiLSTM(units, name=f"bilstm_{layer + 1}", **lstm_options)(inputs, lengths=lengths)
         if residual:
             states = keras.layers.Add(dtype=lstm_options["dtype"])([carried, states])
-        read = carried = states
-        found.append(states)
-    return found
+        inputs = carried = states
+        layers_of_states.append(states)
+    return layers_of_states
 
 
 @_register("Ding et al. 2018 (DC-Bi-LSTM), Eqs 10-13, arXiv:1802.00889", _count_dc)

@@ -12,7 +12,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.classification.corpus import Corpus
 
 
-def class_weights(given: str | Mapping[Any, float] | None, corpus: Corpus) -> dict[int, float] | None:
+def class_weights(option: str | Mapping[Any, float] | None, corpus: Corpus) -> dict[int, float] | None:
     """Return the weight of each label's index, or None if every text counts the same.
 
     "balanced" is texts / (labels * texts of the label), counted in the training texts before a dev set is held out, as
@@ -21,14 +21,14 @@ def class_weights(given: str | Mapping[Any, float] | None, corpus: Corpus) -> di
     Raises:
         ValueError: A label that the corpus does not have, with near matches.
     """
-    if given is None:
+    if option is None:
         return None
     names = corpus.label_names
-    if isinstance(given, str):  # "balanced"
+    if isinstance(option, str):  # "balanced"
         counts = np.bincount(corpus.train.labels, minlength=len(names))
         total, present = counts.sum(), (counts > 0).sum()
         return {i: float(total / (present * count)) if count else 1.0 for i, count in enumerate(counts)}
-    weights = {str(name): float(weight) for name, weight in given.items()}
+    weights = {str(name): float(weight) for name, weight in option.items()}
     for name in weights:
         if name not in names:
             raise checks.unknown_name("label in class_weights:", name, names)

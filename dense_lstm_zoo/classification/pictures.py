@@ -32,21 +32,21 @@ def evaluation(evaluation: dict[str, Any], path: Path, title: str) -> None:
     import numpy as np
 
     cells, names = confusion_cells(evaluation), evaluation["labels"]
-    chosen = _most_confused(cells, len(names))
-    place = {label: i for i, label in enumerate(chosen)}
-    counts = np.zeros((len(chosen), len(chosen)), int)
+    shown_labels = _most_confused(cells, len(names))
+    place = {label: i for i, label in enumerate(shown_labels)}
+    counts = np.zeros((len(shown_labels), len(shown_labels)), int)
     for i, j, count in cells:
         if i in place and j in place:
             counts[place[i], place[j]] = count
-    totals = np.array([evaluation["classes"][label]["texts"] for label in chosen])
+    totals = np.array([evaluation["classes"][label]["texts"] for label in shown_labels])
     share = counts / np.maximum(totals, 1)[:, None]
-    labels = [short(names[label], 30) for label in chosen]
+    labels = [short(names[label], 30) for label in shown_labels]
     size = max(4.5, 0.28 * len(labels) + 0.08 * max(map(len, labels)))
     with picture(path, title, 2 * size, size) as figure:
         left, right = figure.subplots(1, 2)
         left.imshow(share, cmap="Blues", vmin=0, vmax=1)
-        which = "" if len(chosen) == len(names) else f", the {len(chosen)} of {len(names):,} confused most"
-        left.set(xlabel="predicted", ylabel="right", title=f"share of each right label{which}")
+        note = "" if len(shown_labels) == len(names) else f", the {len(shown_labels)} of {len(names):,} confused most"
+        left.set(xlabel="predicted", ylabel="right", title=f"share of each right label{note}")
         left.set_xticks(range(len(labels)), labels, rotation=90 if len(labels) > 2 else 0)
         left.set_yticks(range(len(labels)), labels)
         if len(labels) <= 12:

@@ -56,8 +56,8 @@ def _only(model: str) -> dict[str, Any]:
     return {model: _XIE[model]}
 
 
-def _xie(row: str, where: str, models: dict[str, Any], expected: dict[str, float]) -> Recipe:
-    return Recipe(f"xie2019{row}", f"Xie et al. 2019, {where}", models, expected=expected)
+def _xie(row: str, table: str, models: dict[str, Any], expected: dict[str, float]) -> Recipe:
+    return Recipe(f"xie2019{row}", f"Xie et al. 2019, {table}", models, expected=expected)
 
 
 RECIPES = (

@@ -61,8 +61,8 @@ def picture(evaluation: dict[str, Any], path: Path, title: str) -> None:
 def markdown(evaluation: dict[str, Any], title: str) -> str:
     """Return the report in Markdown. See ``analysis.analyse`` for its content."""
     wrong = [
-        (f"{found['probability']:.3f}", label(found["predicted"]), label(found["label"]), _text(found["text"]))
-        for found in evaluation["wrong"]
+        (f"{entry['probability']:.3f}", label(entry["predicted"]), label(entry["label"]), _text(entry["text"]))
+        for entry in evaluation["wrong"]
     ]
     calibration = [
         (

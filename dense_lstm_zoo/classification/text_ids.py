@@ -118,11 +118,11 @@ class TextToIds(WordLayer):
         rows: list[Any] = []
         for start in range(0, len(texts), _CHUNK):
             chunk = tf.constant(texts[start : start + _CHUNK])
-            found = {name: _split(ids) for name, ids in self._known.ids(chunk).items()}
+            features = {name: _split(ids) for name, ids in self._known.ids(chunk).items()}
             if self.char_table is None:
-                rows.extend(found["token_ids"])
+                rows.extend(features["token_ids"])
             else:
-                rows.extend(dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True))
+                rows.extend(dict(zip(features, row, strict=True)) for row in zip(*features.values(), strict=True))
         return rows
 
     def get_config(self) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def graphs(bundle: ClassificationBundle, *, weights: str = "float32", shared: bo
     if bundle.vocabulary.chars:
         inputs["char_ids"] = graph.input("char_ids", "int32", ("batch", "time", MAX_CHARS))
     inputs, rows = at_least_one_row(graph, inputs)
-    found = trace(graph, model, inputs, [model.get_layer("logits").input, model.output])
-    vectors, logits = (first_rows(graph, value, rows) for value in found)
+    outputs = trace(graph, model, inputs, [model.get_layer("logits").input, model.output])
+    vectors, logits = (first_rows(graph, value, rows) for value in outputs)
     scaled: str = logits
     if bundle.temperature is not None:
         scaled = graph.op("Div", logits, graph.constant(bundle.temperature))

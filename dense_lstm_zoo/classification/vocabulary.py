@@ -130,19 +130,19 @@ def build_vocabulary(
             is_unspaced=is_unspaced(counts),
         )
     most_frequent = checks.integer("vector_words", vector_words, 0)
-    read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
-    row = read.index()
+    table = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
+    row = table.index()
     trained = [word for word, _ in counts.most_common() if word in row]
     if not trained:
         raise UncoveredError(vectors, len(counts), "texts")
-    frozen = [word for word in read.words if word not in counts and not any(map(str.isspace, word))]
-    matrix = np.empty((len(trained) + len(frozen) + 2, read.matrix.shape[1]), np.float32)
+    frozen = [word for word in table.words if word not in counts and not any(map(str.isspace, word))]
+    matrix = np.empty((len(trained) + len(frozen) + 2, table.matrix.shape[1]), np.float32)
     matrix[PADDING] = 0
-    matrix[UNKNOWN] = read.matrix.mean(axis=0)
-    matrix[2:] = read.matrix[[row[word] for word in (*trained, *frozen)]]
+    matrix[UNKNOWN] = table.matrix.mean(axis=0)
+    matrix[2:] = table.matrix[[row[word] for word in (*trained, *frozen)]]
     coverage = Coverage.of(counts, trained)
     vocabulary = Vocabulary((*trained, *frozen), len(frozen), oov, tokenizer=NEWEST)
-    return BuiltVocabulary(vocabulary, chars, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
+    return BuiltVocabulary(vocabulary, chars, matrix, coverage, table.report, is_unspaced=is_unspaced(counts))
 
 
 def carry_vocabulary(

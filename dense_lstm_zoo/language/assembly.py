@@ -112,10 +112,10 @@ class LanguageModel(keras.Model):
             rows = tf.shape(token_ids)[0]
             carried = [tf.cond(tf.shape(x)[0] == rows, lambda x=x: x, lambda x=x: _zeros(rows, x)) for x in carried]
         start = [ops.where(is_first[:, None], 0.0, state) for state in carried]
-        found, *states = network([token_ids, *start], training=training)
+        output, *states = network([token_ids, *start], training=training)
         for variable, state in zip(variables, states, strict=True):
             variable.assign(tf.stop_gradient(tf.cast(state, variable.dtype)))
-        return found
+        return output
 
     def train_step(self, data: Any) -> Any:
         """Take a training step on a window and return the metrics. ``fit`` calls it."""

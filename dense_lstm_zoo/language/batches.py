@@ -108,7 +108,7 @@ class TrainingWindows(TokenWindows):
     ) -> None:
         checks.integer("batch_size", batch_size)
         checks.integer("num_steps", num_steps)
-        ids = _checked(ids, vocab_size)
+        ids = _checked_ids(ids, vocab_size)
         check_length(len(ids), batch_size, num_steps)
         length = len(ids) // batch_size
         full = np.full(batch_size, (length - 1) // num_steps * num_steps)
@@ -139,7 +139,7 @@ def evaluation_windows(
     """
     checks.integer("batch_size", batch_size)
     checks.integer("num_steps", num_steps)
-    ids = _checked(ids, vocab_size)
+    ids = _checked_ids(ids, vocab_size)
     _check_tokens(len(ids), batch_size + 1, f"{batch_size} streams")
     edges = np.arange(batch_size + 1) * (len(ids) - 1)
     edges = -(-edges // batch_size)
@@ -151,15 +151,15 @@ def check_length(num_tokens: int, batch_size: int, num_steps: int) -> None:
     _check_tokens(num_tokens, batch_size * (num_steps + 1), f"{batch_size} streams of {num_steps} steps")
 
 
-def _check_tokens(num_tokens: int, minimum: int, what: str) -> None:
+def _check_tokens(num_tokens: int, minimum: int, purpose: str) -> None:
     if num_tokens < minimum:
         raise ValueError(
-            f"{what} need at least {minimum:,} tokens; received {num_tokens:,}. "
+            f"{purpose} need at least {minimum:,} tokens; received {num_tokens:,}. "
             "Accepted: a longer text, or a smaller batch_size or num_steps."
         )
 
 
-def _checked(ids: np.ndarray, vocab_size: int | None) -> np.ndarray:
+def _checked_ids(ids: np.ndarray, vocab_size: int | None) -> np.ndarray:
     ids = np.asarray(ids)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
         raise ValueError(f"ids must be integers (tokens,); received {ids.dtype} of shape {ids.shape}.")

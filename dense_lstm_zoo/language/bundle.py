@@ -106,8 +106,8 @@ class LanguageModelBundle(Bundle):
         totals = np.empty(len(rows))
         for indices in plan_batches([len(row) for row in rows], _BATCH):
             lengths = np.array([len(rows[i]) - 1 for i in indices], np.int32)
-            found = self._log_probabilities_of(pad([rows[i] for i in indices]), lengths)
-            totals[indices] = found.numpy().sum(axis=1, dtype=np.float64)
+            log_p = self._log_probabilities_of(pad([rows[i] for i in indices]), lengths)
+            totals[indices] = log_p.numpy().sum(axis=1, dtype=np.float64)
         return totals.tolist()
 
     def generate(
@@ -205,15 +205,18 @@ class LanguageModelBundle(Bundle):
         streams = evaluation_windows(ids, min(_STREAMS, len(ids) - 1))
         rows = [ids[start : start + n + 1] for start, n in zip(streams.starts, streams.lengths, strict=True)]
         log_p = self._log_probabilities_of(_side_by_side(rows), np.array([len(row) - 1 for row in rows], np.int32))
-        found = np.concatenate([p[: len(row) - 1] for p, row in zip(log_p.numpy(), rows, strict=True)])
+        log_probabilities = np.concatenate([p[: len(row) - 1] for p, row in zip(log_p.numpy(), rows, strict=True)])
         targets = np.concatenate([row[1:] for row in rows])
         scores = {
-            "perplexity": _exp(-float(found.mean(dtype=np.float64))),
-            "tokens": len(found),
+            "perplexity": _exp(-float(log_probabilities.mean(dtype=np.float64))),
+            "tokens": len(log_probabilities),
             "unknown_words": int((targets == self.vocabulary.unknown).sum()),
         }
         ranked = not self.config["training"].get("init_from")
-        return scores, {**scores, "by_rank": _by_rank(targets, found, len(self.vocabulary)) if ranked else []}
+        return scores, {
+            **scores,
+            "by_rank": _by_rank(targets, log_probabilities, len(self.vocabulary)) if ranked else [],
+        }
 
 
 def _side_by_side(rows: list[np.ndarray]) -> np.ndarray:

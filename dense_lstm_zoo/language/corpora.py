@@ -32,9 +32,9 @@ def read_ptb(name: str, paths: list[Path]) -> LanguageCorpus:
     return LanguageCorpus(name, **parts)
 
 
-def _expect(path: Path, what: str, found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"{path}: found {found:,} {what}, expected {expected:,}; it is not the published file.")
+def _expect(path: Path, unit: str, count: int, expected: int) -> None:
+    if count != expected:
+        raise ValueError(f"{path}: found {count:,} {unit}, expected {expected:,}; it is not the published file.")
 
 
 def read_text_files(
@@ -79,9 +79,9 @@ def read_text_files(
     if "dev" not in parts:
         if train.num_lines < 2:
             raise ValueError(f"{train.path} has only one line, so none can be held out; give a dev_file (--dev-file).")
-        kept = train.num_lines - max(train.num_lines // 10, 1)
-        parts["train"] = TextFile(train.path, encoding, stop=kept)
-        parts["dev"] = TextFile(train.path, encoding, start=kept)
+        num_train = train.num_lines - max(train.num_lines // 10, 1)
+        parts["train"] = TextFile(train.path, encoding, stop=num_train)
+        parts["dev"] = TextFile(train.path, encoding, start=num_train)
     return LanguageCorpus(name, parts["train"], parts["dev"], parts.get("test"))
 
 

@@ -76,8 +76,8 @@ class TextEncoder:
             ValueError: Not a language model, one of the other direction, both in the wrong order, or models that differ
                 in words, vectors or size.
         """
-        given = {"forward": forward, **({} if backward is None else {"backward": backward})}
-        _check_directions(given)
+        bundles = {"forward": forward, **({} if backward is None else {"backward": backward})}
+        _check_directions(bundles)
         sizes = _sizes(forward)
         words, vectors = forward.vocabulary.words, _vectors(forward)
         table = _table(forward)
@@ -87,10 +87,10 @@ class TextEncoder:
             **sizes,
             words=tuple(words),
             vectors=vectors,
-            weights={direction: _stack_weights(bundle) for direction, bundle in given.items()},
+            weights={direction: _stack_weights(bundle) for direction, bundle in bundles.items()},
             table=table,
-            models={direction: _told(bundle) for direction, bundle in given.items()},
-            train_texts=_joined([bundle.train_texts for bundle in given.values()]),
+            models={direction: _record(bundle) for direction, bundle in bundles.items()},
+            train_texts=_joined([bundle.train_texts for bundle in bundles.values()]),
         )
 
     @classmethod
@@ -106,9 +106,9 @@ class TextEncoder:
             BundleError: Neither an encoder nor a language model, or a damaged one.
         """
         folder, fields = encoder_files.read(source)
-        found = cls.from_bundles(load_bundle(folder, compile=False)) if fields is None else cls(**fields)
-        found.name, found.sha256 = folder.path.resolve().name, folder.sha256
-        return found
+        encoder = cls.from_bundles(load_bundle(folder, compile=False)) if fields is None else cls(**fields)
+        encoder.name, encoder.sha256 = folder.path.resolve().name, folder.sha256
+        return encoder
 
     def save(self, path: str | os.PathLike[str], *, dtype: str = "float16", overwrite: bool = False) -> Path:
         """Write the encoder to the folder ``path``, whole or not at all, and return the path.
@@ -167,14 +167,14 @@ class TextEncoder:
         import numpy as np
 
         rows = np.array([self._row.get(word, -1) for word in words], np.int64)
-        found: np.ndarray = self.vectors[np.where(rows < 0, self._row[UNKNOWN], rows)].astype(np.float32)
+        vectors: np.ndarray = self.vectors[np.where(rows < 0, self._row[UNKNOWN], rows)].astype(np.float32)
         if self.table is None or not (rows < 0).any():
-            return found
+            return vectors
         table = shared_words.installed(f"The text encoder {self.name or 'given'}", *self.table)
         places = [i for i in np.flatnonzero(rows < 0).tolist() if words[i] in table]
         if places:
-            found[places] = table.vectors([words[i] for i in places])
-        return found
+            vectors[places] = table.vectors([words[i] for i in places])
+        return vectors
 
     def weight_shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of one direction's weights, in their order."""
@@ -204,21 +204,21 @@ def join_language_models(
     return TextEncoder.from_bundles(_bundle(forward), None if backward is None else _bundle(backward))
 
 
-def _bundle(given: Bundle | str | os.PathLike[str]) -> Bundle:
-    return presets.from_preset(given) if isinstance(given, str | os.PathLike) else given
+def _bundle(source: Bundle | str | os.PathLike[str]) -> Bundle:
+    return presets.from_preset(source) if isinstance(source, str | os.PathLike) else source
 
 
-def _check_directions(given: Mapping[str, Bundle]) -> None:
-    for bundle in given.values():
+def _check_directions(bundles: Mapping[str, Bundle]) -> None:
+    for bundle in bundles.values():
         if bundle.task.name != "language_model":
             raise ValueError(f"A text encoder is made of language models; received {bundle!r}.")
-    found = [bundle.config["text"].get("direction", "forward") for bundle in given.values()]
-    if found == ["backward", "forward"]:
+    directions = [bundle.config["text"].get("direction", "forward") for bundle in bundles.values()]
+    if directions == ["backward", "forward"]:
         raise ValueError(
             "The language models are in the wrong order: the first must read forward and the second backward; received "
             "the backward one first. Give them the other way round."
         )
-    for direction, reads in zip(given, found, strict=True):
+    for direction, reads in zip(bundles, directions, strict=True):
         if reads != direction:
             raise ValueError(
                 f"The {direction} language model must read {direction}, but this one reads {reads}; "
@@ -231,8 +231,8 @@ def _check_pair(forward: Bundle, backward: Bundle, sizes: Mapping[str, Any], vec
 
     theirs = _sizes(backward)
     if different := [name for name in SIZES if theirs[name] != sizes[name]]:
-        told = ", ".join(f"{name}={sizes[name]!r} and {theirs[name]!r}" for name in different)
-        raise ValueError(f"Both language models must have the same size; received {told}.")
+        differences = ", ".join(f"{name}={sizes[name]!r} and {theirs[name]!r}" for name in different)
+        raise ValueError(f"Both language models must have the same size; received {differences}.")
     if backward.vocabulary.words != forward.vocabulary.words:
         raise ValueError(
             f"Both language models must have the same words in the same order; received {len(forward.vocabulary):,} "
@@ -273,9 +273,9 @@ def _table(bundle: Bundle) -> tuple[str, str] | None:
     return (str(name), str(sha256)) if is_fixed and name and sha256 else None
 
 
-def _told(bundle: Bundle) -> dict[str, Any]:
+def _record(bundle: Bundle) -> dict[str, Any]:
     training, metrics = bundle.config["training"], bundle.metrics
-    found = {
+    facts = {
         "model": bundle.config["model"],
         "dataset": training["dataset"],
         "seed": training.get("seed"),
@@ -283,11 +283,11 @@ def _told(bundle: Bundle) -> dict[str, Any]:
         "dev_perplexity": metrics.get("dev_perplexity"),
         "sha256": bundle.saved_as,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _joined(hashes: Sequence[np.ndarray | None]) -> np.ndarray | None:
     import numpy as np
 
-    known = [one for one in hashes if one is not None]
-    return np.unique(np.concatenate(known)) if len(known) == len(hashes) else None
+    arrays = [array for array in hashes if array is not None]
+    return np.unique(np.concatenate(arrays)) if len(arrays) == len(hashes) else None

@@ -60,10 +60,10 @@ def _vector_terms(encoder: Any) -> str:
 
 
 def _papers(encoder: Any) -> list[str]:
-    found = ["- states beside words: Peters et al. 2018", "- fine-tuning: Howard and Ruder 2018"]
+    lines = ["- states beside words: Peters et al. 2018", "- fine-tuning: Howard and Ruder 2018"]
     for model in encoder.models.values():
-        name, known = str(model.get("model")), terms.about(model.get("dataset"))
+        name, about = str(model.get("model")), terms.about(model.get("dataset"))
         if name in registry.list_models():
-            found.append(f"- model: {escape(registry.entry(name).paper)}")
-        found += [f"- data: {escape(known.paper)}"] if known else []
-    return found
+            lines.append(f"- model: {escape(registry.entry(name).paper)}")
+        lines += [f"- data: {escape(about.paper)}"] if about else []
+    return lines

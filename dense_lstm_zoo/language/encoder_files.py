@@ -60,8 +60,8 @@ def save(encoder: Any, path: str | os.PathLike[str], dtype: str, overwrite: bool
     arrays = {_WORDS: encoder.vectors}
     for direction, weights in encoder.weights.items():
         arrays |= {f"/{direction}/{number}": weight for number, weight in enumerate(weights)}
-    used = encoder.table[0] if encoder.table else None
-    shared = shared_words.find_in([(_WORDS, _FIRST, 1.0, encoder.vectors)], encoder.words, used, required=None)
+    table_name = encoder.table[0] if encoder.table else None
+    shared = shared_words.find_in([(_WORDS, _FIRST, 1.0, encoder.vectors)], encoder.words, table_name, required=None)
     if shared is not None:
         arrays[_WORDS] = shared.reduced(_WORDS, encoder.vectors)
     with files.new_folder(target) as folder:
@@ -107,11 +107,11 @@ def _config(encoder: Any) -> dict[str, Any]:
 
 
 def _metrics(encoder: Any) -> dict[str, Any]:
-    told = {
+    metrics = {
         f"{'' if direction == 'forward' else 'backward_'}dev_perplexity": model.get("dev_perplexity")
         for direction, model in encoder.models.items()
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in metrics.items() if value is not None}
 
 
 def read(source: str | os.PathLike[str]) -> tuple[BundleFolder, dict[str, Any] | None]:
@@ -143,14 +143,14 @@ def _fields(folder: Path, config: dict[str, Any], names: frozenset[str]) -> dict
         shared = shared_words.read(folder, config[shared_words.KEY], names, arrays)
         if [(part.array, part.first) for part in shared.parts] != [(_WORDS, _FIRST)]:
             raise BundleError(f"{path} is damaged: only the words of an encoder can be those of a table.")
-    found = shared.shapes(arrays) if shared else arrays
+    shapes = shared.shapes(arrays) if shared else arrays
     expected: dict[str, Shape] = {_WORDS: (len(words), sizes["embedding_dim"])}
     for direction in directions:
         expected |= {f"/{direction}/{i}": shape for i, shape in enumerate(stack_shapes(**sizes))}
-    if found != expected:
-        wrong = next(name for name in {**expected, **found} if found.get(name) != expected.get(name))
+    if shapes != expected:
+        wrong = next(name for name in {**expected, **shapes} if shapes.get(name) != expected.get(name))
         raise BundleError(
-            f"{weights} does not match config.json: {wrong:.80} has shape {found.get(wrong)}, not "
+            f"{weights} does not match config.json: {wrong:.80} has shape {shapes.get(wrong)}, not "
             f"{expected.get(wrong)}."
         )
     values = _values(weights, list(expected))
@@ -176,13 +176,13 @@ def _fields(folder: Path, config: dict[str, Any], names: frozenset[str]) -> dict
 
 def _claims(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], tuple[str, str] | None, dict[str, Any]]:
     """Return an encoder's sizes, directions, table and models from its config, after checking their types."""
-    arguments, told = config["arguments"], config[KEY]
+    arguments, claims = config["arguments"], config[KEY]
     sizes = {name: arguments[name] for name in SIZES}
     checks.one_of("wiring", sizes["wiring"], _WIRINGS)
     checks.one_of("cell", sizes["cell"], _CELLS)
     for name in ("num_layers", "units", "embedding_dim"):
         checks.integer(name, sizes[name])
-    directions, table, models = told["directions"], told["table"], told["models"]
+    directions, table, models = claims["directions"], claims["table"], claims["models"]
     if directions not in (["forward"], list(DIRECTIONS)):
         raise ValueError(f"directions must be forward, or forward and backward; received {directions!r:.80}")
     if not isinstance(models, dict) or not all(isinstance(model, dict) for model in models.values()):
@@ -198,12 +198,12 @@ def _values(path: Path, names: list[str]) -> dict[str, np.ndarray]:
     import h5py
     import numpy as np
 
-    found = {}
+    values = {}
     with named(path), h5py.File(path, "r") as file:
         for name in names:
             if file[name].dtype.kind != "f":
                 raise ValueError(f"{name} holds {file[name].dtype}, not float16 or float32")
-            found[name] = file[name][()].astype(np.float32)
-            if not np.isfinite(found[name]).all():
+            values[name] = file[name][()].astype(np.float32)
+            if not np.isfinite(values[name]).all():
                 raise ValueError(f"{name} holds values that are not finite numbers")
-    return found
+    return values

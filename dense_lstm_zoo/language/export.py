@@ -63,8 +63,8 @@ def export(bundle: LanguageModelBundle, path: str | Path, *, overwrite: bool = F
 
     def step(token_ids: Any, *states: Any) -> dict[str, Any]:
         logits, *states = core([token_ids, *states], training=False)
-        named = dict(zip(names, states, strict=True))
-        return {"log_probabilities": tf.nn.log_softmax(logits), **named}
+        states_by_name = dict(zip(names, states, strict=True))
+        return {"log_probabilities": tf.nn.log_softmax(logits), **states_by_name}
 
     names = [state.name for state in core.inputs[1:]]
     states = [tf.TensorSpec(state.shape, tf.float32, name=state.name) for state in core.inputs[1:]]

@@ -49,16 +49,18 @@ def differentiate(
         return _some_rows(features, kernel, bias, targets, scale, by_word)
     parts = -(-rows * bias.shape[0] * bias.dtype.size // _MOST_BYTES)
     size = -(-rows // parts)
-    done: list[Gradients] = []
+    results: list[Gradients] = []
     for start in range(0, rows, size):
-        with tf.control_dependencies(done[-1:]):  # one after the other, or all would be in memory
+        with tf.control_dependencies(results[-1:]):  # one after the other, or all would be in memory
             part = tf.identity(features[start : start + size])
-        found = _some_rows(part, kernel, bias, targets[start : start + size], scale, by_word)
-        if done:
-            found = found._replace(kernel=done[-1].kernel + found.kernel, bias=done[-1].bias + found.bias)
-        done.append(found)
-    losses = tf.concat([part.losses for part in done], axis=0)
-    return Gradients(losses, tf.concat([part.features for part in done], axis=0), done[-1].kernel, done[-1].bias)
+        result = _some_rows(part, kernel, bias, targets[start : start + size], scale, by_word)
+        if results:
+            result = result._replace(kernel=results[-1].kernel + result.kernel, bias=results[-1].bias + result.bias)
+        results.append(result)
+    losses = tf.concat([part.losses for part in results], axis=0)
+    return Gradients(
+        losses, tf.concat([part.features for part in results], axis=0), results[-1].kernel, results[-1].bias
+    )
 
 
 def _some_rows(
@@ -77,9 +79,9 @@ def _some_rows(
     errors = tf.cast(errors, features.dtype)
     with tf.control_dependencies([d_bias, losses]):
         d_features = tf.matmul(errors, kernel, transpose_b=not by_word)
-    one, other = (errors, weighted) if by_word else (weighted, errors)
+    left_factor, other = (errors, weighted) if by_word else (weighted, errors)
     with tf.control_dependencies([d_features]):
-        d_kernel = tf.matmul(one, other, transpose_a=True)
+        d_kernel = tf.matmul(left_factor, other, transpose_a=True)
     with tf.control_dependencies([d_kernel]):  # what reads the gradient of the features comes after, too
         d_features = tf.cast(weights[:, None] * tf.cast(d_features, bias.dtype), features.dtype)
     return Gradients(losses, d_features, d_kernel, d_bias)

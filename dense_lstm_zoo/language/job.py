@@ -50,25 +50,25 @@ class LanguageModelJob(Job):
         self.vocabulary = dataclasses.replace(words, direction=options.direction)
         self.vectors = None
         self.new_vectors: dict[str, np.ndarray] = {}  # of words that the source does not know
-        given = None if options.vectors == word_source.NONE else options.vectors
-        if source is None and given is not None:
-            self.vectors = read_vectors(given, self.vocabulary, options.seed)
+        vectors = None if options.vectors == word_source.NONE else options.vectors
+        if source is None and vectors is not None:
+            self.vectors = read_vectors(vectors, self.vocabulary, options.seed)
         if source is not None:
-            known = source.vocabulary
-            if known.direction != options.direction:
+            source_words = source.vocabulary
+            if source_words.direction != options.direction:
                 raise ValueError(
-                    f"init_from is a {known.direction} language model; received direction={options.direction!r}. A "
-                    "model goes on in its own direction."
+                    f"init_from is a {source_words.direction} language model; received direction={options.direction!r}."
+                    " A model goes on in its own direction."
                 )
-            seen = set(known.words)
-            more = [word for word in self.vocabulary.words if word not in seen]
-            if given is not None:
+            source_set = set(source_words.words)
+            more = [word for word in self.vocabulary.words if word not in source_set]
+            if vectors is not None:
                 dim = source.network.get_layer("embedding").output_dim
-                self.new_vectors = read_new_vectors(given, more, dim)
+                self.new_vectors = read_new_vectors(vectors, more, dim)
             if not options.learns_words:
                 more = [word for word in more if word in self.new_vectors]
-            self.vocabulary = known.with_more(more, options.max_words)
-            self.new_words = len(self.vocabulary) - len(known)
+            self.vocabulary = source_words.with_more(more, options.max_words)
+            self.new_words = len(self.vocabulary) - len(source_words)
 
     @staticmethod
     def is_empty(part: Any) -> bool:
@@ -94,14 +94,14 @@ class LanguageModelJob(Job):
         """Return a summary of the corpus and of how much of it the vectors cover."""
         return "\n".join([str(self.corpus), *([self.vectors.summary()] if self.vectors else [])])
 
-    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the size of the vocabulary, and the length of the vectors."""
         size = {"vocab_size": len(self.vocabulary)}
         if self.vectors is None:
             return size
         dim = self.vectors.matrix.shape[1]
-        if given.get("embedding_dim") not in (None, dim):
-            raise ValueError(f"embedding_dim={given['embedding_dim']}, but {self.options.vectors} has {dim}.")
+        if arguments.get("embedding_dim") not in (None, dim):
+            raise ValueError(f"embedding_dim={arguments['embedding_dim']}, but {self.options.vectors} has {dim}.")
         return {**size, "embedding_dim": dim}
 
     def weights(self) -> dict[str, Any]:

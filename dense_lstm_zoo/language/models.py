@@ -157,19 +157,19 @@ def language_model(
         for layer in range(1, num_layers + 1)
         for part in "hc"[: stack.states_per_layer]
     ]
-    read, *states = stack(embedding(token_ids), initial_state=start)
+    output, *states = stack(embedding(token_ids), initial_state=start)
     if softmax == "tied":
-        if read.shape[-1] != embedding_dim:
-            read = keras.layers.Dense(
+        if output.shape[-1] != embedding_dim:
+            output = keras.layers.Dense(
                 embedding_dim, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="projection"
-            )(read)
-        scores = embedding(read, reverse=True)
+            )(output)
+        scores = embedding(output, reverse=True)
     elif sampled_softmax is not None:
-        scores = layers.WordScores(vocab_size, uniform.clone(), dtype=dtype, name="softmax")(read)
+        scores = layers.WordScores(vocab_size, uniform.clone(), dtype=dtype, name="softmax")(output)
     else:
         scores = keras.layers.Dense(
             vocab_size, use_bias=False, kernel_initializer=uniform.clone(), dtype=dtype, name="softmax"
-        )(read)
+        )(output)
     # In float32 under every policy: a bias gradient sums a word's small probabilities, less its count. A sum in
     # bfloat16 loses the small ones, and a frequent word's bias grows without end.
     logits = layers.Bias(uniform.clone(), dtype="float32", name="logits")

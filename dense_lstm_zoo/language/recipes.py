@@ -18,10 +18,10 @@ def _language_model(
 
 
 def _godin_row(wiring: str, units: int, layers: int, perplexity: float, variant: str = "", **options: Any) -> Recipe:
-    which = f"{wiring}, {units} units, {layers} layers" + variant.replace("_", ", ", 1).replace("_", " ")
+    row = f"{wiring}, {units} units, {layers} layers" + variant.replace("_", ", ", 1).replace("_", " ")
     return _language_model(
         f"godin2017_{wiring}_{units}x{layers}{variant}",
-        f"Godin et al. 2017, Table 1, {which}",
+        f"Godin et al. 2017, Table 1, {row}",
         f"{wiring}_lstm_lm",
         perplexity,
         {"num_layers": layers, "units": units, **{name: o for name, o in options.items() if name not in _SHORT}},

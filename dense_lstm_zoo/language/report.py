@@ -34,14 +34,14 @@ def markdown(evaluation: dict[str, Any], title: str) -> str:
         (f"{row['from']:,} to {row['to']:,}", f"{row['perplexity']:.2f}", f"{row['tokens']:,}")
         for row in evaluation["by_rank"]
     ]
-    told = f"""# {escape(title)}: {escape(evaluation["split"], 80)} text
+    text = f"""# {escape(title)}: {escape(evaluation["split"], 80)} text
 
 Perplexity {evaluation["perplexity"]:.2f} over {evaluation["tokens"]:,} tokens, of which
 {evaluation["unknown_words"]:,} are unknown words (`<unk>`), counted as in the papers.
 """
     if not rows:
-        return told
-    return f"""{told}
+        return text
+    return f"""{text}
 ## By frequency in the training text
 
 {table(["rank of the word", "perplexity", "tokens"], rows)}

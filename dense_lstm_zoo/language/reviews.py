@@ -56,20 +56,20 @@ def _key(paths: list[Path]) -> str:
 def _write(folder: Path, name: str, test: Path, train: Path, unsup: Path) -> None:
     progress = Progress(f"{name}, tokenised once", unit="reviews")
     progress.start(0, 4 * imdb.PER_LABEL + sum(1 for _ in imdb.unlabelled_reviews(unsup)))
-    done, seen = 0, set[int]()
+    number, hashes = 0, set[int]()
     for line in _tokenised(text for _, text in imdb.labelled_reviews(test)):
-        seen.add(_hash(line))
-        progress.update(done := done + 1)
-    kept = 0
+        hashes.add(_hash(line))
+        progress.update(number := number + 1)
+    num_written = 0
     with (folder / "train.txt").open("wb") as to_train, (folder / "dev.txt").open("wb") as to_dev:
         reviews = itertools.chain(imdb.unlabelled_reviews(unsup), (text for _, text in imdb.labelled_reviews(train)))
         for line in _tokenised(reviews):
-            progress.update(done := done + 1)
-            if line and (key := _hash(line)) not in seen:
-                seen.add(key)
-                kept += 1
-                (to_train if kept % _DEV_EVERY else to_dev).write(line + b"\n")
-    progress.finish(done)
+            progress.update(number := number + 1)
+            if line and (key := _hash(line)) not in hashes:
+                hashes.add(key)
+                num_written += 1
+                (to_train if num_written % _DEV_EVERY else to_dev).write(line + b"\n")
+    progress.finish(number)
 
 
 def _tokenised(texts: Iterable[str]) -> Iterator[bytes]:

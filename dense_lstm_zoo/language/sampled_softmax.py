@@ -83,7 +83,7 @@ def differentiate(
     """
     dtype, width = bias.dtype, ids.shape[0]
     own_ids = tf.maximum(targets, 0)
-    rows, own_rows = (tf.cast(tf.gather(table, which), features.dtype) for which in (ids, own_ids))
+    rows, own_rows = (tf.cast(tf.gather(table, indices), features.dtype) for indices in (ids, own_ids))
     scores = tf.cast(tf.matmul(features, rows, transpose_b=True), dtype) + (tf.gather(bias, ids) - log_counts)
     scores = tf.where(ids == own_ids[:, None], dtype.min, scores)  # the target has a term of its own
     wide, wide_rows = (tf.cast(x, dtype) for x in (features, own_rows))
@@ -122,8 +122,8 @@ def log_frequencies(num_words: int) -> np.ndarray:
         >>> np.exp(log_frequencies(3)).round(3).tolist()
         [0.5, 0.292, 0.208]
     """
-    found: np.ndarray = np.log(_frequencies(num_words))
-    return found
+    logs: np.ndarray = np.log(_frequencies(num_words))
+    return logs
 
 
 def _frequencies(num_words: int) -> np.ndarray:
@@ -136,9 +136,9 @@ def _expected_counts(num_words: int, num_samples: int) -> np.ndarray:
     certain = 0
     # Words whose share would be more than 1 are certain, and the others share what is left.
     while certain < num_samples:
-        rest = (num_samples - certain) * q[certain:] / q[certain:].sum()
-        more = int((rest >= 1).sum())
+        others = (num_samples - certain) * q[certain:] / q[certain:].sum()
+        more = int((others >= 1).sum())
         if not more:
-            return np.concatenate([np.ones(certain), rest])
+            return np.concatenate([np.ones(certain), others])
         certain += more
     return np.concatenate([np.ones(certain), np.zeros(num_words - certain)])

@@ -25,22 +25,22 @@ def log_probabilities(core: keras.Model, token_ids: Any, lengths: Any) -> Any:
     size = tf.minimum(steps, _MOST_STEPS)
     turns = -(-steps // size)
     padded = tf.pad(token_ids, [[0, 0], [0, turns * size + 1 - tf.shape(token_ids)[1]]])
-    written = tf.TensorArray(tf.float32, turns, element_shape=(None, None))
+    blocks = tf.TensorArray(tf.float32, turns, element_shape=(None, None))
 
-    def step(turn: Any, written: Any, *states: Any) -> Any:
+    def step(turn: Any, blocks: Any, *states: Any) -> Any:
         window = padded[:, turn * size : (turn + 1) * size + 1]
         logits, *states = core([window[:, :-1], *states], training=False)
         for state, before in zip(states, start, strict=True):
             state.set_shape((None, before.shape[-1]))  # a compiled program does not report the width of its results
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(window[:, 1:], logits)
-        return turn + 1, written.write(turn, tf.transpose(-losses)), *states
+        return turn + 1, blocks.write(turn, tf.transpose(-losses)), *states
 
     start = [tf.zeros((batch, state.shape[-1]), state.dtype) for state in core.inputs[1:]]
-    written = tf.while_loop(
+    blocks = tf.while_loop(
         lambda turn, *_: turn < turns,
         step,
-        (0, written, *start),
+        (0, blocks, *start),
         shape_invariants=(tf.TensorShape(()), None, *(tf.TensorShape((None, s.shape[-1])) for s in start)),
     )[1]
-    found = tf.transpose(written.concat())[:, :steps]
-    return tf.where(tf.range(steps) < lengths[:, None], found, 0.0)
+    log_p = tf.transpose(blocks.concat())[:, :steps]
+    return tf.where(tf.range(steps) < lengths[:, None], log_p, 0.0)

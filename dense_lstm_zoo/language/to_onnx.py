@@ -52,8 +52,8 @@ def _step(network: keras.Model, weights: str) -> Graph:
     inputs, rows = _inputs(graph, network, "time")
     logits, states = _run(graph, network, inputs)
     words = network.outputs[0].shape[-1]
-    found = graph.op("LogSoftmax", logits, axis=-1)
-    graph.output(first_rows(graph, found, rows), "log_probabilities", "float32", ("batch", "time", words))
+    log_p = graph.op("LogSoftmax", logits, axis=-1)
+    graph.output(first_rows(graph, log_p, rows), "log_probabilities", "float32", ("batch", "time", words))
     return _with_states(graph, network, states, rows)
 
 
@@ -66,8 +66,8 @@ def _score(network: keras.Model, weights: str) -> Graph:
     targets = graph.op("Unsqueeze", graph.slice(ids, 1, 1), graph.ints(2))
     own = graph.op("GatherElements", logits, targets, axis=2)
     in_all = graph.op("ReduceLogSumExp", logits, graph.ints(2), keepdims=1)
-    found = graph.op("Squeeze", graph.op("Sub", own, in_all), graph.ints(2))
-    graph.output(first_rows(graph, found, rows), "log_probabilities", "float32", ("batch", "time"))
+    log_p = graph.op("Squeeze", graph.op("Sub", own, in_all), graph.ints(2))
+    graph.output(first_rows(graph, log_p, rows), "log_probabilities", "float32", ("batch", "time"))
     return _with_states(graph, network, states, rows)
 
 
@@ -102,7 +102,7 @@ def _one_product(graph: Graph, logits: str, words: int) -> str:
     if turned:
         old.append(made_by[matrix])
         matrix = made_by[matrix].input[0]
-    graph.nodes = [node for node in graph.nodes if not any(node is one for one in old)]
+    graph.nodes = [node for node in graph.nodes if not any(node is unused for unused in old)]
     rows = graph.op("Gemm", graph.op("Flatten", features, axis=2), matrix, add.input[1], transB=int(turned))
     shape = graph.op("Concat", graph.op("Shape", features, end=2), graph.ints(words), axis=0)
     return graph.op("Reshape", rows, shape)

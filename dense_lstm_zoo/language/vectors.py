@@ -48,18 +48,20 @@ def read_vectors(source: str | Path, vocabulary: LanguageVocabulary, seed: int) 
         FileNotFoundError: Neither a table nor a file.
         ValueError: A vector for none of the words.
     """
-    read = word_source.read(source, wanted=set(vocabulary.words), most_frequent=0)
-    rows = read.index()
-    known = [i for i, word in enumerate(vocabulary.words) if word in rows]
-    if not known:
+    word_vectors = word_source.read(source, wanted=set(vocabulary.words), most_frequent=0)
+    rows = word_vectors.index()
+    places = [i for i, word in enumerate(vocabulary.words) if word in rows]
+    if not places:
         raise UncoveredError(source, len(vocabulary), "text")
-    found = read.matrix[[rows[vocabulary.words[i]] for i in known]]
-    matrix = np.random.default_rng(seed).normal(0, found.std(), (len(vocabulary), found.shape[1])).astype(np.float32)
-    matrix[vocabulary.words.index(UNKNOWN)] = found.mean(axis=0)
-    matrix[known] = found
+    rows_read = word_vectors.matrix[[rows[vocabulary.words[i]] for i in places]]
+    matrix = (
+        np.random.default_rng(seed).normal(0, rows_read.std(), (len(vocabulary), rows_read.shape[1])).astype(np.float32)
+    )
+    matrix[vocabulary.words.index(UNKNOWN)] = rows_read.mean(axis=0)
+    matrix[places] = rows_read
     table = word_source.table(source)
     config = {"vectors": Path(source).name, **({"vectors_sha256": table.sha256} if table else {})}
-    return LanguageVectors(matrix, len(known), config)
+    return LanguageVectors(matrix, len(places), config)
 
 
 def read_new_vectors(source: str | Path, words: Collection[str], dim: int) -> dict[str, np.ndarray]:
@@ -70,10 +72,10 @@ def read_new_vectors(source: str | Path, words: Collection[str], dim: int) -> di
     """
     if not words:
         return {}
-    read = word_source.read(source, wanted=set(words), most_frequent=0)
-    if read.matrix.shape[1] != dim:
+    table = word_source.read(source, wanted=set(words), most_frequent=0)
+    if table.matrix.shape[1] != dim:
         raise ValueError(
-            f"{source} has vectors of {read.matrix.shape[1]} numbers; the source's words have {dim}. Give vectors of "
+            f"{source} has vectors of {table.matrix.shape[1]} numbers; the source's words have {dim}. Give vectors of "
             "that length, or none."
         )
-    return dict(zip(read.words, read.matrix, strict=True))
+    return dict(zip(table.words, table.matrix, strict=True))

@@ -94,9 +94,9 @@ class LanguageVocabulary:
             for word in ranked
             if counts[word] >= min_count and word not in (EOS, UNKNOWN) and checks.is_writable(word)
         ]
-        kept = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
-        counts[UNKNOWN] += sum(count for word, count in counts.items() if word not in kept)
-        return cls(tuple(sorted(filter(kept.__contains__, counts), key=counts.__getitem__, reverse=True)))
+        frequent = {EOS, UNKNOWN, *(words if max_size is None else words[: max_size - 2])}
+        counts[UNKNOWN] += sum(count for word, count in counts.items() if word not in frequent)
+        return cls(tuple(sorted(filter(frequent.__contains__, counts), key=counts.__getitem__, reverse=True)))
 
     def with_more(self, words: Sequence[str], max_size: int | None = None) -> LanguageVocabulary:
         """Return these words followed by those of ``words`` that are new, at most ``max_size`` in all.
@@ -112,8 +112,8 @@ class LanguageVocabulary:
             raise ValueError(
                 f"max_words must be at least the source's {len(self):,} words, which all go on; received {max_size}."
             )
-        known = set(self.words)
-        every = (*self.words, *(word for word in words if word not in known))
+        own_words = set(self.words)
+        every = (*self.words, *(word for word in words if word not in own_words))
         return dataclasses.replace(self, words=every[:max_size])
 
     def __len__(self) -> int:

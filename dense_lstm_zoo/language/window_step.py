@@ -63,12 +63,12 @@ class WindowStep:
         with tf.GradientTape() as tape:
             features = run(self.below)
         rows = tf.reshape(tf.stop_gradient(features), [-1, features.shape[-1]])
-        found = self._softmax(rows, tf.reshape(targets, [-1]), scale, seed)
-        upstream = tf.reshape(found.features, tf.shape(features))
+        result = self._softmax(rows, tf.reshape(targets, [-1]), scale, seed)
+        upstream = tf.reshape(result.features, tf.shape(features))
         below = tape.gradient(features, [v.value for v in variables], output_gradients=upstream)
-        own = {id(self.kernel): found.kernel, id(self.bias): found.bias}
+        own = {id(self.kernel): result.kernel, id(self.bias): result.bias}
         gradients = [_sum(gradient, own.get(id(v))) for gradient, v in zip(below, variables, strict=True)]
-        return tf.reshape(found.losses, tf.shape(targets)), gradients
+        return tf.reshape(result.losses, tf.shape(targets)), gradients
 
     def _softmax(
         self, features: tf.Tensor, targets: tf.Tensor, scale: Any, seed: keras.random.SeedGenerator | None
@@ -81,14 +81,14 @@ class WindowStep:
         return sampled_softmax.differentiate(features, kernel, bias, targets, scale, ids, log_counts)
 
 
-def _sum(one: Any, other: Any) -> Any:
+def _sum(first: Any, other: Any) -> Any:
     """Return the sum of two gradients of a weight, each of which may be None, or rows. Rows come once each."""
-    found = [g for g in (one, other) if g is not None]
-    rows = [g for g in found if isinstance(g, tf.IndexedSlices)]
-    tables = [g for g in found if not isinstance(g, tf.IndexedSlices)]
+    gradients = [g for g in (first, other) if g is not None]
+    rows = [g for g in gradients if isinstance(g, tf.IndexedSlices)]
+    tables = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
     if rows and not tables:
         return sampled_softmax.add_up(*rows)
-    if not found:
+    if not gradients:
         return None
     table = tf.add_n([tf.cast(g, tf.float32) for g in tables])
     for g in rows:

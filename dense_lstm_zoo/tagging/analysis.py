@@ -28,13 +28,17 @@ def analyse(
         >>> analyse(split, [["PRON", "NOUN"]], ["NOUN", "PRON", "VERB"])[0]
         {'accuracy': 0.5, 'texts': 1, 'tokens': 2}
     """
-    pairs = [pair for gold, found in zip(split.tags, predicted, strict=True) for pair in zip(gold, found, strict=True)]
+    pairs = [
+        pair
+        for gold, tag_predicted in zip(split.tags, predicted, strict=True)
+        for pair in zip(gold, tag_predicted, strict=True)
+    ]
     right = sum(is_right(*pair) for pair in pairs)
     scores: dict[str, float] = {"accuracy": right / len(pairs), "texts": len(split), "tokens": len(pairs)}
     if all(label in ("O", RARE) or _PREFIX.match(label) for label in labels):
         scores |= span_scores(split.tags, predicted)
-    golds, finds = Counter(gold for gold, _ in pairs), Counter(found for _, found in pairs)
-    hits = Counter(gold for gold, found in pairs if is_right(gold, found))
+    golds, finds = Counter(gold for gold, _ in pairs), Counter(tag_predicted for _, tag_predicted in pairs)
+    hits = Counter(gold for gold, tag_predicted in pairs if is_right(gold, tag_predicted))
     tags = [
         {
             "label": tag,
@@ -46,7 +50,7 @@ def analyse(
         for tag in sorted({*golds, *finds})
     ]
     confusions = Counter(pair for pair in pairs if not is_right(*pair)).most_common(20)
-    frequent = [{"right": gold, "predicted": found, "tokens": n} for (gold, found), n in confusions]
+    frequent = [{"right": gold, "predicted": tag_predicted, "tokens": n} for (gold, tag_predicted), n in confusions]
     return scores, {**scores, "tags": tags, "confusions": frequent}
 
 
@@ -59,11 +63,11 @@ def span_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]
         >>> span_scores([["B-NP", "I-NP", "O", "B-VP"]], [["B-NP", "I-NP", "O", "O"]])
         {'precision': 1.0, 'recall': 0.5, 'f1': 0.6666666666666666}
     """
-    right = found = there = 0
+    right = num_predicted = num_gold = 0
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         ours, theirs = set(spans(predicted_tags)), set(spans(gold_tags))
-        right, found, there = right + len(ours & theirs), found + len(ours), there + len(theirs)
-    precision, recall = right / max(found, 1), right / max(there, 1)
+        right, num_predicted, num_gold = right + len(ours & theirs), num_predicted + len(ours), num_gold + len(theirs)
+    precision, recall = right / max(num_predicted, 1), right / max(num_gold, 1)
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
     return {"precision": precision, "recall": recall, "f1": f1}
 

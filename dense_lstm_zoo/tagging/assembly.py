@@ -44,13 +44,13 @@ class SentenceLoss(keras.losses.Loss):
             y_pred: Logits (batch, time, tags), or, for a CRF, log p of each sentence's tags, (batch,).
         """
         tags = ops.cast(y_true, "int32")
-        known = tags >= 0
+        is_known = tags >= 0
         if len(y_pred.shape) == 1:
             total = -y_pred
         else:
-            losses = ops.sparse_categorical_crossentropy(ops.where(known, tags, 0), y_pred, from_logits=True)
-            total = ops.sum(ops.where(known, losses, 0.0), axis=1)
-        losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(known, "int32"), axis=1), 1), total.dtype)
+            losses = ops.sparse_categorical_crossentropy(ops.where(is_known, tags, 0), y_pred, from_logits=True)
+            total = ops.sum(ops.where(is_known, losses, 0.0), axis=1)
+        losses = total / ops.cast(ops.maximum(ops.sum(ops.cast(is_known, "int32"), axis=1), 1), total.dtype)
         if not self.sum_gradients:
             return losses
         # Under a strategy each replica has part of the batch, and their gradients are averaged.

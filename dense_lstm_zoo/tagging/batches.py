@@ -19,8 +19,8 @@ def encode(tokens_to_ids: TokensToIds, sentences: Sequence[Sequence[str]]) -> li
     flat = to_bytes(token for tokens in sentences for token in tokens)
     ends = np.cumsum([len(tokens) for tokens in sentences])[:-1]
     features = tokens_to_ids.of_tokens(tf.constant(flat, tf.string))
-    found = {name: np.split(ids.numpy(), ends) for name, ids in features.items()}
-    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+    rows_by_feature = {name: np.split(ids.numpy(), ends) for name, ids in features.items()}
+    return [dict(zip(rows_by_feature, row, strict=True)) for row in zip(*rows_by_feature.values(), strict=True)]
 
 
 class TaggedExamples:

@@ -35,10 +35,10 @@ class Sentences:
             self.tokens.append([sys.intern(unescape(word)) for word, _ in sentence])
             self.tags.append([sys.intern(tag) for _, tag in sentence])
 
-    def split(self, what: str) -> TaggedSplit:
-        """Return all sentences, or raise ``ValueError`` if there are none of ``what``."""
+    def split(self, kind: str) -> TaggedSplit:
+        """Return all sentences, or raise ``ValueError`` if there are none of ``kind``."""
         if not self.tokens:
-            raise ValueError(f"{self.path} has no sentences; expected {what}.")
+            raise ValueError(f"{self.path} has no sentences; expected {kind}.")
         return TaggedSplit(self.tokens, self.tags)
 
 
@@ -52,15 +52,15 @@ def lines(path: Path, encoding: str) -> Iterator[tuple[str, str]]:
         yield f"{path}, line {number}", line.strip()
 
 
-def too_long(where: str, what: str) -> ValueError:
+def too_long(place: str, kind: str) -> ValueError:
     """Return the error of a sentence that does not end."""
-    return ValueError(f"{where}: {what} has more than {MOST_TOKENS:,} tokens; a bracket that closes it may be missing.")
+    return ValueError(f"{place}: {kind} has more than {MOST_TOKENS:,} tokens; a bracket that closes it may be missing.")
 
 
-def checked_tag(where: str, tag: str) -> str:
+def checked_tag(place: str, tag: str) -> str:
     """Return a tag that can be written to a file, or raise ``ValueError``, of alternatives (JJ|VBN) the first."""
     first = tag.partition("|")[0] or tag
-    checks.writable(f"{where}: the tag", [first])
+    checks.writable(f"{place}: the tag", [first])
     return first
 
 

@@ -108,16 +108,16 @@ class TaggingBundle(Bundle):
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come, in constant memory: one ``TaggedSentence`` each, in order."""
-        seen = 0
+        offset = 0
         for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
-            tokens = self._tokens(chunk, seen)
-            seen += len(chunk)
+            tokens = self._tokens(chunk, offset)
+            offset += len(chunk)
             for words, (tags, shares) in zip(tokens, self._tags(tokens), strict=True):
                 yield TaggedSentence(words, [self.labels[i] for i in tags], shares.tolist())
 
-    def _tokens(self, sentences: list[Any], seen: int = 0) -> list[list[str]]:
+    def _tokens(self, sentences: list[Any], offset: int = 0) -> list[list[str]]:
         raw = [i for i, sentence in enumerate(sentences) if isinstance(sentence, str | bytes)]
-        found: list[list[str]] = [[]] * len(sentences)
+        rows: list[list[str]] = [[]] * len(sentences)
         if raw:
             import tensorflow as tf
 
@@ -125,14 +125,14 @@ class TaggingBundle(Bundle):
 
             split = self._split(tf.constant(to_bytes([sentences[i] for i in raw]))).to_list()
             for i, tokens in zip(raw, split, strict=True):
-                found[i] = [token.decode() for token in tokens]
+                rows[i] = [token.decode() for token in tokens]
         for i in sorted(set(range(len(sentences))).difference(raw)):
             sentence = sentences[i]
             if not isinstance(sentence, Sequence) or not all(isinstance(token, str) for token in sentence):
-                message = checks.not_text("sentences", seen + i, sentence)
+                message = checks.not_text("sentences", offset + i, sentence)
                 raise TypeError(message.replace("hold strings", "be strings or lists of strings"))
-            found[i] = list(sentence)
-        return found
+            rows[i] = list(sentence)
+        return rows
 
     def encode(self, sentences: list[list[str]]) -> list[dict[str, np.ndarray]]:
         """Return the token ids of each sentence, by feature: int32 arrays (tokens, ...)."""
@@ -145,13 +145,13 @@ class TaggingBundle(Bundle):
         from dense_lstm_zoo.data.batching import pad, plan_batches
 
         rows = self.encode(sentences)
-        found: list[Any] = [None] * len(sentences)
+        answers: list[Any] = [None] * len(sentences)
         for indices in plan_batches([len(tokens) for tokens in sentences], _BATCH):
             tags, shares = self._tag(pad([rows[i] for i in indices]))
             for i, row_tags, row_shares in zip(indices, tags.numpy(), shares.numpy(), strict=True):
                 n = len(sentences[i])
-                found[i] = row_tags[:n], row_shares[:n]
-        return found
+                answers[i] = row_tags[:n], row_shares[:n]
+        return answers
 
     def embed_tokens(self, sentences: Iterable[str | Sequence[str]]) -> list[tuple[list[str], np.ndarray]]:
         """Return the tokens of each sentence, and a vector per token, float32 (tokens, width).
@@ -166,19 +166,19 @@ class TaggingBundle(Bundle):
         """
         from dense_lstm_zoo.data.batching import predict_by_token
 
-        found: list[tuple[list[str], np.ndarray]] = []
+        pairs: list[tuple[list[str], np.ndarray]] = []
         for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
-            tokens = self._tokens(chunk, len(found))
-            found.extend(zip(tokens, predict_by_token(self._states_of, self.encode(tokens)), strict=True))
-        return found
+            tokens = self._tokens(chunk, len(pairs))
+            pairs.extend(zip(tokens, predict_by_token(self._states_of, self.encode(tokens)), strict=True))
+        return pairs
 
     @functools.cached_property
     def _states_of(self) -> Callable[[Any], tf.Tensor]:
         import keras
         import tensorflow as tf
 
-        read = keras.Model(self.network.input, self.network.get_layer("encoder").output)
-        return graph(lambda ids: tf.cast(read(ids, training=False), tf.float32), [self.tokens_to_ids.signature])
+        encoder = keras.Model(self.network.input, self.network.get_layer("encoder").output)
+        return graph(lambda ids: tf.cast(encoder(ids, training=False), tf.float32), [self.tokens_to_ids.signature])
 
     def gates(self, sentence: str | Sequence[str]) -> GateActivations:
         """Return the activations of a gated-skip tagger's gates while it reads a sentence.
@@ -200,9 +200,9 @@ class TaggingBundle(Bundle):
         if not tokens:
             raise ValueError("gates needs a sentence with at least one token.")
         ids = {name: row[None] for name, row in self.encode([tokens])[0].items()}
-        read, lengths = keras.Model(self.network.inputs, encoder.input)(ids)
-        found = [gates.numpy()[0] for gates in encoder.gates(read, lengths)]
-        values = np.stack([layer.reshape(len(tokens), 2, -1).mean(axis=2).T for layer in found])
+        inputs, lengths = keras.Model(self.network.inputs, encoder.input)(ids)
+        gate_values = [gates.numpy()[0] for gates in encoder.gates(inputs, lengths)]
+        values = np.stack([layer.reshape(len(tokens), 2, -1).mean(axis=2).T for layer in gate_values])
         layers = [i for i, cells in enumerate(encoder.cells, start=1) if cells[0].num_gates == 5]
         return GateActivations(tokens, layers, values)
 

@@ -47,65 +47,69 @@ def read_auto(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         ([['Dogs', 'bark']], [['NP', 'S[dcl]\\NP']])
     """
     path = files.existing_file(path)
-    found = brackets.Sentences(path)
+    sentences = brackets.Sentences(path)
     waiting: str | None = None  # the place of an ID whose derivation is the next line
-    for where, line in brackets.lines(path, encoding):
+    for place, line in brackets.lines(path, encoding):
         if line.startswith("ID="):
             _refuse_waiting(waiting)
             number = _PARSES.search(line)
             if number is not None and int(number[1]) > 1:
-                raise ValueError(f"{where}: {number[0]}, expected one derivation of a sentence ({line:.60}).")
-            waiting = None if number is not None and int(number[1]) == 0 else where
+                raise ValueError(f"{place}: {number[0]}, expected one derivation of a sentence ({line:.60}).")
+            waiting = None if number is not None and int(number[1]) == 0 else place
         elif line:
-            found.add(_leaves(line, where))
+            sentences.add(_leaves(line, place))
             waiting = None
     _refuse_waiting(waiting)
-    return found.split("derivations of CCGbank, such as (<L NP NNS NNS Dogs NP>) below ID=wsj_0001.1 ...")
+    return sentences.split("derivations of CCGbank, such as (<L NP NNS NNS Dogs NP>) below ID=wsj_0001.1 ...")
 
 
-def _refuse_waiting(where: str | None) -> None:
-    if where is not None:
-        raise ValueError(f"{where} has no derivation below it; expected a line that begins with (<T or (<L.")
+def _refuse_waiting(place: str | None) -> None:
+    if place is not None:
+        raise ValueError(f"{place} has no derivation below it; expected a line that begins with (<T or (<L.")
 
 
-def _leaves(line: str, where: str) -> list[tuple[str, str]]:
+def _leaves(line: str, place: str) -> list[tuple[str, str]]:
     """Return the words of a derivation with their categories. Its nodes are counted, not built."""
-    found: list[tuple[str, str]] = []
+    leaves: list[tuple[str, str]] = []
     open_nodes: list[int] = []  # of each node that is not closed: the daughters that are still to come
     at = 0
     while at < len(line):
-        if found and not open_nodes:
-            raise _broken(where, line, at, "the end of the line: the derivation is complete")
+        if leaves and not open_nodes:
+            raise _derivation_error(place, line, at, "the end of the line: the derivation is complete")
         if leaf := _LEAF.match(line, at):
             tag, word = leaf.groups()
-            found.append((word, brackets.checked_tag(where, tag)))
-            _count_daughter(open_nodes, where, line, at)
-            if len(found) > brackets.MOST_TOKENS:
-                raise brackets.too_long(where, "the derivation")
+            leaves.append((word, brackets.checked_tag(place, tag)))
+            _count_daughter(open_nodes, place, line, at)
+            if len(leaves) > brackets.MOST_TOKENS:
+                raise brackets.too_long(place, "the derivation")
             at = leaf.end()
         elif node := _NODE.match(line, at):
-            _count_daughter(open_nodes, where, line, at)
+            _count_daughter(open_nodes, place, line, at)
             open_nodes.append(int(node[3]))
             at = node.end()
         elif open_nodes and (end := _END.match(line, at)):
             if missing := open_nodes.pop():
-                raise _broken(where, line, at, f"{missing} more daughter{'s' if missing > 1 else ''} of this node")
+                raise _derivation_error(
+                    place, line, at, f"{missing} more daughter{'s' if missing > 1 else ''} of this node"
+                )
             at = end.end()
         else:
-            raise _broken(where, line, at, "(<T category head daughters> or (<L category tag tag word category>)")
+            raise _derivation_error(
+                place, line, at, "(<T category head daughters> or (<L category tag tag word category>)"
+            )
     if open_nodes:
         brackets_open = f"{len(open_nodes)} bracket{'s' if len(open_nodes) > 1 else ''}"
-        raise ValueError(f"{where} ends within a derivation: {brackets_open} not closed; the line may be cut.")
-    return found
+        raise ValueError(f"{place} ends within a derivation: {brackets_open} not closed; the line may be cut.")
+    return leaves
 
 
-def _count_daughter(open_nodes: list[int], where: str, line: str, at: int) -> None:
+def _count_daughter(open_nodes: list[int], place: str, line: str, at: int) -> None:
     if not open_nodes:
         return
     if not open_nodes[-1]:
-        raise _broken(where, line, at, "the end of a node, which has all its daughters")
+        raise _derivation_error(place, line, at, "the end of a node, which has all its daughters")
     open_nodes[-1] -= 1
 
 
-def _broken(where: str, line: str, at: int, expected: str) -> ValueError:
-    return ValueError(f"{where}, character {at + 1}: found {line[at : at + 40]!r}, expected {expected}.")
+def _derivation_error(place: str, line: str, at: int, expected: str) -> ValueError:
+    return ValueError(f"{place}, character {at + 1}: found {line[at : at + 40]!r}, expected {expected}.")

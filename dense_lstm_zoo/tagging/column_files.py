@@ -123,10 +123,10 @@ def _check_columns(file: ColumnFile, row: Row, columns: dict[str, int]) -> None:
         )
     for name, column in columns.items():
         if not -len(cells) <= column < len(cells):
-            needed = column + 1 if column >= 0 else -column
+            num_columns = column + 1 if column >= 0 else -column
             raise ValueError(
-                f"{file.path}, line {number}: found {describe(cells)}, expected at least {needed} for {name}={column} "
-                f"({as_option(name)})."
+                f"{file.path}, line {number}: found {describe(cells)}, expected at least {num_columns} for "
+                f"{name}={column} ({as_option(name)})."
             )
     if len({column % len(cells) for column in columns.values()}) == 1:
         raise ValueError(

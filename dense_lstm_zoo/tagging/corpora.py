@@ -81,10 +81,10 @@ def _corpus(name: str, parts: dict[str, TaggedSplit], train_file: str | Path, co
 
 
 def _hold_out(train: TaggedSplit) -> tuple[TaggedSplit, TaggedSplit]:
-    kept = len(train) - max(len(train) // 10, 1)
+    num_train = len(train) - max(len(train) // 10, 1)
     return (
-        TaggedSplit(train.tokens[:kept], train.tags[:kept]),
-        TaggedSplit(train.tokens[kept:], train.tags[kept:]),
+        TaggedSplit(train.tokens[:num_train], train.tags[:num_train]),
+        TaggedSplit(train.tokens[num_train:], train.tags[num_train:]),
     )
 
 
@@ -184,8 +184,8 @@ _ABOUT_CONLL2000 = About(
 def _ewt(column: str, good_for: str, not_for: str) -> Source:
     terms = "CC BY-SA 4.0 (Universal Dependencies, English Web Treebank)"
     paper = "Silveira et al. 2014, A gold standard dependency corpus for English, LREC"
-    read = functools.partial(read_ud_ewt, column=column)
-    return Source("ud_english_ewt", _EWT_FILES, read, About(terms, good_for, not_for, paper))
+    reader = functools.partial(read_ud_ewt, column=column)
+    return Source("ud_english_ewt", _EWT_FILES, reader, About(terms, good_for, not_for, paper))
 
 
 def _own_copy(corpus: Licensed, terms: str, good_for: str, paper: str) -> Source:
@@ -240,15 +240,15 @@ def read_files(
     """
     columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
     paths = {"train": train_file, "dev": dev_file, "test": test_file}
-    given = {part: path for part, path in paths.items() if path is not None}
-    forms = {part: form_beside(path, form, train_file, FORMATS) for part, path in given.items()}
+    paths_of_parts = {part: path for part, path in paths.items() if path is not None}
+    forms = {part: form_beside(path, form, train_file, FORMATS) for part, path in paths_of_parts.items()}
     has_columns = "columns" in forms.values()
     parts = {}
-    for part, path in given.items():
+    for part, path in paths_of_parts.items():
         own = columns if forms[part] == "columns" or not has_columns else {}
         parts[part] = read_file(forms[part], path, **own, encoding=encoding)[0]
-    found = {name: value for name, value in columns.items() if value is not None}
-    return _corpus(form, parts, train_file, found if has_columns else {})
+    columns_set = {name: value for name, value in columns.items() if value is not None}
+    return _corpus(form, parts, train_file, columns_set if has_columns else {})
 
 
 def read_file(
@@ -262,8 +262,8 @@ def read_file(
 ) -> tuple[TaggedSplit, tuple[str, ...]]:
     """Return the sentences of one file to score a model on. See ``read_files``."""
     columns: dict[str, Any] = {"token_column": token_column, "tag_column": tag_column, "separator": separator}
-    read = licensed.READERS.get(form)
-    if read is None:
+    reader = licensed.READERS.get(form)
+    if reader is None:
         return read_columns(path, **columns, encoding=encoding), ()
     usual = {"token_column": 0, "tag_column": -1, "separator": None}
     for name, value in columns.items():
@@ -272,4 +272,4 @@ def read_file(
                 f"{name} is for columns; {path} is read as {form}, which has none. Received {value!r} "
                 f"({as_option(name)})."
             )
-    return read(path, encoding=encoding), ()
+    return reader(path, encoding=encoding), ()

@@ -122,14 +122,14 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
     """
     checks.integer("min_tag_count", min_tag_count)
     counts = Counter(tag for tags in corpus.train.tags for tag in tags)
-    kept = {tag for tag, count in counts.items() if count >= min_tag_count and tag != RARE}
-    if not kept:
+    frequent = {tag for tag, count in counts.items() if count >= min_tag_count and tag != RARE}
+    if not frequent:
         (tag, count), *_ = counts.most_common(1)
         raise ValueError(
             f"min_tag_count={min_tag_count} leaves no tags; the most frequent is {tag} with {count:,} tokens in train."
         )
 
-    tags = [[tag if tag in kept else RARE for tag in tags] for tags in corpus.train.tags]
+    tags = [[tag if tag in frequent else RARE for tag in tags] for tags in corpus.train.tags]
     return replace(corpus, train=replace(corpus.train, tags=tags))
 
 

@@ -69,13 +69,13 @@ class TaggingJob(WordVectorJob):
     @staticmethod
     def token_rows(part: Any) -> list[list[str]]:
         """Return the tokens of each sentence."""
-        found: list[list[str]] = part.tokens
-        return found
+        tokens: list[list[str]] = part.tokens
+        return tokens
 
-    def model_arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def model_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers of words, characters and tags, and the length of the vectors."""
         sizes = {"num_chars": self.words.vocabulary.num_chars, "num_tags": len(self.corpus.tag_names)}
-        return {**super().model_arguments(given), **sizes}
+        return {**super().model_arguments(arguments), **sizes}
 
     def config(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the vocabulary's arguments and the source of the word vectors."""
@@ -117,8 +117,8 @@ class TaggingJob(WordVectorJob):
             seed=self.options.seed,
             max_tokens=self.options.max_batch_tokens or MAX_TOKENS,
         )
-        known = {tag: i for tag, i in tags.items() if tag != RARE}  # a rare tag of dev is never right
-        dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known)
+        known_tags = {tag: i for tag, i in tags.items() if tag != RARE}  # a rare tag of dev is never right
+        dev = TaggedExamples(tokens_to_ids, self.corpus.dev, known_tags)
         plan = [dev.collate(indices) for indices in plan_batches(dev.lengths, 64)]
         dev_batches = generated(lambda: iter(plan), signature, len(plan))
         return FitData(batches.dataset, dev_batches, batches.start_at, [batches], batch_tokens=batches.median_tokens)

@@ -57,11 +57,11 @@ class Licensed:
             for place, ending in self.places:
                 if any(files_in(root / place / section, ending) for section in self._names()):
                     return self._files(root, root / place, ending)
-        found = [root for root in roots if root.is_dir()]
+        folders = [root for root in roots if root.is_dir()]
         looked = " and ".join(map(str, roots))
-        held = f" ({found[0]} holds {_held(found[0])})" if found else ""
+        content = f" ({folders[0]} holds {_content_of(folders[0])})" if folders else ""
         raise FileNotFoundError(
-            f"{self.title} is not in {looked}{held}. It is licensed, so it cannot be downloaded: get it from the "
+            f"{self.title} is not in {looked}{content}. It is licensed, so it cannot be downloaded: get it from the "
             f"Linguistic Data Consortium ({self.catalogue}) and put or link its folder so that its sections lie there "
             f"as in {self.example}."
         )
@@ -71,8 +71,8 @@ class Licensed:
         ending = _ending(paths[0])
         parts = {}
         for part, sections in self.sections.items():
-            wanted = {f"{section:02}" for section in sections}
-            parts[part] = read_all(path for path in paths if path.parent.name in wanted)
+            names_of_sections = {f"{section:02}" for section in sections}
+            parts[part] = read_all(path for path in paths if path.parent.name in names_of_sections)
             published = self.sentences.get(ending, {}).get(part)
             if published not in (None, len(parts[part])):
                 warnings.warn(
@@ -86,7 +86,7 @@ class Licensed:
         return [f"{section:02}" for sections in self.sections.values() for section in sections]
 
     def _files(self, root: Path, place: Path, ending: str) -> list[Path]:
-        found, missing = [], []
+        paths, missing = [], []
         inside = os.path.realpath(root)
         for section in self._names():
             own = files_in(place / section, ending)
@@ -95,14 +95,14 @@ class Licensed:
                     raise ValueError(
                         f"{path} lies outside {root} by a link within it; put the files there, or link all of it."
                     )
-            found += own
+            paths += own
             missing += [] if own else [section]
         if missing:
             raise FileNotFoundError(
                 f"{self.title} in {place} has no files *.{ending} of section{'s' if len(missing) > 1 else ''} "
-                f"{', '.join(missing)}; training, dev and test need {_told(self.sections)}."
+                f"{', '.join(missing)}; training, dev and test need {_ranges_of(self.sections)}."
             )
-        return found
+        return paths
 
 
 def files_in(folder: Path, ending: str) -> list[Path]:
@@ -127,17 +127,17 @@ def _ending(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def _held(folder: Path) -> str:
+def _content_of(folder: Path) -> str:
     names = sorted(path.name for path in folder.iterdir())
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") if names else "nothing"
 
 
-def _told(sections: Mapping[str, range]) -> str:
-    told = []
+def _ranges_of(sections: Mapping[str, range]) -> str:
+    ranges = []
     for part, numbers in sections.items():
         ends = dict.fromkeys((f"{numbers[0]:02}", f"{numbers[-1]:02}"))
-        told.append(f"{'-'.join(ends)} ({part})")
-    return ", ".join(told)
+        ranges.append(f"{'-'.join(ends)} ({part})")
+    return ", ".join(ranges)
 
 
 CCGBANK = Licensed(

@@ -128,8 +128,8 @@ def tagger(
     beside = context_features(inputs["token_ids"], vectors, lengths, vocab_size, kernel, dtype, **context)
     if beside is not None:
         features.append(keras.layers.Dropout(dropout, dtype=dtype, name="context_dropout")(beside))
-    read = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
-    states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(read, lengths=lengths)
+    inputs_of_encoder = keras.layers.Concatenate(dtype=dtype)(features) if len(features) > 1 else features[0]
+    states = encoder(dropout=dropout, kernel=kernel, dtype=dtype, name="encoder")(inputs_of_encoder, lengths=lengths)
     # In float32 under every policy: in bfloat16, the sum for its bias gradient would lose small probabilities.
     softmax = keras.layers.Dense(num_tags, kernel_initializer=scaled_normal(), dtype="float32", name="logits")
     logits = softmax(states)
@@ -150,8 +150,8 @@ def _input_width(
 
 
 def _skip_count(*, num_layers: int, units: int, skip: str = "none", biases: bool, **options: Any) -> int:
-    chosen = ("gate_inputs", "skip_distance", "project_input", "interleave")
-    choices = {name: options[name] for name in chosen if name in options}
+    names = ("gate_inputs", "skip_distance", "project_input", "interleave")
+    choices = {name: options[name] for name in names if name in options}
     return weight_counts.skip_bilstm(_input_width(**options), num_layers, units, skip=skip, biases=biases, **choices)
 
 

@@ -45,16 +45,16 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         ([['Dogs', 'bark', '.'], ['Either/or']], [['NNS', 'VBP', '.'], ['CC']])
     """
     path = files.existing_file(path)
-    found = brackets.Sentences(path)
+    sentences = brackets.Sentences(path)
     sentence: list[tuple[str, str]] = []
     blank_lines, last_line = 0, ""
-    for where, line in brackets.lines(path, encoding):
+    for place, line in brackets.lines(path, encoding):
         if not line:
             blank_lines += 1
             continue
         is_rule = line.startswith(_RULE)
         if is_rule or (blank_lines and not _goes_on(sentence, last_line, line, blank_lines)):
-            found.add(sentence)
+            sentences.add(sentence)
             sentence = []
         blank_lines, last_line = 0, line
         if is_rule:
@@ -64,12 +64,12 @@ def read_pos(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
                 continue
             word, slash, tag = token.rpartition("/")
             if not (slash and word and tag) or word.endswith("\\"):
-                raise ValueError(f"{where}: found {token!r:.60}, expected a word and its tag, such as dog/NN.")
-            sentence.append((word, brackets.checked_tag(where, tag)))
+                raise ValueError(f"{place}: found {token!r:.60}, expected a word and its tag, such as dog/NN.")
+            sentence.append((word, brackets.checked_tag(place, tag)))
             if len(sentence) > brackets.MOST_TOKENS:
-                raise brackets.too_long(where, "the sentence")
-    found.add(sentence)
-    return found.split("words with tags, such as [ Dogs/NNS ] bark/VBP")
+                raise brackets.too_long(place, "the sentence")
+    sentences.add(sentence)
+    return sentences.split("words with tags, such as [ Dogs/NNS ] bark/VBP")
 
 
 def _goes_on(sentence: list[tuple[str, str]], before: str, line: str, blank_lines: int) -> bool:
@@ -119,47 +119,47 @@ def read_mrg(path: str | Path, *, encoding: str = "utf-8") -> TaggedSplit:
         ([['Go', '.']], [['VB', '.']])
     """
     path = files.existing_file(path)
-    found = brackets.Sentences(path)
+    sentences = brackets.Sentences(path)
     sentence: list[tuple[str, str]] = []
     nodes: list[_Node] = []
     began = ""  # where the tree that is read begins
-    for where, line in brackets.lines(path, encoding):
+    for place, line in brackets.lines(path, encoding):
         for match in _BRACKET.finditer(line):
             token = match[0]
             if token == "(":
                 if not nodes:
-                    began = where
+                    began = place
                 elif nodes[-1].word is not None:
-                    raise ValueError(f"{where}: found ( after the word {nodes[-1].word!r:.40}, expected ).")
+                    raise ValueError(f"{place}: found ( after the word {nodes[-1].word!r:.40}, expected ).")
                 else:
                     nodes[-1].has_children = True
                 nodes.append(_Node())
                 if len(nodes) + len(sentence) > brackets.MOST_TOKENS:
                     raise brackets.too_long(began, "the tree")
             elif not nodes:
-                raise ValueError(f"{where}: found {token!r:.40} outside a tree, expected (.")
+                raise ValueError(f"{place}: found {token!r:.40} outside a tree, expected (.")
             elif token != ")":
-                _fill(nodes[-1], token, where)
+                _fill(nodes[-1], token, place)
             else:
                 node = nodes.pop()
                 if node.word is not None and node.label is not None and node.label != _TRACE:
-                    sentence.append((node.word, brackets.checked_tag(where, node.label)))
+                    sentence.append((node.word, brackets.checked_tag(place, node.label)))
                 elif node.word is None and not node.has_children:
-                    raise ValueError(f"{where}: a bracket holds {node.label or 'nothing'}, expected a tag and a word.")
+                    raise ValueError(f"{place}: a bracket holds {node.label or 'nothing'}, expected a tag and a word.")
                 if not nodes:
-                    found.add(sentence)
+                    sentences.add(sentence)
                     sentence = []
     if nodes:
         raise ValueError(f"{path} ends within the tree that begins at {began.rpartition(', ')[2]}: a ) is missing.")
-    return found.split("trees in brackets, such as ( (S (NP (NNS Dogs)) (VP (VBP bark))) )")
+    return sentences.split("trees in brackets, such as ( (S (NP (NNS Dogs)) (VP (VBP bark))) )")
 
 
-def _fill(node: _Node, token: str, where: str) -> None:
+def _fill(node: _Node, token: str, place: str) -> None:
     """Put a label or a word into a bracket."""
     if node.label is None and not node.has_children:
         node.label = token
     elif node.word is None and not node.has_children:
         node.word = token
     else:
-        what = f"the word {node.word!r:.40}" if node.word is not None else "brackets"
-        raise ValueError(f"{where}: found {token!r:.40} after {what}, expected ).")
+        content = f"the word {node.word!r:.40}" if node.word is not None else "brackets"
+        raise ValueError(f"{place}: found {token!r:.40} after {content}, expected ).")

@@ -114,30 +114,30 @@ def build_tagging_vocabulary(
     counts, characters = _count(sentences)
     ranked = [word for word, _ in counts.most_common()]
     if vectors is None:
-        known = tuple(word for word in ranked if counts[word] > 1)
-        vocabulary = TaggingVocabulary(known, characters, case=case, tokenizer=NEWEST)
+        words_twice = tuple(word for word in ranked if counts[word] > 1)
+        vocabulary = TaggingVocabulary(words_twice, characters, case=case, tokenizer=NEWEST)
         return BuiltTaggingVocabulary(vocabulary, is_unspaced=is_unspaced(counts))
     most_frequent = checks.integer("vector_words", vector_words, 0)
-    read = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
-    row = read.index()
+    table = word_source.read(vectors, wanted=counts.keys(), most_frequent=most_frequent)
+    row = table.index()
     covered = [word for word in ranked if word in row]
     if not covered:
         raise UncoveredError(vectors, len(counts), "sentences")
     trained = [word for word in ranked if word in row or counts[word] > 1]
     frozen = [
-        word for word in read.words if word not in counts and not any(map(str.isspace, word)) and fold(word) == word
+        word for word in table.words if word not in counts and not any(map(str.isspace, word)) and fold(word) == word
     ]
     words = (*trained, *frozen)
-    spread = read.matrix.std()
-    matrix = np.random.default_rng(seed).normal(0, spread, (len(words) + 2, read.matrix.shape[1])).astype(np.float32)
+    spread = table.matrix.std()
+    matrix = np.random.default_rng(seed).normal(0, spread, (len(words) + 2, table.matrix.shape[1])).astype(np.float32)
     matrix[PADDING] = 0
-    matrix[UNKNOWN] = read.matrix.mean(axis=0)
+    matrix[UNKNOWN] = table.matrix.mean(axis=0)
     for i, word in enumerate(words, start=2):
         if word in row:
-            matrix[i] = read.matrix[row[word]]
+            matrix[i] = table.matrix[row[word]]
     coverage = Coverage.of(counts, covered)
     vocabulary = TaggingVocabulary(words, characters, len(frozen), case, tokenizer=NEWEST)
-    return BuiltTaggingVocabulary(vocabulary, matrix, coverage, read.report, is_unspaced=is_unspaced(counts))
+    return BuiltTaggingVocabulary(vocabulary, matrix, coverage, table.report, is_unspaced=is_unspaced(counts))
 
 
 def carry_tagging_vocabulary(
