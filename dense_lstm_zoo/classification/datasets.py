@@ -101,10 +101,10 @@ def text_dataset(
         )
     _check(batch_size, seed)
     names = None if label_names is None else tuple(label_names)
-    from dense_lstm_zoo.classification import given as user
+    from dense_lstm_zoo.classification import fit_inputs
 
     if labels is not None:
-        labels, names = user.labels_of(labels, len(texts), names)
+        labels, names = fit_inputs.labels_of(labels, len(texts), names)
     weights = _weights(sample_weight, labels, len(texts))
     matrix = None
     if vocabulary is None:
@@ -163,12 +163,12 @@ def bucketed(
         >>> [(ids.tolist(), labels.tolist()) for ids, labels in batches.as_numpy_iterator()]
         [([[7, 8, 0, 0], [9, 0, 0, 0]], [1, 1]), ([[2, 3, 4, 5, 6, 0]], [0])]
     """
-    from dense_lstm_zoo.classification import given as user
+    from dense_lstm_zoo.classification import fit_inputs
 
     _check(batch_size, seed)
-    rows = user.rows_of(ids, lengths, vocab_size)
+    rows = fit_inputs.rows_of(ids, lengths, vocab_size)
     if labels is not None:
-        labels = user.class_indices(labels, len(rows), num_classes)
+        labels = fit_inputs.class_indices(labels, len(rows), num_classes)
     return _batches(rows, labels, _weights(sample_weight, labels, len(rows)), batch_size, shuffle, seed)
 
 
@@ -179,13 +179,13 @@ def _check(batch_size: int, seed: int) -> None:
 
 
 def _weights(sample_weight: Any, labels: Any, num_texts: int) -> Any:
-    from dense_lstm_zoo.classification import given as user
+    from dense_lstm_zoo.classification import fit_inputs
 
     if sample_weight is None:
         return None
     if labels is None:
         raise ValueError("sample_weight is for texts with labels; received none. Give labels, or leave it out.")
-    return user.weights_of(sample_weight, num_texts)
+    return fit_inputs.weights_of(sample_weight, num_texts)
 
 
 def _batches(rows: list[Any], labels: Any, weights: Any, batch_size: int, shuffle: bool, seed: int) -> tf.data.Dataset:
