@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import resource
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from dense_lstm_zoo import machine
 from tuning import protocols, result_files
@@ -13,10 +14,16 @@ from tuning.table_cells import rows_table
 RESULTS = result_files.ROOT / "results" / "cpu_seconds.csv"
 
 
-def used() -> float:
-    """Return the CPU seconds of this process so far."""
-    now = resource.getrusage(resource.RUSAGE_SELF)
-    return now.ru_utime + now.ru_stime
+def of(work: Callable[[], Any]) -> float:
+    """Return the CPU seconds that this process spends on some work."""
+    before = _so_far()
+    work()
+    return _so_far() - before
+
+
+def _so_far() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 def write(

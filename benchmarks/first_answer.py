@@ -15,8 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from dense_lstm_zoo.measuring.turns import take_turns
 from dense_lstm_zoo_runtime.export_folder import SUBFOLDER
 
 TEXT = "Who was Galileo ?"
@@ -47,11 +49,8 @@ def main() -> None:
             shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns(SUBFOLDER))
             name = f"{command} {Path(bundle).name}"
             commands[name] = [sys.executable, "-m", "dense_lstm_zoo", command, str(copy), TEXT]
-        found: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(given.repeats):
-            for name, command_line in commands.items():
-                found[name].append(cpu_seconds(command_line))
-    for name, seconds in found.items():
+        turns = take_turns({name: partial(cpu_seconds, words) for name, words in commands.items()}, given.repeats)
+    for name, seconds in turns.items():
         print(f"{name:<48} {statistics.median(seconds):5.2f} ({min(seconds):.2f} - {max(seconds):.2f})")
 
 

@@ -9,6 +9,7 @@ results/cpu_seconds.csv. From the repository's root, with nothing else running:
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 import dense_lstm_zoo as zoo
 from benchmarks import cpu_seconds
 from dense_lstm_zoo import checks
+from dense_lstm_zoo.measuring.turns import take_turns
 from tuning import protocols
 
 BATCH = 200
@@ -57,13 +59,8 @@ def main() -> None:
     with protocols.plain_errors():
         checks.integer("--epochs", given.epochs)
         run = sides(zoo.load_corpus(given.dataset, "classification"), given.model)
-    seconds: dict[str, list[float]] = {way: [] for way in run}
-    for _ in range(given.epochs + 1):
-        for way, epoch in run.items():
-            started = cpu_seconds.used()
-            epoch()
-            seconds[way].append(cpu_seconds.used() - started)
-    after_first = {way: found[1:] for way, found in seconds.items()}
+    seconds = take_turns({way: partial(cpu_seconds.of, epoch) for way, epoch in run.items()}, given.epochs + 1)
+    after_first = {way: each[1:] for way, each in seconds.items()}
     command = f"python -m benchmarks.fit_data --dataset {given.dataset} --model {given.model} --epochs {given.epochs}"
     cpu_seconds.write(f"an epoch of {given.model}", given.dataset, after_first, command)
 

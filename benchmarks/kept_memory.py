@@ -18,13 +18,15 @@ import resource
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import dense_lstm_zoo as zoo
-from benchmarks.speed.measure import Worker, compare, spread
+from benchmarks.speed.measure import Worker
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.language.corpus import LanguageCorpus
+from dense_lstm_zoo.measuring.turns import compare, spread, take_turns
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.training.allocator import keep_large_blocks
 from dense_lstm_zoo.training.prepare import prepare
@@ -92,15 +94,12 @@ def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[st
         if value is not None:
             checks.integer(number, value)
     zoo.load_corpus(dataset, registry.entry(name).task)  # what is wrong with either is said before processes start
-    epochs: dict[str, list[Epoch]] = {how: [] for how in SIDES}
     with contextlib.ExitStack() as stack:
         workers = {how: stack.enter_context(Worker("tensorflow")) for how in SIDES}
         found: dict[str, Any] = {"repeats": repeats}
         for how, worker in workers.items():
             found |= worker.ask("build_training", how=how, model=name, dataset=dataset, texts=texts)
-        for _ in range(repeats + 1):
-            for how, worker in workers.items():
-                epochs[how].append(Epoch(*worker.ask("run", method="epoch")))
+        epochs = take_turns({how: _epoch_of(worker) for how, worker in workers.items()}, repeats + 1)
     losses = {how: [done.loss for done in epochs[how]] for how in SIDES}
     if losses["kept"] != losses["returned"]:
         raise RuntimeError(f"the sides' losses differ: {losses}")
@@ -112,6 +111,10 @@ def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[st
         found[f"{how}_peak_mb"] = round(epochs[how][-1].peak_mb)
     ratios = compare(seconds["kept"], seconds["returned"])
     return found | {key: round(value, 2) for key, value in ratios.items()}
+
+
+def _epoch_of(worker: Worker) -> Callable[[], Epoch]:
+    return lambda: Epoch(*worker.ask("run", method="epoch"))
 
 
 def main() -> None:

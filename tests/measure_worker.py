@@ -8,7 +8,7 @@ import time
 from dense_lstm_zoo import machine
 
 if __name__ == "__main__":
-    request = json.loads(sys.stdin.readline())
+    request = json.loads(sys.stdin.readline())["arguments"]
     behaviour = request["path"]
     if behaviour == "hang":
         time.sleep(60)
@@ -20,7 +20,7 @@ if __name__ == "__main__":
     if behaviour == "killed":
         os.kill(os.getpid(), 9)
     if behaviour == "error":
-        print(json.dumps({"error": "the weights are wrong"}), flush=True)
+        print(json.dumps({"error": ["ValueError", "the weights are wrong"]}), flush=True)
     else:
         found = {"peak_mb": machine.peak_mb(), "resident_mb": machine.resident_mb(), "texts": len(request["texts"])}
         print(json.dumps({"result": {**found, "keras": os.environ.get("TF_CPP_MIN_LOG_LEVEL")}}), flush=True)

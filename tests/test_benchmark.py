@@ -30,6 +30,7 @@ from benchmarks.speed.sides import Side
 from benchmarks.speed.table import table as table_of
 from benchmarks.speed.texts import TextSide
 from benchmarks.speed.workloads import COLUMNS, SCALING, TARGETS, Settings
+from dense_lstm_zoo.measuring import turns
 from tests.test_peers import BATCH, SMALL, SMALL_LANGUAGE, SMALL_POOLING, SMALL_TAGGER, TIME
 
 pytestmark = pytest.mark.usefixtures("drawn")
@@ -153,7 +154,7 @@ def test_statistics_are_right_on_a_fake_clock():
         log.append("peer")
         return measure.seconds_a_step(clock.takes(0.030 * factor["now"]), 3, clock)
 
-    values = measure.take_turns({"ours": measure_ours, "peer": measure_peer}, 5)
+    values = turns.take_turns({"ours": measure_ours, "peer": measure_peer}, 5)
     assert log == ["ours", "peer"] * 5
     np.testing.assert_allclose(values["ours"], [0.01, 0.01, 0.01, 0.02, 0.01])
     found = rows.times(values["ours"], values["peer"])
@@ -173,9 +174,9 @@ def test_statistics_are_right_on_a_fake_clock():
 
 def test_spreads_are_quartiles_and_ratios_are_paired():
     ours, peer = [1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 8.0, 9.0, 4.0, 5.0]
-    assert measure.spread(ours) == (3.0, 2.0)
+    assert turns.spread(ours) == (3.0, 2.0)
     paired = sorted(p / o for o, p in zip(ours, peer, strict=True))  # 1 1 2 3 4
-    assert measure.compare(ours, peer) == {"ratio": paired[2], "ratio_low": paired[1], "ratio_high": paired[3]}
+    assert turns.compare(ours, peer) == {"ratio": paired[2], "ratio_low": paired[1], "ratio_high": paired[3]}
 
 
 def test_the_work_of_a_step_is_counted_from_the_weights():

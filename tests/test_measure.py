@@ -120,9 +120,9 @@ def test_a_run_is_measured_from_its_import_to_its_last_call(saved_bundle):
 
 
 def test_an_error_of_the_worker_is_told_in_a_line():
-    assert worker._reason(ValueError("no such bundle")) == "no such bundle"
-    assert worker._reason(MemoryError()) == "out of memory"
-    assert worker._reason(RuntimeError("\n  it broke\nhere")) == "RuntimeError: it broke"
+    assert process.reason(ValueError("no such bundle")) == "no such bundle"
+    assert process.reason(MemoryError()) == "out of memory"
+    assert process.reason(RuntimeError("\n  it broke\nhere")) == "RuntimeError: it broke"
 
 
 def test_a_saved_model_of_another_maker_is_refused_where_it_is_loaded(tmp_path):
@@ -165,16 +165,16 @@ def test_a_worker_that_takes_too_long_is_stopped():
 
 
 def test_ctrl_c_ends_the_worker(monkeypatch):
-    started = []
+    workers = []
 
-    def interrupted(process, request):
-        started.append(process)
+    def interrupted(worker, request):
+        workers.append(worker)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(process, "_ask", interrupted)
+    monkeypatch.setattr(process.Worker, "_answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ask("hang")
-    assert started[0].returncode == -signal.SIGKILL
+    assert workers[0]._process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.slow

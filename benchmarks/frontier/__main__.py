@@ -12,9 +12,6 @@ picture to results/frontier.png. From the repository's root, with nothing else r
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,6 +25,7 @@ from benchmarks.frontier.peer import accuracy
 from benchmarks.frontier.peers import CLASSIFIERS, PEERS, TAGGERS
 from dense_lstm_zoo import checks, machine
 from dense_lstm_zoo.measuring import folders
+from dense_lstm_zoo.measuring.process import Worker, WorkerError
 from dense_lstm_zoo_runtime import Predictor
 from tuning import protocols
 
@@ -38,33 +36,27 @@ DATASETS = ("sst2", "trec", "cr", "ewt_upos")
 _TIMES = ("start_s", "p50_ms_1", "p99_ms_1", "p50_ms_32", "p99_ms_32", "peak_mb")
 
 
-def run_peer(python: str, work: Path, **request: Any) -> dict[str, Any]:
-    """Give a request to a peer's process and return its answer.
+def run_peer(do: str, peer: str, python: str, **arguments: Any) -> dict[str, Any]:
+    """Let a peer's process train or serve, and return its answer.
 
     Raises:
-        RuntimeError: The process failed; the message has its last line.
+        RuntimeError: It failed; the message says why.
     """
-    work.mkdir(parents=True, exist_ok=True)
-    path = work / "REQUEST.json"
-    path.write_text(json.dumps(request), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(tables.ROOT), "TOKENIZERS_PARALLELISM": "false"}
-    command = [python, "-P", "-m", "benchmarks.frontier.worker", str(path)]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if ended.returncode:
-        last = (ended.stderr.strip() or "no output").split("\n")[-1]
-        raise RuntimeError(f"{request['peer']}: its process ended with status {ended.returncode}: {last}")
-    return json.loads((work / "ANSWER.json").read_text(encoding="utf-8"))
+    environment = {"PYTHONPATH": "", "TOKENIZERS_PARALLELISM": "false"}
+    with Worker("benchmarks.frontier.worker", python=python, environment=environment) as worker:
+        try:
+            return worker.ask(do, peer=peer, **arguments)
+        except WorkerError as error:
+            raise RuntimeError(f"{peer}: {error}") from error
 
 
 def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats: int) -> dict[str, Any]:
     """Train a peer, load it again in a fresh process, and return its row."""
     folder = work / "model"
     folder.mkdir(parents=True)
-    trained = run_peer(python, work / "train", do="train", peer=peer, folder=str(folder), parts=parts)
-    served = run_peer(
-        python, work / "serve", do="serve", peer=peer, folder=str(folder), texts=parts["test"][0], repeats=repeats
-    )
-    return {"model": peer, "kind": "", **trained, **served, "disk_mb": folders.size_mb(folder)}
+    scores = run_peer("train", peer, python, folder=str(folder), parts=parts)
+    costs = run_peer("serve", peer, python, folder=str(folder), texts=parts["test"][0], repeats=repeats)
+    return {"model": peer, "kind": "", **scores, **costs, "disk_mb": folders.size_mb(folder)}
 
 
 def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:

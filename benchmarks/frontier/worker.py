@@ -1,4 +1,4 @@
-"""A peer in a process of its own: ``python -m benchmarks.frontier.worker REQUEST.json`` writes ``ANSWER.json``.
+"""A peer in a process of its own, with the Python of the peers' environment.
 
 ``train`` fits and saves a peer, and scores it; ``serve`` loads it and measures what predictions cost.
 """
@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import platform
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from benchmarks.frontier.peer import accuracy
 from benchmarks.frontier.peers import PEERS
 from dense_lstm_zoo import machine
 from dense_lstm_zoo.measuring.latency import time_calls
+from dense_lstm_zoo.measuring.process import answer_requests
 
 SIZES = (1, 32)
 
@@ -47,13 +46,5 @@ def serve(peer: str, folder: str, texts: list[Any], repeats: int) -> dict[str, A
     return {**found, "peak_mb": round(machine.peak_mb(), 1)}
 
 
-def main() -> None:
-    """Answer the request of a file."""
-    path = Path(sys.argv[1])
-    request = json.loads(path.read_text(encoding="utf-8"))
-    answer = {"train": train, "serve": serve}[request.pop("do")](**request)
-    path.with_name("ANSWER.json").write_text(json.dumps(answer), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    answer_requests({"train": train, "serve": serve})

@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import measure
 from benchmarks.speed.measure import Worker
 from benchmarks.speed.networks import Architecture
 from benchmarks.speed.rows import max_difference, measure_in_turn, start_sides, versions
 from benchmarks.speed.workloads import Settings
 from dense_lstm_zoo import checks, machine
+from dense_lstm_zoo.measuring import turns
 from tuning import result_files
 
 RESULTS = result_files.ROOT / "results" / "long_texts.csv"
@@ -50,8 +50,8 @@ def speed(settings: Settings, peer: str, batch: int, time: int) -> Iterator[Row]
         for step in STEPS:
             seconds, _ = measure_in_turn(settings, workers, step, batch=batch, time=time)
             for side, found in seconds.items():
-                rate, spread = measure.spread([batch * time / x for x in found])
-                ratios = measure.compare(seconds["ours"], found) if side == peer else {}
+                rate, spread = turns.spread([batch * time / x for x in found])
+                ratios = turns.compare(seconds["ours"], found) if side == peer else {}
                 yield {
                     **{"step": step, "measure": SPEED, "side": side, "value": round(rate), "spread": round(spread)},
                     **{name: round(ratio, 2) for name, ratio in ratios.items()},

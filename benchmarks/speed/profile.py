@@ -19,10 +19,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 from benchmarks.speed.comparisons import COMPARISONS, make_side
-from benchmarks.speed.measure import spread
 from benchmarks.speed.runs import PEAK_SIZE
 from benchmarks.speed.worker import matmul_gflops
 from dense_lstm_zoo import machine
+from dense_lstm_zoo.measuring.turns import spread
 from tuning import result_files
 
 RESULTS = Path(__file__).parents[2] / "results" / "profile.csv"

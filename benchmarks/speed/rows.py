@@ -16,6 +16,7 @@ from benchmarks.speed import measure
 from benchmarks.speed.measure import Worker, WorkerError
 from benchmarks.speed.workloads import COLUMNS, LONG_REPEATS, TARGETS, Settings
 from dense_lstm_zoo import machine
+from dense_lstm_zoo.measuring import turns
 
 Row = dict[str, Any]
 TOLERANCE = 1e-4  # of logits of order 1, before anything is timed
@@ -49,11 +50,11 @@ def times(ours: list[float], peer: list[float] | None = None, unit: str = "ms") 
     found: Row = {"repeats": len(ours)}
     for name, values in (("ours", ours), ("peer", peer)):
         if values is not None:
-            median, spread = measure.spread(values)
+            median, spread = turns.spread(values)
             found |= {f"{name}_{unit}": round(scale * median, digits)}
             found |= {f"{name}_spread_{unit}": round(scale * spread, digits)}
     if peer is not None:
-        found |= {name: round(value, 3) for name, value in measure.compare(ours, peer).items()}
+        found |= {name: round(value, 3) for name, value in turns.compare(ours, peer).items()}
     return found
 
 
@@ -130,7 +131,7 @@ def measure_in_turn(
     def measured(name: str) -> Callable[[], float]:
         return lambda: workers[name].ask("run", method=method, steps=steps[name], **arguments)
 
-    return measure.take_turns({name: measured(name) for name in workers}, settings.repeats), steps
+    return turns.take_turns({name: measured(name) for name in workers}, settings.repeats), steps
 
 
 def long_turns(settings: Settings) -> Settings:

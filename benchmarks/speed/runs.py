@@ -26,6 +26,7 @@ from benchmarks.speed.rows import (
 )
 from benchmarks.speed.text_runs import epochs, pipeline, predict_texts
 from benchmarks.speed.workloads import FRESH_BATCH, SCALING, SCALING_BASE, Settings
+from dense_lstm_zoo.measuring import turns
 
 MEMORY_BATCH = 32
 PEAK_SIZE = 3072  # a matrix product of 58 GFLOP
@@ -111,7 +112,7 @@ def _in_turn(
         differences = max_difference(workers, "logits", tolerance, batch=batch, time=time)
         for batch, time in shapes:
             seconds, steps = measure_in_turn(settings, workers, method, batch=batch, time=time)
-            rate = architecture.gigaflops(method, batch, time) / measure.spread(seconds["ours"])[0]
+            rate = architecture.gigaflops(method, batch, time) / turns.spread(seconds["ours"])[0]
             for peer in differences:
                 yield row(
                     settings,
@@ -141,7 +142,7 @@ def first_step(settings: Settings) -> Iterator[Row]:
 
         return measured
 
-    seconds = measure.take_turns({side: fresh(side) for side in ("ours", "keras")}, settings.fresh_repeats)
+    seconds = turns.take_turns({side: fresh(side) for side in ("ours", "keras")}, settings.fresh_repeats)
     yield row(
         settings,
         versions(),
@@ -210,7 +211,7 @@ def scaling(settings: Settings) -> Iterator[Row]:
             seconds = worker.ask("run", **shape, steps=settings.min_steps)
             steps[name] = measure.steps_a_turn(seconds, settings.block_seconds, settings.min_steps)
             measured[name] = functools.partial(worker.ask, "run", **shape, steps=steps[name])
-        found = measure.take_turns(measured, long.repeats)
+        found = turns.take_turns(measured, long.repeats)
         for name, point in points.items():
             at = names[tuple(point.values())]
             yield row(

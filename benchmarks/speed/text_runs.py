@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.speed import measure
 from benchmarks.speed.measure import Worker
 from benchmarks.speed.rows import (
     Row,
@@ -20,6 +19,7 @@ from benchmarks.speed.rows import (
     versions,
 )
 from benchmarks.speed.workloads import FRESH_BATCH, Settings
+from dense_lstm_zoo.measuring import turns
 
 
 def corpora_here(settings: Settings) -> tuple[str, ...]:
@@ -58,11 +58,11 @@ def epochs(settings: Settings) -> Iterator[Row]:
 
             return measured
 
-        seconds = measure.take_turns(
+        seconds = turns.take_turns(
             {side: fresh(side) for side in ("ours", "keras")}, 1 if number else settings.epoch_repeats
         )
         for index, name in enumerate(("first_epoch", "second_epoch")):
-            ours, peer = ([pair[index] for pair in seconds[side]] for side in ("ours", "keras"))  # type: ignore[index]
+            ours, peer = ([pair[index] for pair in seconds[side]] for side in ("ours", "keras"))
             yield row(
                 settings,
                 versions(),
@@ -83,7 +83,7 @@ def _in_turn_on_texts(settings: Settings, name: str, method: str, unit: str, cor
             sizes = worker.ask("build_text", **_text_arguments(settings, side, corpus))
         differences = max_difference(workers, "probabilities") if method == "predict_texts" else {}
         seconds, steps = measure_in_turn(short, workers, method)
-        ours, peer = (measure.spread(seconds[side])[0] for side in ("ours", "keras"))
+        ours, peer = (turns.spread(seconds[side])[0] for side in ("ours", "keras"))
         return row(
             settings,
             versions(*workers.values()),
@@ -125,7 +125,7 @@ def pipeline(settings: Settings) -> Iterator[Row]:
                 corpus=corpus,
                 unit="all training texts to ids",
                 **times(seconds["ours"]),
-                ours_rate=round(sizes["tokens"] / measure.spread(seconds["ours"])[0]),
+                ours_rate=round(sizes["tokens"] / turns.spread(seconds["ours"])[0]),
                 rate_unit="tokens/s",
                 steps=steps["ours"],
             )

@@ -1,17 +1,10 @@
-"""One side of a comparison in a process of its own: ``python -m benchmarks.speed.worker tensorflow``.
-
-It reads a JSON object a line, ``{"do": name, "arguments": {...}}``, and answers each with a line: ``{"result": ...}``
-or ``{"error": [kind, message]}``. ``measure.Worker`` is the other end.
-"""
+"""One side of a comparison in a process of its own, the other end of ``measure.Worker``."""
 
 from __future__ import annotations
 
 import gc
 import importlib
 import importlib.metadata
-import json
-import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,28 +15,9 @@ import numpy as np
 from benchmarks.speed.comparisons import make_side
 from benchmarks.speed.networks import Architecture
 from dense_lstm_zoo import machine
+from dense_lstm_zoo.measuring.process import answer_requests
 
 _sides: dict[str, Any] = {}
-
-
-def main(imports: str) -> None:
-    """Answer requests until standard input ends."""
-    # Whatever a library prints must not mix with the answers.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def answer(work: Callable[[], Any]) -> None:
-        try:
-            reply = {"result": work()}
-        except Exception as error:
-            reply = {"error": [type(error).__name__, str(error)]}
-        answers.write(json.dumps(reply) + "\n")
-        answers.flush()
-
-    answer(lambda: load(imports))
-    for line in sys.stdin:
-        request = json.loads(line)
-        answer(lambda request=request: REQUESTS[request["do"]](**request["arguments"]))  # type: ignore[misc]
 
 
 def load(imports: str) -> dict[str, str]:
@@ -165,10 +139,10 @@ def _return_free_memory() -> None:
 REQUESTS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(build, build_text, build_training, run, save, set_weights),
+        *(load, build, build_text, build_training, run, save, set_weights),
         *(matmul_gflops, training_memory, step_memory),
     )
 }
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    answer_requests(REQUESTS)

@@ -1,6 +1,6 @@
 """What a trained model costs on this machine: time, memory, disk.
 
 ``measure`` measures bundles and exports, each in a fresh process (``process``) that runs ``worker``. ``folders`` finds
-and checks them, ``served`` loads them, ``latency`` times them, and ``rows`` formats the results. Importing this does
-not load TensorFlow.
+and checks them, ``served`` loads them, ``latency`` times them, ``turns`` compares, and ``rows`` formats the results.
+Importing this does not load TensorFlow.
 """

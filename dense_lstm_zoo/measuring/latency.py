@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+from dense_lstm_zoo.measuring.turns import percentiles
 
 MAX_SECONDS = 60.0  # for the timed calls of one size, and for their warm-up
 MIN_CALLS = 3
@@ -67,10 +67,10 @@ def time_calls(
         predict(batch)
         seconds.append(clock() - before)
         total += seconds[-1]
-    p50, p99 = np.percentile(seconds, [50, 99])
+    p50, p99 = percentiles(seconds, 50, 99)
     return {
-        "p50_ms": 1e3 * float(p50),
-        "p99_ms": 1e3 * float(p99),
+        "p50_ms": 1e3 * p50,
+        "p99_ms": 1e3 * p99,
         "texts_per_s": size * len(seconds) / total,
         "calls": len(seconds),
     }

@@ -1,20 +1,14 @@
-"""The process that measures one run: ``python -m dense_lstm_zoo.measuring.worker``; ``process`` is the other end.
-
-It reads the arguments of ``measured`` as a line of JSON, and answers with ``{"result": ...}`` or ``{"error": ...}``.
-"""
+"""The process that measures one run: ``python -m dense_lstm_zoo.measuring.worker``."""
 
 from __future__ import annotations
 
 import importlib
-import json
-import os
-import sys
 import time
 import warnings
 from typing import Any
 
 from dense_lstm_zoo import machine
-from dense_lstm_zoo.search.process import end_with_parent
+from dense_lstm_zoo.measuring.process import answer_requests
 
 
 def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: int) -> dict[str, Any]:
@@ -60,30 +54,5 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
     return {**row, "warnings": [str(warning.message) for warning in caught]}
 
 
-def main() -> None:
-    """Answer one request."""
-    # Output of libraries must not mix with the answer.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    request = json.loads(sys.stdin.readline())
-    end_with_parent()
-    try:
-        answer: dict[str, Any] = {"result": measured(**request)}
-    except Exception as error:
-        answer = {"error": _reason(error)}
-    answers.write(json.dumps(answer) + "\n")
-    answers.close()
-
-
-def _reason(error: Exception) -> str:
-    """Return one line that says what failed; the type is included unless it is an error of a file or a value."""
-    if isinstance(error, (ValueError, OSError)):
-        return str(error)
-    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
-        return "out of memory"
-    first = next((line.strip() for line in str(error).split("\n") if line.strip()), "")
-    return f"{type(error).__name__}: {first}".rstrip(": ")
-
-
 if __name__ == "__main__":
-    main()
+    answer_requests({"measured": measured})
