@@ -1,7 +1,7 @@
-"""What batch predictions cost: texts a second with 1 and 2 processes, beside ``predict --file``, and memory over time.
+"""Batch predictions: texts per second with 1 and 2 processes, beside ``predict --file``, and memory over time.
 
 Each way is one command in a process of its own, over the same made texts: words of the model's vocabulary, with lengths
-like those of SST-2 (19 words on average, at most 60). Rows go to results/batch.csv; docs/batch.md shows them. From the
+like those of SST-2 (19 words on average, at most 60). Rows go to results/batch.csv. docs/batch.md shows them. From the
 repository's root, with nothing else running:
 
     python -m benchmarks.batch dc_bilstm_sst2 --texts 1000000
@@ -65,7 +65,7 @@ class Cost:
 
 
 def texts(words: Sequence[str], count: int, seed: int = 1) -> Iterator[str]:
-    """Yield made texts; the same seed gives the same ones.
+    """Yield made texts. The same seed gives the same ones.
 
     Example:
         >>> [len(text.split()) for text in texts(["a", "b"], 5)]
@@ -78,38 +78,38 @@ def texts(words: Sequence[str], count: int, seed: int = 1) -> Iterator[str]:
 
 
 def write(folder: Path, words: Sequence[str], count: int) -> float:
-    """Write ``FILES`` files of JSON lines and one with all of them; return the words per text."""
-    made = total = 0
-    with (folder / "all.jsonl").open("w") as whole:
+    """Write ``FILES`` files of JSON lines and one with all of them. Return the words per text."""
+    index = total = 0
+    with (folder / "all.jsonl").open("w") as single:
         for number, size in enumerate(len(part) for part in np.array_split(np.arange(count), FILES)):
             with (folder / f"part{number}.jsonl").open("w") as file:
                 for text in texts(words, size, seed=number):
-                    line = json.dumps({"id": made, "text": text}) + "\n"
+                    line = json.dumps({"id": index, "text": text}) + "\n"
                     file.write(line)
-                    whole.write(line)
-                    made, total = made + 1, total + text.count(" ") + 1
+                    single.write(line)
+                    index, total = index + 1, total + text.count(" ") + 1
     return total / count
 
 
-def ways(model: str, folder: Path, asked: Sequence[str]) -> list[Way]:
+def ways(model: str, folder: Path, names: Sequence[str]) -> list[Way]:
     """Return what is compared: ``predict --file`` for "file", and ``predict-batch`` for a number of processes."""
-    program, found = [sys.executable, "-m", "dense_lstm_zoo"], []
-    for way in asked:
+    program, choices = [sys.executable, "-m", "dense_lstm_zoo"], []
+    for way in names:
         if way == "file":
             files = ["--file", str(folder / "all.jsonl"), "--output", str(folder / "one.jsonl")]
-            found.append(Way("predict --file", 1, [*program, "predict", model, *files]))
+            choices.append(Way("predict --file", 1, [*program, "predict", model, *files]))
             continue
         files = ["--input", str(folder / "part*.jsonl"), "--output", str(folder / f"batch{way}")]
         several = [f"--direct_num_workers={way}", "--direct_running_mode=multi_processing"] if way != "1" else []
-        found.append(Way("predict-batch", int(way), [*program, "predict-batch", "--model", model, *files, *several]))
-    return found
+        choices.append(Way("predict-batch", int(way), [*program, "predict-batch", "--model", model, *files, *several]))
+    return choices
 
 
 def cost(arguments: Sequence[str]) -> Cost:
     """Run a command and return what it cost.
 
     Raises:
-        RuntimeError: It failed; the message is what it printed.
+        RuntimeError: It failed. The message is what it printed.
     """
     memory: list[float] = []
     before, start = _cpu(), time.monotonic()
@@ -124,7 +124,7 @@ def cost(arguments: Sequence[str]) -> Cost:
     return Cost(time.monotonic() - start, _cpu() - before, memory)
 
 
-def row(model: str, way: Way, found: Cost, count: int, words: float) -> dict[str, Any]:
+def row(model: str, way: Way, resources: Cost, count: int, words: float) -> dict[str, Any]:
     """Return the row of a way."""
     return {
         "model": model,
@@ -132,12 +132,12 @@ def row(model: str, way: Way, found: Cost, count: int, words: float) -> dict[str
         "processes": way.processes,
         "texts": count,
         "words_per_text": round(words, 1),
-        "seconds": round(found.seconds, 1),
-        "texts_per_s": round(count / found.seconds, 1),
-        "cpu_ms_per_text": round(1000 * found.cpu / count, 3),
-        "peak_mb": round(max(found.memory)),
-        "mb_second_quarter": round(found.between(0.25, 0.5)),
-        "mb_last_quarter": round(found.between(0.75, 1)),
+        "seconds": round(resources.seconds, 1),
+        "texts_per_s": round(count / resources.seconds, 1),
+        "cpu_ms_per_text": round(1000 * resources.cpu / count, 3),
+        "peak_mb": round(max(resources.memory)),
+        "mb_second_quarter": round(resources.between(0.25, 0.5)),
+        "mb_last_quarter": round(resources.between(0.75, 1)),
     }
 
 
@@ -147,14 +147,14 @@ def table(rows: Sequence[dict[str, str]]) -> str:
         "| command | processes | texts | texts/s | CPU per text | peak memory | in its second and last quarter |",
         "|---|---|---|---|---|---|---|",
     ]
-    for one in rows:
+    for row in rows:
         memory = (
-            f"{int(one['peak_mb']):,} MB | {int(one['mb_second_quarter']):,} and {int(one['mb_last_quarter']):,} MB"
+            f"{int(row['peak_mb']):,} MB | {int(row['mb_second_quarter']):,} and {int(row['mb_last_quarter']):,} MB"
         )
-        rate = result_files.rounded(one["texts_per_s"], "1")
-        cost = result_files.rounded(one["cpu_ms_per_text"], "0.01")
-        speed = f"{int(one['texts']):,} | {rate:,} | {cost} ms"
-        lines.append(f"| `{one['command']}` | {one['processes']} | {speed} | {memory} |")
+        rate = result_files.rounded(row["texts_per_s"], "1")
+        cost = result_files.rounded(row["cpu_ms_per_text"], "0.01")
+        speed = f"{int(row['texts']):,} | {rate:,} | {cost} ms"
+        lines.append(f"| `{row['command']}` | {row['processes']} | {speed} | {memory} |")
     return "\n".join(lines)
 
 
@@ -164,7 +164,7 @@ def _cpu() -> float:
 
 
 def _memory(pid: int) -> float:
-    """Return a process's share of memory in MB; pages that processes share are counted once."""
+    """Return a process's share of memory in MB. Pages that processes share are counted once."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has ended
@@ -174,12 +174,12 @@ def _memory(pid: int) -> float:
 
 def _children(pid: int) -> list[int]:
     try:
-        found = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
         for task in Path(f"/proc/{pid}/task").iterdir():
-            found += [int(child) for child in (task / "children").read_text().split() if int(child) not in found]
+            children += [int(child) for child in (task / "children").read_text().split() if int(child) not in children]
     except OSError:
         return []
-    return [one for child in found for one in (child, *_children(child))]
+    return [each for child in children for each in (child, *_children(child))]
 
 
 def main() -> None:
@@ -194,23 +194,25 @@ def main() -> None:
         metavar="WAY",
         help='"file", or a number of processes of predict-batch (default: file 1 2)',
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     with protocols.plain_errors(), tempfile.TemporaryDirectory() as work:
-        checks.integer("--texts", given.texts, minimum=FILES)
-        for way in given.ways:
+        checks.integer("--texts", options.texts, minimum=FILES)
+        for way in options.ways:
             checks.one_of("--ways", way, ["file", *map(str, range(1, 65))])
         check_beam()
-        words = [word for word in export_folder.read(sources.find(given.model)).words if word.isalpha()][:20_000]
-        mean = write(Path(work), words, given.texts)
-        told = {"processor": machine.processor(), "cores": machine.cores()}
-        versions = machine.versions() | {one: importlib.metadata.version(one) for one in ("apache-beam", "onnxruntime")}
-        told["versions"] = " ".join(f"{name}={version}" for name, version in versions.items())
-        told["script"] = " ".join(["python -m benchmarks.batch", *sys.argv[1:]])
-        for way in ways(given.model, Path(work), given.ways):
+        words = [word for word in export_folder.read(sources.find(options.model)).words if word.isalpha()][:20_000]
+        mean = write(Path(work), words, options.texts)
+        shared = {"processor": machine.processor(), "cores": machine.cores()}
+        versions = machine.versions() | {
+            package: importlib.metadata.version(package) for package in ("apache-beam", "onnxruntime")
+        }
+        shared["versions"] = " ".join(f"{name}={version}" for name, version in versions.items())
+        shared["script"] = " ".join(["python -m benchmarks.batch", *sys.argv[1:]])
+        for way in ways(options.model, Path(work), options.ways):
             load = machine.load_average()
-            found = row(Path(given.model).name, way, cost(way.arguments), given.texts, mean)
-            result_files.merge(RESULTS, [{**found, "load_average": load, **told}], KEY)
-            print(found, flush=True)
+            result = row(Path(options.model).name, way, cost(way.arguments), options.texts, mean)
+            result_files.merge(RESULTS, [{**result, "load_average": load, **shared}], KEY)
+            print(result, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.search import published
 from tuning import ding2018_table1
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
@@ -22,25 +22,25 @@ PAPER = {
 }
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/classification.csv."""
-    row, runs = found.row, found.result.runs
+    row, runs = outcome.row, outcome.result.runs
     recipe = zoo.get_recipe(row.recipe or "ding2018")
     paper = recipe.expected or zoo.get_recipe("ding2018").expected if row.model == "dc_bilstm" else PAPER.get(row.model)
     return {
-        "dataset": found.dataset,
+        "dataset": outcome.dataset,
         "model": row.model,
         "recipe": row.recipe,
-        "settings": found.all_settings,
-        "vectors": found.vectors,
-        "protocol": found.protocol,
-        "accuracy_mean": found.mean("test_accuracy"),
-        "accuracy_std": found.std("test_accuracy"),
+        "settings": outcome.all_settings,
+        "vectors": outcome.vectors,
+        "protocol": outcome.protocol,
+        "accuracy_mean": outcome.mean("test_accuracy"),
+        "accuracy_std": outcome.std("test_accuracy"),
         "accuracies": " ".join(f"{100 * accuracy:.1f}" for accuracy in runs["test_accuracy"]),
-        "dev_accuracy_mean": found.mean("dev_accuracy"),
-        "paper": published.figure(paper or {}, found.dataset),
+        "dev_accuracy_mean": outcome.mean("dev_accuracy"),
+        "paper": published.figure(paper or {}, outcome.dataset),
         "encoder_parameters": runs["encoder_parameters"][0],
-        **found.how_it_ran,
+        **outcome.run_columns,
     }
 
 

@@ -1,6 +1,6 @@
 """Ding et al. 2018, Table 1, with frozen word vectors: each classifier with the recipe that was best for it on dev.
 
-The word vectors are the installed ``zoo_300d``; rows with ``zoo_600d`` are in results/pretraining.csv. The recipes were
+The word vectors are the installed ``zoo_300d``. Rows with ``zoo_600d`` are in results/pretraining.csv. The recipes were
 compared on the dev texts of SST-2 and TREC alone (``python -m tuning recipe_search``), and serve all corpora.
 """
 
@@ -10,24 +10,24 @@ from typing import Any
 
 from benchmarks import classification
 from tuning import protocols
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
 VECTORS = "zoo_300d"
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/classification_fixed.csv."""
-    own = dict(found.row.arguments)
-    vectors = found.vectors or own["vectors"]
+    own = dict(outcome.row.arguments)
+    vectors = outcome.vectors or own["vectors"]
     del own["vectors"]
     return {
-        **classification.columns(found),
+        **classification.columns(outcome),
         "vectors": vectors,
-        "settings": " ".join(filter(None, [protocols.as_words(own), found.settings])),
-        "accuracies": " ".join(f"{100 * score:.2f}" for score in found.result.runs["test_accuracy"]),
-        "best_epochs": found.joined("best_epoch"),
+        "settings": " ".join(filter(None, [protocols.as_words(own), outcome.settings])),
+        "accuracies": " ".join(f"{100 * score:.2f}" for score in outcome.result.runs["test_accuracy"]),
+        "best_epochs": outcome.joined("best_epoch"),
     }
 
 

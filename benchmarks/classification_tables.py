@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dense_lstm_zoo.display import code, escape
-from tuning.result_files import ROOT, read
-from tuning.table_cells import compared, named, paper, rows_table, with_spread
+from tuning.result_files import ROOT, read_rows
+from tuning.table_cells import compared, name_cell, paper, rows_table, with_spread
 
 CLASSIFICATION = ROOT / "results" / "classification.csv"
 CLASSIFICATION_FIXED = ROOT / "results" / "classification_fixed.csv"
@@ -26,14 +26,14 @@ def classification() -> str:
         "epochs",
     )
     return rows_table(
-        read(CLASSIFICATION),
+        read_rows(CLASSIFICATION),
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
             *(
                 row.dataset,
                 code(row.model),
-                named(row.recipe, row.settings) if row.recipe else row.settings,
+                name_cell(row.recipe, row.settings) if row.recipe else row.settings,
                 f"{int(row.encoder_parameters):,}",
             ),
             *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean, row.protocol),
@@ -44,9 +44,9 @@ def classification() -> str:
 
 def classification_fixed() -> str:
     """Return the table of classifiers with frozen vectors, each beside the Bi-LSTM, seed by seed."""
-    found = read(CLASSIFICATION_FIXED)
+    rows = read_rows(CLASSIFICATION_FIXED)
     alike = ["dataset", "protocol"]
-    plain = found[found["model"] == "bilstm"].set_index(alike)["accuracies"]
+    plain = rows[rows["model"] == "bilstm"].set_index(alike)["accuracies"]
 
     def beside(row: Any) -> str:
         theirs = plain.get((row.dataset, row.protocol))
@@ -54,11 +54,11 @@ def classification_fixed() -> str:
 
     columns = ("corpus", "model", "settings", "vectors", "encoder parameters", "test accuracy", "beside bilstm", "dev")
     return rows_table(
-        found,
+        rows,
         ["dataset"],
         (*columns, "protocol", "best epoch", "paper"),
         lambda row: (
-            *(row.dataset, code(row.model), named(row.recipe, row.settings), row.vectors),
+            *(row.dataset, code(row.model), name_cell(row.recipe, row.settings), row.vectors),
             *(f"{int(row.encoder_parameters):,}", with_spread(row.accuracy_mean, row.accuracy_std), beside(row)),
             *(row.dev_accuracy_mean, row.protocol, f"{row.best_epochs} of {row.epochs}", paper(row)),
         ),
@@ -67,9 +67,9 @@ def classification_fixed() -> str:
 
 def dynamic_interaction() -> str:
     """Return the table of poolings, each beside mean pooling and beside weights that are constant, seed by seed."""
-    found = read(DYNAMIC_INTERACTION)
+    rows = read_rows(DYNAMIC_INTERACTION)
     pairs = ["dataset", "encoder", "vectors", "protocol", "settings", "pooling"]
-    accuracies = {tuple(row[:-1]): row[-1] for row in found[[*pairs, "accuracies"]].values}
+    accuracies = {tuple(row[:-1]): row[-1] for row in rows[[*pairs, "accuracies"]].values}
 
     def beside(row: Any, other: str) -> str:
         *run, pooling = (getattr(row, name) for name in pairs)
@@ -79,11 +79,11 @@ def dynamic_interaction() -> str:
 
     columns = ("corpus", "encoder", "pooling", "encoder parameters", "test accuracy", "dev accuracy", "beside mean")
     return rows_table(
-        found,
+        rows,
         ["dataset", "encoder", "pooling"],
         (*columns, "beside constant", "best epoch"),
         lambda row: (
-            *(row.dataset, row.encoder, named(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
+            *(row.dataset, row.encoder, name_cell(row.pooling, row.settings), f"{int(row.encoder_parameters):,}"),
             *(with_spread(row.accuracy_mean, row.accuracy_std), row.dev_accuracy_mean),
             *(beside(row, "mean"), beside(row, "constant")),
             f"{row.best_epochs} of {row.epochs} (patience {row.patience})",
@@ -94,7 +94,7 @@ def dynamic_interaction() -> str:
 def heat_maps() -> str:
     """Return the table of the words of the paper's example sentences: saliency, and shares of the layers."""
     return rows_table(
-        read(ROOT / "results" / "heat_maps.csv"),
+        read_rows(ROOT / "results" / "heat_maps.csv"),
         ["dataset"],
         ("corpus", "vectors", "predicted", "test accuracy", "word", "saliency", "least share", "greatest share"),
         lambda row: (

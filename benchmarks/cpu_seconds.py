@@ -27,29 +27,29 @@ def _so_far() -> float:
 
 
 def write(
-    what: str,
+    work: str,
     dataset: str,
     seconds: Mapping[str, Sequence[float]],
     command: str,
     perplexities: Mapping[str, str] | None = None,
 ) -> None:
     """Put a row for each way into results/cpu_seconds.csv, with its dev perplexity if there is one, and print it."""
-    made = {"processor": machine.processor(), "cores": str(machine.cores())}
-    made |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
+    shared = {"processor": machine.processor(), "cores": str(machine.cores())}
+    shared |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
     rows = []
-    for way, found in seconds.items():
-        row = {"what": what, "dataset": dataset, "way": way, "cpu_s": f"{statistics.median(found):.1f}"}
-        row |= {"cpu_s_low": f"{min(found):.1f}", "cpu_s_high": f"{max(found):.1f}", "repeats": str(len(found))}
+    for way, values in seconds.items():
+        row = {"what": work, "dataset": dataset, "way": way, "cpu_s": f"{statistics.median(values):.1f}"}
+        row |= {"cpu_s_low": f"{min(values):.1f}", "cpu_s_high": f"{max(values):.1f}", "repeats": str(len(values))}
         row |= {"dev_perplexity": (perplexities or {}).get(way, "")}
         print(" ".join(f"{name}={value}" for name, value in row.items()))
-        rows.append(row | made)
+        rows.append(row | shared)
     result_files.merge(RESULTS, rows, ["what", "dataset", "way"])
 
 
 def table() -> str:
     """Return the table of CPU seconds."""
     return rows_table(
-        result_files.read(RESULTS),
+        result_files.read_rows(RESULTS),
         ["what", "dataset"],
         ("what", "corpus", "way", "CPU seconds", "repeats", "dev perplexity"),
         lambda row: (

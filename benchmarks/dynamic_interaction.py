@@ -1,6 +1,6 @@
 """Does routing help? Poolings over the same encoder, seed by seed.
 
-Encoders: ``stack``, Bi-LSTMs of 4 x 100; ``dense``, DC-Bi-LSTM of 14 x 13 and 100. Poolings: ``mean`` (the papers'
+Encoders: ``stack``, Bi-LSTMs of 4 x 100, and ``dense``, DC-Bi-LSTM of 14 x 13 and 100. Poolings: ``mean`` (the papers'
 baseline), ``constant`` (the projections of dynamic interaction, all words weighed alike), ``position`` and ``vector``
 (routed), ``dsa`` (dynamic self-attention).
 """
@@ -13,7 +13,7 @@ import pandas as pd
 
 from benchmarks import tables
 from dense_lstm_zoo.display import plots
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
@@ -24,33 +24,33 @@ PICTURE = tables.ROOT / "results" / "dynamic_interaction.png"
 DRAWN = ("mean", "position")
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/dynamic_interaction.csv."""
     return {
-        **_key(found),
-        "model": found.row.model,
-        "accuracy_mean": found.mean("test_accuracy"),
-        "accuracy_std": found.std("test_accuracy"),
-        "accuracies": " ".join(f"{100 * accuracy:.2f}" for accuracy in found.result.runs["test_accuracy"]),
-        "dev_accuracy_mean": found.mean("dev_accuracy"),
-        "encoder_parameters": found.result.runs["encoder_parameters"][0],
-        "best_epochs": found.joined("best_epoch"),
-        **found.how_it_ran,
+        **_key(outcome),
+        "model": outcome.row.model,
+        "accuracy_mean": outcome.mean("test_accuracy"),
+        "accuracy_std": outcome.std("test_accuracy"),
+        "accuracies": " ".join(f"{100 * accuracy:.2f}" for accuracy in outcome.result.runs["test_accuracy"]),
+        "dev_accuracy_mean": outcome.mean("dev_accuracy"),
+        "encoder_parameters": outcome.result.runs["encoder_parameters"][0],
+        "best_epochs": outcome.joined("best_epoch"),
+        **outcome.run_columns,
     }
 
 
-def _key(found: Found) -> dict[str, Any]:
-    values = (found.dataset, *found.row.labels.values(), found.vectors, found.protocol, found.settings)
+def _key(outcome: Outcome) -> dict[str, Any]:
+    values = (outcome.dataset, *outcome.row.labels.values(), outcome.vectors, outcome.protocol, outcome.settings)
     return dict(zip(KEY, values, strict=True))
 
 
-def add_curve(found: Found) -> None:
+def add_curve(outcome: Outcome) -> None:
     """Add the first seed's dev accuracy by batch to ``CURVES``, and draw all of them."""
-    if found.row.labels["pooling"] not in DRAWN:
+    if outcome.row.labels["pooling"] not in DRAWN:
         return
-    curve = pd.read_csv(found.result.run_dir / found.result.runs["run"][0] / "dev_curve.csv")
+    curve = pd.read_csv(outcome.result.run_dir / outcome.result.runs["run"][0] / "dev_curve.csv")
     points = [{"batch": p.batch, "dev_accuracy": round(p.dev_accuracy, 4)} for p in curve.itertuples()]
-    tables.merge(CURVES, [{**_key(found), **point} for point in points], list(KEY))
+    tables.merge(CURVES, [{**_key(outcome), **point} for point in points], list(KEY))
     draw()
 
 
@@ -59,8 +59,8 @@ def draw() -> None:
     curves = pd.read_csv(CURVES, keep_default_na=False)
     curves = curves[curves["pooling"].isin(DRAWN) & (curves["settings"] == "")]
     panels = {
-        f"{dataset}, {encoder}": {str(pooling): rows for pooling, rows in found.groupby("pooling")}
-        for (dataset, encoder), found in curves.groupby(["dataset", "encoder"])
+        f"{dataset}, {encoder}": {str(pooling): rows for pooling, rows in rows_of_panel.groupby("pooling")}
+        for (dataset, encoder), rows_of_panel in curves.groupby(["dataset", "encoder"])
     }
     if panels:
         plots.by_batch(panels, PICTURE, "dev accuracy by batch, first seed")

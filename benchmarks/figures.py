@@ -27,7 +27,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tuning.result_files import ROOT, read, rounded
+from tuning.result_files import ROOT, read_rows, rounded
 from tuning.table_cells import paired
 
 PAGES = [
@@ -81,7 +81,7 @@ CHECKS: dict[str, Callable[[tuple[float, float, float]], bool]] = {
 
 def fill(page: str) -> str:
     """Return a page with every figure made anew from its row."""
-    return _MARKED.sub(lambda match: f"{_shown(match[2], match[1])}<!-- {match[2]} -->", page)
+    return _MARKED.sub(lambda match: f"{_rounded(match[2], match[1])}<!-- {match[2]} -->", page)
 
 
 def problems(page: str) -> Iterator[str]:
@@ -93,7 +93,7 @@ def problems(page: str) -> Iterator[str]:
     """
     for match in _MARKED.finditer(page):
         try:
-            filled = _shown(match[2], match[1])
+            filled = _rounded(match[2], match[1])
         except ValueError as error:
             yield f"{match[0]}: {error}"
             continue
@@ -116,17 +116,17 @@ def value(text: str) -> float:
         >>> value("speed_cpu:train:200:keras:kernel=:ratio")
         2.78
     """
-    first, _, rest = text.partition(" ")
+    first, _, name = text.partition(" ")
     if first in INTERVAL:
-        return INTERVAL[first](*_interval(rest))
+        return INTERVAL[first](*_interval(name))
     if first in RUNS:
-        return RUNS[first](number for cell in _cells(rest) for number in cell)
+        return RUNS[first](number for cell in _cells(name) for number in cell)
     if first in MEASURES:
-        return MEASURES[first]([number for each in _alternatives(rest) for number in _numbers(each)])
+        return MEASURES[first]([number for each in _alternatives(name) for number in _numbers(each)])
     return _only(_numbers(text))
 
 
-def _shown(text: str, before: str) -> str:
+def _rounded(text: str, before: str) -> str:
     """Return the number that a comment names, written as ``before`` was: as many decimals, and a plus if it had one."""
     if text.startswith("source: "):
         return before
@@ -148,7 +148,7 @@ def _alternatives(text: str) -> list[str]:
 
 
 def _sides(text: str) -> tuple[str, str, str]:
-    """Return the two names of ``{ours - theirs}``, and what is between them; one name twice for a cell alone."""
+    """Return the two names of ``{ours - theirs}``, and the operator between them. A cell alone is named twice."""
     match = re.search(r"\{(.*?) ([-/]) (.*?)\}", text)
     return (
         (text, "", text)
@@ -189,8 +189,8 @@ def _cells(name: str) -> list[list[float]]:
 
 @functools.cache
 def _rows(path: Path, changed: int) -> list[dict[str, str]]:
-    """Return the rows of a file as it was last changed; pages name the same few files hundreds of times."""
-    return read(path).to_dict("records")
+    """Return the rows of a file as it was last changed. Pages name the same few files hundreds of times."""
+    return read_rows(path).to_dict("records")
 
 
 def _fits(row: dict[str, str], word: str) -> bool:

@@ -27,11 +27,11 @@ TEXT = "Who was Galileo ?"
 def cpu_seconds(command: list[str]) -> float:
     """Return the user and system seconds of a process."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)  # it has been waited for
     if process.returncode:
         raise SystemExit(f"error: {' '.join(command)} ended with {process.returncode}.")
-    return used.ru_utime + used.ru_stime
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
@@ -39,17 +39,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+", metavar="COMMAND BUNDLE", help="a command and the folder of a bundle")
     parser.add_argument("--repeats", type=int, default=5, help="fresh processes per command (default: 5)")
-    given = parser.parse_args()
-    if len(given.pairs) % 2 or given.repeats < 1:
+    options = parser.parse_args()
+    if len(options.pairs) % 2 or options.repeats < 1:
         parser.error("give each command its bundle, and at least one repeat")
     with tempfile.TemporaryDirectory() as work:
         commands = {"import tensorflow_text": [sys.executable, "-c", "import tensorflow_text"]}
-        for number, (command, bundle) in enumerate(zip(given.pairs[::2], given.pairs[1::2], strict=True)):
+        for number, (command, bundle) in enumerate(zip(options.pairs[::2], options.pairs[1::2], strict=True)):
             copy = Path(work) / str(number)
             shutil.copytree(bundle, copy, ignore=shutil.ignore_patterns(SUBFOLDER))
             name = f"{command} {Path(bundle).name}"
             commands[name] = [sys.executable, "-m", "dense_lstm_zoo", command, str(copy), TEXT]
-        turns = take_turns({name: partial(cpu_seconds, words) for name, words in commands.items()}, given.repeats)
+        turns = take_turns({name: partial(cpu_seconds, words) for name, words in commands.items()}, options.repeats)
     for name, seconds in turns.items():
         print(f"{name:<48} {statistics.median(seconds):5.2f} ({min(seconds):.2f} - {max(seconds):.2f})")
 

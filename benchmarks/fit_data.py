@@ -1,7 +1,7 @@
 """An epoch of plain ``fit`` on padded arrays, of ``fit`` on ``zoo.text_dataset``, and of ``zoo.train``'s own batches.
 
-The same model, texts, batch size and seed; each epoch after the first, which traces and compiles, in turn. Rows go to
-results/cpu_seconds.csv. From the repository's root, with nothing else running:
+The same model, texts, batch size and seed. Each epoch after the first, which traces and compiles, is measured
+in turn. Rows go to results/cpu_seconds.csv. From the repository's root, with nothing else running:
 
     python -m benchmarks.fit_data --dataset trec
 """
@@ -36,11 +36,11 @@ def sides(corpus: Any, model: str) -> dict[str, Any]:
         row[: len(ids)] = ids
     own = TrainingBatches(rows, corpus.train.labels, batch_size=BATCH, seed=1)
 
-    def built() -> Any:
+    def new_model() -> Any:
         keras.utils.set_random_seed(1)
         return zoo.build(model, **train.model_arguments)
 
-    arrays, dataset, ours = built(), built(), built()
+    arrays, dataset, ours = new_model(), new_model(), new_model()
     options: dict[str, Any] = {"verbose": 0, "shuffle": False}
     return {
         "fit on padded arrays": lambda: arrays.fit(padded, labels, batch_size=BATCH, verbose=0),
@@ -55,14 +55,16 @@ def main() -> None:
     parser.add_argument("--dataset", default="trec", help="a labelled corpus (default: trec)")
     parser.add_argument("--model", default="dc_bilstm", help="a classifier (default: dc_bilstm)")
     parser.add_argument("--epochs", type=int, default=3, help="epochs per side after the first (default: 3)")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with protocols.plain_errors():
-        checks.integer("--epochs", given.epochs)
-        run = sides(zoo.load_corpus(given.dataset, "classification"), given.model)
-    seconds = take_turns({way: partial(cpu_seconds.of, epoch) for way, epoch in run.items()}, given.epochs + 1)
+        checks.integer("--epochs", options.epochs)
+        run = sides(zoo.load_corpus(options.dataset, "classification"), options.model)
+    seconds = take_turns({way: partial(cpu_seconds.of, epoch) for way, epoch in run.items()}, options.epochs + 1)
     after_first = {way: each[1:] for way, each in seconds.items()}
-    command = f"python -m benchmarks.fit_data --dataset {given.dataset} --model {given.model} --epochs {given.epochs}"
-    cpu_seconds.write(f"an epoch of {given.model}", given.dataset, after_first, command)
+    words = f"--dataset {options.dataset} --model {options.model} --epochs {options.epochs}"
+    cpu_seconds.write(
+        f"an epoch of {options.model}", options.dataset, after_first, f"python -m benchmarks.fit_data {words}"
+    )
 
 
 if __name__ == "__main__":

@@ -41,14 +41,14 @@ SIDES = {"kept": keep_large_blocks, "returned": contextlib.nullcontext}
 class Side:
     """A model with the batches of ``zoo.train``, which trains in one way or the other."""
 
-    def __init__(self, how: str, name: str, dataset: str, texts: int | None) -> None:
+    def __init__(self, side: str, name: str, dataset: str, texts: int | None) -> None:
         corpus = first_texts(zoo.load_corpus(dataset, registry.entry(name).task), texts)
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
         request = check(name, folder / "run", {}, recipe=None, seed=1, tensorboard=False, overwrite=False)
         run = prepare(request, corpus, progress=False)
         self._model, self._data = run.model, run.job.fit_data(run.model, run.config, folder)
-        self._memory = SIDES[how]
+        self._memory = SIDES[side]
         self.sizes = {"batch": run.job.options.batch_size, "texts": len(corpus.train)}
 
     def epoch(self) -> Epoch:
@@ -61,7 +61,7 @@ class Side:
 
 
 class Epoch(NamedTuple):
-    """What an epoch took; ``page_faults`` in millions, ``peak_mb`` since the process began."""
+    """The cost of an epoch, with ``page_faults`` in millions and ``peak_mb`` of the process so far."""
 
     seconds: float
     loss: float
@@ -74,7 +74,7 @@ def _page_faults() -> int:
 
 
 def first_texts(corpus: Any, number: int | None) -> Any:
-    """Return a corpus with the first ``number`` texts of its training part, lines of running text; None keeps all."""
+    """Return a corpus with the first ``number`` texts of its training part, or lines of running text, None all."""
     if isinstance(corpus, LanguageCorpus):
         return dataclasses.replace(corpus, train=list(itertools.islice(corpus.train, number)))
     if number is None:
@@ -95,22 +95,22 @@ def measure(name: str, dataset: str, texts: int | None, repeats: int) -> dict[st
             checks.integer(number, value)
     zoo.load_corpus(dataset, registry.entry(name).task)  # what is wrong with either is said before processes start
     with contextlib.ExitStack() as stack:
-        workers = {how: stack.enter_context(Worker("tensorflow")) for how in SIDES}
-        found: dict[str, Any] = {"repeats": repeats}
-        for how, worker in workers.items():
-            found |= worker.ask("build_training", how=how, model=name, dataset=dataset, texts=texts)
-        epochs = take_turns({how: _epoch_of(worker) for how, worker in workers.items()}, repeats + 1)
-    losses = {how: [done.loss for done in epochs[how]] for how in SIDES}
+        workers = {side: stack.enter_context(Worker("tensorflow")) for side in SIDES}
+        cells: dict[str, Any] = {"repeats": repeats}
+        for side, worker in workers.items():
+            cells |= worker.ask("build_training", how=side, model=name, dataset=dataset, texts=texts)
+        epochs = take_turns({side: _epoch_of(worker) for side, worker in workers.items()}, repeats + 1)
+    losses = {side: [epoch.loss for epoch in epochs[side]] for side in SIDES}
     if losses["kept"] != losses["returned"]:
         raise RuntimeError(f"the sides' losses differ: {losses}")
-    seconds = {how: [done.seconds for done in epochs[how][1:]] for how in SIDES}
-    for how in SIDES:
-        median, quartiles = spread(seconds[how])
-        found |= {f"{how}_s": round(median, 2), f"{how}_spread_s": round(quartiles, 2)}
-        found[f"{how}_million_faults"] = round(statistics.median(done.page_faults for done in epochs[how][1:]), 2)
-        found[f"{how}_peak_mb"] = round(epochs[how][-1].peak_mb)
+    seconds = {side: [epoch.seconds for epoch in epochs[side][1:]] for side in SIDES}
+    for side in SIDES:
+        median, quartiles = spread(seconds[side])
+        cells |= {f"{side}_s": round(median, 2), f"{side}_spread_s": round(quartiles, 2)}
+        cells[f"{side}_million_faults"] = round(statistics.median(epoch.page_faults for epoch in epochs[side][1:]), 2)
+        cells[f"{side}_peak_mb"] = round(epochs[side][-1].peak_mb)
     ratios = compare(seconds["kept"], seconds["returned"])
-    return found | {key: round(value, 2) for key, value in ratios.items()}
+    return cells | {key: round(value, 2) for key, value in ratios.items()}
 
 
 def _epoch_of(worker: Worker) -> Callable[[], Epoch]:
@@ -124,12 +124,12 @@ def main() -> None:
     parser.add_argument("dataset", help="a corpus's name")
     parser.add_argument("--texts", type=int, help="train on the first TEXTS (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="epochs a side (default: 5)")
-    given = parser.parse_args()
-    found = measure(given.model, given.dataset, given.texts, given.repeats)
-    row = {"model": given.model, "dataset": given.dataset, **found}
+    options = parser.parse_args()
+    cells = measure(options.model, options.dataset, options.texts, options.repeats)
+    row = {"model": options.model, "dataset": options.dataset, **cells}
     row |= {"processor": machine.processor(), "cores": machine.cores()}
-    texts = f" --texts {given.texts}" if given.texts else ""
-    command = f"python -m benchmarks.kept_memory {given.model} {given.dataset}{texts} --repeats {given.repeats}"
+    texts = f" --texts {options.texts}" if options.texts else ""
+    command = f"python -m benchmarks.kept_memory {options.model} {options.dataset}{texts} --repeats {options.repeats}"
     row |= {"versions": protocols.read_versions({"versions": machine.versions()}), "command": command}
     result_files.merge(RESULTS, [row], KEY)
     print(row)

@@ -18,8 +18,8 @@ from benchmarks import tables
 from dense_lstm_zoo.display import plots
 from dense_lstm_zoo.search import trial
 from tuning import protocols
-from tuning.columns import Found
-from tuning.command import main, read
+from tuning.columns import Outcome
+from tuning.command import main, parse_request
 from tuning.table import Row, Table
 
 KEY = ("dataset", "recipe", "settings", "protocol")
@@ -27,29 +27,29 @@ CURVES = tables.ROOT / "results" / "language_model_curves.csv"
 PICTURE = tables.ROOT / "results" / "language_model.png"
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/language_model.csv."""
     return {
-        **_key(found),
-        "model": found.row.model,
-        "test_perplexity_mean": found.mean("test_perplexity", 1),
-        "test_perplexity_std": found.std("test_perplexity", 1),
-        "dev_perplexity_mean": found.mean("dev_perplexity", 1),
-        "paper": zoo.get_recipe(str(found.row.recipe)).expected.get(found.dataset, ""),
-        "parameters": found.result.runs["parameters"][0],
-        "best_epochs": found.joined("best_epoch"),
-        **found.how_it_ran,
+        **_key(outcome),
+        "model": outcome.row.model,
+        "test_perplexity_mean": outcome.mean("test_perplexity", 1),
+        "test_perplexity_std": outcome.std("test_perplexity", 1),
+        "dev_perplexity_mean": outcome.mean("dev_perplexity", 1),
+        "paper": zoo.get_recipe(str(outcome.row.recipe)).expected.get(outcome.dataset, ""),
+        "parameters": outcome.result.runs["parameters"][0],
+        "best_epochs": outcome.joined("best_epoch"),
+        **outcome.run_columns,
     }
 
 
-def _key(found: Found) -> dict[str, Any]:
-    values = (found.dataset, found.row.recipe, found.all_settings, found.protocol)
+def _key(outcome: Outcome) -> dict[str, Any]:
+    values = (outcome.dataset, outcome.row.recipe, outcome.all_settings, outcome.protocol)
     return dict(zip(KEY, values, strict=True))
 
 
-def add_curves(found: Found) -> None:
+def add_curves(outcome: Outcome) -> None:
     """Add the dev perplexity of each epoch of a row's runs to ``CURVES``, and draw all of them."""
-    _add(_key(found), found.result.run_dir, list(found.result.runs["run"]))
+    _add(_key(outcome), outcome.result.run_dir, list(outcome.result.runs["run"]))
 
 
 def _add(key: dict[str, Any], folder: Path, runs: Sequence[str]) -> None:
@@ -77,15 +77,15 @@ def _dev_perplexities(folder: Path, run: str) -> list[float]:
 @protocols.plain_errors()
 def add_so_far(words: Sequence[str]) -> None:
     """Add the learning curves of the runs that the words ask for, as far as they are, and train nothing."""
-    asked = read(TABLE, words)
-    folders = {asked.table.name_of(trial.read_spec(path)["values"]): path for path in asked.folder.glob("trials/*")}
-    for name in asked.rows:
+    request = parse_request(TABLE, words)
+    folders = {request.table.name_of(trial.read_spec(path)["values"]): path for path in request.folder.glob("trials/*")}
+    for name in request.rows:
         if name in folders:
-            values = (asked.dataset, TABLE.points[name].recipe, asked.told, asked.protocol)
-            runs = [f"seed{seed}" for seed in range(1, asked.seeds + 1)]
+            values = (request.dataset, TABLE.points[name].recipe, request.setting_words, request.protocol)
+            runs = [f"seed{seed}" for seed in range(1, request.seeds + 1)]
             _add(dict(zip(KEY, values, strict=True)), folders[name] / "runs", runs)
-    if not folders.keys() & set(asked.rows):
-        raise ValueError(f"{asked.folder} holds no run of {', '.join(asked.rows)}.")
+    if not folders.keys() & set(request.rows):
+        raise ValueError(f"{request.folder} holds no run of {', '.join(request.rows)}.")
     tables.update_pages()
 
 

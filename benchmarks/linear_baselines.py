@@ -1,8 +1,8 @@
 """Train linear models on word counts under the protocols of benchmarks.classification: what a deep model must beat.
 
-Naive Bayes and a linear support vector machine, both of scikit-learn, over which words a text has; ``nb_svm`` also
+Naive Bayes and a linear support vector machine, both of scikit-learn, over which words a text has. ``nb_svm`` also
 sees pairs of words, and weighs each by how much more often one label has it. The one free number of each (smoothing, or
-C) is chosen on dev; the test texts are scored once per run. Rows go to results/classification.csv.
+C) is chosen on dev. The test texts are scored once per run. Rows go to results/classification.csv.
 
 examples:
   python -m benchmarks.linear_baselines --dataset trec sst2 --models nb_svm

@@ -1,7 +1,7 @@
 """NB-SVM: a linear model of words and pairs of words that deep models must beat (Wang and Manning 2012).
 
 Two things differ from the paper. The linear model is a logistic regression, which did a little better here than a
-support vector machine; and its weights are not interpolated with their mean size, which costs several points on CR,
+support vector machine. Its weights are not interpolated with their mean size, which costs several points on CR,
 whose labels are unequal.
 """
 
@@ -21,7 +21,7 @@ class NBSVM(ClassifierMixin, BaseEstimator):
 
     Args:
         inverse_strength: Of the regularisation: C of LogisticRegression.
-        smoothing: Added to the count of every feature; the paper's alpha.
+        smoothing: Added to the count of every feature, the paper's alpha.
     """
 
     def __init__(self, inverse_strength: float, smoothing: float = 1.0) -> None:
@@ -31,15 +31,15 @@ class NBSVM(ClassifierMixin, BaseEstimator):
         """Fit on counts (texts, features) that are 0 or 1, and return self."""
         labels = np.asarray(labels)
         self.classes_ = np.unique(labels)
-        told = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
-        fitted = [self._fit_one(features, labels == label) for label in told]
+        targets = self.classes_ if len(self.classes_) > 2 else self.classes_[1:]
+        fitted = [self._fit_one(features, labels == label) for label in targets]
         self.weights = np.stack([weights for weights, _ in fitted], axis=1)
         self.biases = np.array([bias for _, bias in fitted])
         return self
 
     def _fit_one(self, features: Any, is_label: Any) -> tuple[Any, float]:
-        """Return the weights and the bias that tell a label from all others; the ratio is multiplied in."""
-        inside, outside = (self.smoothing + features[chosen].sum(axis=0).A1 for chosen in (is_label, ~is_label))
+        """Return the weights and the bias that tell a label from all others. The ratio is multiplied in."""
+        inside, outside = (self.smoothing + features[texts].sum(axis=0).A1 for texts in (is_label, ~is_label))
         ratio = np.log(inside / inside.sum()) - np.log(outside / outside.sum())
         regression = LogisticRegression(C=self.inverse_strength, solver="liblinear", random_state=1)
         regression.fit(features.multiply(ratio).tocsr(), is_label)

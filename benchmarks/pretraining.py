@@ -1,6 +1,6 @@
-"""What reading raw text first gives classifiers: from scratch, with a text encoder's context, and fine-tuned.
+"""Classifiers that read raw text first: from scratch, with a text encoder's context, and fine-tuned.
 
-The text encoder is the preset ``dense_lm_reviews``; docs/pretraining.md has the commands that make it.
+The text encoder is the preset ``dense_lm_reviews``. docs/pretraining.md has the commands that make it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tuning import protocols
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
@@ -16,25 +16,25 @@ ENCODER = "dense_lm_reviews"
 KEY = ("dataset", "start", "model", "settings", "vectors", "protocol")
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/pretraining.csv."""
-    read = found.config["training"].get("context") or found.config["training"].get("init_from") or {}
+    encoder = outcome.config["training"].get("context") or outcome.config["training"].get("init_from") or {}
     return {
-        "dataset": found.dataset,
-        "start": found.row.labels["start"],
-        "model": found.row.model,
-        "recipe": found.row.recipe,
-        "settings": found.settings,
-        "vectors": found.vectors or found.config["training"].get("vectors") or "",
-        "encoder_sha256": read.get("sha256", ""),
-        "protocol": found.protocol,
-        "accuracy_mean": found.mean("test_accuracy"),
-        "accuracy_std": found.std("test_accuracy"),
-        "accuracies": " ".join(f"{100 * score:.2f}" for score in found.result.runs["test_accuracy"]),
-        "dev_accuracy_mean": found.mean("dev_accuracy"),
-        "dev_accuracy_std": found.std("dev_accuracy"),
-        "best_epochs": found.joined("best_epoch"),
-        **found.how_it_ran,
+        "dataset": outcome.dataset,
+        "start": outcome.row.labels["start"],
+        "model": outcome.row.model,
+        "recipe": outcome.row.recipe,
+        "settings": outcome.settings,
+        "vectors": outcome.vectors or outcome.config["training"].get("vectors") or "",
+        "encoder_sha256": encoder.get("sha256", ""),
+        "protocol": outcome.protocol,
+        "accuracy_mean": outcome.mean("test_accuracy"),
+        "accuracy_std": outcome.std("test_accuracy"),
+        "accuracies": " ".join(f"{100 * score:.2f}" for score in outcome.result.runs["test_accuracy"]),
+        "dev_accuracy_mean": outcome.mean("dev_accuracy"),
+        "dev_accuracy_std": outcome.std("dev_accuracy"),
+        "best_epochs": outcome.joined("best_epoch"),
+        **outcome.run_columns,
     }
 
 

@@ -12,26 +12,26 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from tuning import protocols
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
 KEY = ("dataset", "model", "recipe", "settings", "vectors")
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/recipe_search.csv."""
-    ran = found.how_it_ran
+    ran = outcome.run_columns
     return {
-        "dataset": found.dataset,
-        "model": found.row.model,
-        "recipe": found.row.recipe,
-        "settings": found.all_settings,
-        "vectors": found.vectors,
-        "seeds": len(found.result.runs),
-        "dev_accuracy_mean": found.mean("dev_accuracy"),
-        "dev_accuracy_std": found.std("dev_accuracy"),
-        "best_epochs": found.joined("best_epoch"),
+        "dataset": outcome.dataset,
+        "model": outcome.row.model,
+        "recipe": outcome.row.recipe,
+        "settings": outcome.all_settings,
+        "vectors": outcome.vectors,
+        "seeds": len(outcome.result.runs),
+        "dev_accuracy_mean": outcome.mean("dev_accuracy"),
+        "dev_accuracy_std": outcome.std("dev_accuracy"),
+        "best_epochs": outcome.joined("best_epoch"),
         **{name: ran[name] for name in ("epochs", "seconds_median", "versions", "command")},
     }
 
@@ -70,7 +70,8 @@ TABLE = Table(
     texts=6920,
     rows={
         **{
-            name: Row("dc_bilstm", "ding2018", protocols.parse_settings(tried.split())) for name, tried in TRIED.items()
+            name: Row("dc_bilstm", "ding2018", protocols.parse_settings(setting_words.split()))
+            for name, setting_words in TRIED.items()
         },
         **FIXED,
         **OTHERS,
@@ -92,10 +93,10 @@ def with_rows(words: Sequence[str]) -> list[str]:
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--try", dest="tries", nargs="*", action="append", default=[])
-    options, others = parser.parse_known_args(words)
+    options, other_words = parser.parse_known_args(words)
     rows = {settings: name for name, settings in TRIED.items()}
-    chosen = [rows[checks.one_of("--try", " ".join(settings), rows)] for settings in options.tries]
-    return [*others, *(["--rows", *chosen] if chosen else [])]
+    rows_to_try = [rows[checks.one_of("--try", " ".join(settings), rows)] for settings in options.tries]
+    return [*other_words, *(["--rows", *rows_to_try] if rows_to_try else [])]
 
 
 if __name__ == "__main__":

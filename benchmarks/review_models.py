@@ -1,7 +1,7 @@
 """Does density help a language model of raw reviews? Two models of equal weights after one epoch, on dev.
 
 ``dense`` is a direction of the text encoder ``dense_lm_reviews`` as it is after its first epoch: 2 x 320 units. Without
-the words' bias it has 2,281,360 trained weights; ``stacked``, with 2 x 378 units, has 2,284,632. An epoch takes some 25
+the words' bias it has 2,281,360 trained weights. ``stacked``, with 2 x 378 units, has 2,284,632. An epoch takes some 25
 minutes on a core of its own.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tuning import protocols
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
@@ -18,18 +18,18 @@ KEY = ("dataset", "model", "recipe", "settings", "protocol")
 _SHARED = {"epochs": 1, "dtype": "mixed_bfloat16", "vectors": "zoo_300d"}
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/review_models.csv."""
     return {
-        "dataset": found.dataset,
-        "model": found.row.model,
-        "recipe": found.row.recipe,
-        "settings": found.all_settings,
-        "protocol": found.protocol,
-        "parameters": found.result.runs["parameters"][0],
-        "dev_perplexity_mean": found.mean("dev_perplexity", 1),
-        "dev_perplexity_std": found.std("dev_perplexity", 1),
-        **found.how_it_ran,
+        "dataset": outcome.dataset,
+        "model": outcome.row.model,
+        "recipe": outcome.row.recipe,
+        "settings": outcome.all_settings,
+        "protocol": outcome.protocol,
+        "parameters": outcome.result.runs["parameters"][0],
+        "dev_perplexity_mean": outcome.mean("dev_perplexity", 1),
+        "dev_perplexity_std": outcome.std("dev_perplexity", 1),
+        **outcome.run_columns,
     }
 
 

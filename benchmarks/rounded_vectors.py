@@ -1,4 +1,4 @@
-"""What one byte per number costs: trained models with the zoo's vectors before and after rounding, on dev texts.
+"""The cost of one byte per number: trained models with the zoo's vectors before and after rounding, on dev texts.
 
 WORK is the work folder of ``presets.vectors``, which holds the vectors before rounding. From the repository's root:
 
@@ -22,13 +22,13 @@ RESULTS = tables.ROOT / "results" / "rounded_vectors.csv"
 
 
 def with_vectors(bundle: Any, words: list[str], matrix: np.ndarray) -> None:
-    """Give a model's words their rows of a matrix; other words keep their vectors."""
+    """Give a model's words their rows of a matrix. Other words keep their vectors."""
     layer = next(layer for layer in bundle.network.layers if layer.name == "embedding")
     rows = {word: row for row, word in enumerate(words)}
-    known = [(i, rows[word]) for i, word in enumerate(bundle.vocabulary.words, start=2) if word in rows]
-    ids, found = map(list, zip(*known, strict=True))
+    pairs = [(i, rows[word]) for i, word in enumerate(bundle.vocabulary.words, start=2) if word in rows]
+    ids, row_ids = map(list, zip(*pairs, strict=True))
     full = layer.get_matrix()
-    full[ids] = matrix[found]
+    full[ids] = matrix[row_ids]
     layer.set_matrix(full)
 
 
@@ -45,7 +45,7 @@ def compare(run: Path, words: list[str], matrix: np.ndarray, work: Path) -> dict
     with_vectors(bundle, words, matrix)
     unrounded = bundle.probabilities(dev.texts)
     labels = np.asarray(dev.labels)
-    accuracies = [round(100 * float((found.argmax(1) == labels).mean()), 2) for found in (rounded, unrounded)]
+    accuracies = [round(100 * float((shares.argmax(1) == labels).mean()), 2) for shares in (rounded, unrounded)]
     return {
         "dataset": training["dataset"],
         "model": bundle.config["model"],
@@ -64,10 +64,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("work", type=Path)
     parser.add_argument("runs", type=Path, nargs="+")
-    given = parser.parse_args()
-    words, left, right = vectors.halves(given.work, "zeros")
-    matrix = np.concatenate([left, right], axis=1)
-    rows = [compare(run, words, matrix, given.work) for run in given.runs]
+    options = parser.parse_args()
+    words, reviews, distilled = vectors.halves(options.work, "zeros")
+    matrix = np.concatenate([reviews, distilled], axis=1)
+    rows = [compare(run, words, matrix, options.work) for run in options.runs]
     tables.merge(RESULTS, rows, ["dataset", "model"])
     print(*rows, sep="\n")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dense_lstm_zoo.display import code, table
-from tuning.result_files import ROOT, read, rounded
+from tuning.result_files import ROOT, read_rows, rounded
 
 _DEFAULTS = {"max_batch": "8", "workers": "1", "threads": "1", "max_wait_ms": "0.0", "texts": "1", "tokens": "30"}
 _QUIET = (("1", "3822"), ("8", "4000"), ("32", "4000"), ("32", "100000"))
@@ -29,9 +29,9 @@ def _row(rows: pd.DataFrame, **cells: str) -> Any:
 
 def served() -> str:
     """Return the table of the default settings, with nothing else running."""
-    rows = read(ROOT / "results" / "runtime_server.csv")
+    rows = read_rows(ROOT / "results" / "runtime_server.csv")
     columns = ("clients", "requests", "requests/s", "p50, ms", "p99, ms", "server CPU, ms per request")
-    measured = [_row(rows, clients=clients, requests=requests) for clients, requests in _QUIET]
+    measurements = [_row(rows, clients=clients, requests=requests) for clients, requests in _QUIET]
     return table(
         (*columns, "texts per batch"),
         (
@@ -40,26 +40,26 @@ def served() -> str:
                 *(str(rounded(row.p50_ms, "1")), str(rounded(row.p99_ms, "1")), row.server_cpu_ms_per_request),
                 str(rounded(row.texts_per_batch, "0.1")),
             )
-            for row in measured
+            for row in measurements
         ),
     )
 
 
 def settings() -> str:
     """Return the table that compares settings by the server's processor time."""
-    rows = read(ROOT / "results" / "runtime_server.csv")
+    rows = read_rows(ROOT / "results" / "runtime_server.csv")
 
     def cells(name: str, value: str, clients: tuple[str, ...]) -> tuple[str, ...]:
         default = _DEFAULTS[name] == value
-        measured = [
+        measurements = [
             _row(rows, **{name: value}, clients=count, **({"requests": _BUSY[count]} if default else {}))
             for count in clients
         ]
         option = code(f"--{name.replace('_', '-')} {value.removesuffix('.0')}")
         return (
             type(option)(f"{option} (default)") if default else option,
-            *("; ".join(clients), "; ".join(row.server_cpu_ms_per_request for row in measured)),
-            "; ".join(str(rounded(row.texts_per_batch, "0.1")) for row in measured),
+            *("; ".join(clients), "; ".join(row.server_cpu_ms_per_request for row in measurements)),
+            "; ".join(str(rounded(row.texts_per_batch, "0.1")) for row in measurements),
         )
 
     columns = ("setting", "clients", "server CPU, ms per request", "texts per batch")

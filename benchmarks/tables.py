@@ -24,9 +24,9 @@ from benchmarks.speed.more_tables import kept_memory, long_texts, profile
 from benchmarks.speed.table import table as speed_table
 from dense_lstm_zoo.display import code, plots
 from dense_lstm_zoo.storage import files
-from tuning.result_files import ROOT, read
+from tuning.result_files import ROOT, read_rows
 from tuning.result_files import merge as merge  # what scripts call
-from tuning.table_cells import compared, named, paper, rows_table, with_spread
+from tuning.table_cells import compared, name_cell, paper, rows_table, with_spread
 
 README = ROOT / "results" / "README.md"
 PAGES = [ROOT / name for name in figures.PAGES]
@@ -39,11 +39,11 @@ def language_model() -> str:
     """Return the table of perplexities."""
     columns = ("corpus", "model", "recipe", "parameters", "test perplexity", "dev perplexity", "protocol", "best epoch")
     return rows_table(
-        read(LANGUAGE_MODEL),
+        read_rows(LANGUAGE_MODEL),
         ["dataset", "recipe", "settings"],
         (*columns, "paper"),
         lambda row: (
-            *(row.dataset, code(row.model), named(row.recipe, row.settings), f"{int(row.parameters):,}"),
+            *(row.dataset, code(row.model), name_cell(row.recipe, row.settings), f"{int(row.parameters):,}"),
             with_spread(row.test_perplexity_mean, row.test_perplexity_std),
             *(row.dev_perplexity_mean, row.protocol),
             *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", paper(row)),
@@ -53,22 +53,22 @@ def language_model() -> str:
 
 def tagging() -> str:
     """Return the table of taggers' scores, each beside plain Bi-LSTMs of as many layers and of one, seed by seed."""
-    found = read(TAGGING)
+    rows = read_rows(TAGGING)
     alike = ["dataset", "recipe", "vectors", "protocol"]
-    scores = {(*row[alike], row.model, row.settings): row.scores for _, row in found.iterrows()}
+    scores = {(*row[alike], row.model, row.settings): row.scores for _, row in rows.iterrows()}
 
     def beside(row: Any, **changed: str) -> str:
         settings = dict(setting.split("=", 1) for setting in row.settings.split())
         ours = {name: value for name, value in settings.items() if name not in ("skip", "forget_bias", "depth")}
         plain = [("bilstm_tagger", {**ours, **changed}), (row.model, {**settings, "skip": "none", **changed})]
-        others = [(model, " ".join(map("=".join, words.items()))) for model, words in plain]
-        found = [scores.get((*(getattr(row, name) for name in alike), *other)) for other in others]
-        theirs = next(filter(None, found), None)
-        return "" if theirs is None or (row.model, row.settings) in others else compared(row.scores, theirs)
+        peers = [(model, " ".join(map("=".join, words.items()))) for model, words in plain]
+        candidates = [scores.get((*(getattr(row, name) for name in alike), *other)) for other in peers]
+        theirs = next(filter(None, candidates), None)
+        return "" if theirs is None or (row.model, row.settings) in peers else compared(row.scores, theirs)
 
     columns = ("corpus", "model", "settings", "encoder parameters", "test accuracy", "span F1", "dev", "protocol")
     return rows_table(
-        found,
+        rows,
         ["dataset", "model", "recipe"],
         (*columns, "best epoch", "beside no skips", "beside one layer"),
         lambda row: (
@@ -84,7 +84,7 @@ def tagging() -> str:
 def word_vectors() -> str:
     """Return the table of word vectors, with their dev accuracies."""
     return rows_table(
-        read(ROOT / "results" / "word_vectors.csv"),
+        read_rows(ROOT / "results" / "word_vectors.csv"),
         ["dataset"],
         ("corpus", "model", "recipe", "vectors", "dev accuracy", "protocol", "best epoch"),
         lambda row: (
@@ -98,7 +98,7 @@ def word_vectors() -> str:
 def rounded_vectors() -> str:
     """Return the table of what rounding the word vectors costs."""
     return rows_table(
-        read(ROOT / "results" / "rounded_vectors.csv"),
+        read_rows(ROOT / "results" / "rounded_vectors.csv"),
         ["dataset"],
         ("corpus", "model", "dev texts", "rounded", "unrounded", "labels that differ", "largest difference"),
         lambda row: (
@@ -112,7 +112,7 @@ def onnx_export() -> str:
     """Return the table of bundles, SavedModels and ONNX exports: accuracy, time, memory, disk."""
     columns = ("model", "served as", "weights", "dev accuracy", "other answers", "largest difference")
     return rows_table(
-        read(ROOT / "results" / "onnx_export.csv"),
+        read_rows(ROOT / "results" / "onnx_export.csv"),
         ["model"],
         (*columns, "start, s", "1 text, ms (p99)", "32 texts, ms", "texts/s", "memory, MB", "disk, MB"),
         lambda row: (
@@ -130,22 +130,22 @@ def paper_table(path: Path) -> str:
 
     Each row is also set beside the first one, seed by seed.
     """
-    found = read(path)
-    first = found.groupby(_ALIKE).first()["scores"]
-    measure = found["measure"].iloc[-1].replace("_", " ")
+    rows = read_rows(path)
+    first = rows.groupby(_ALIKE).first()["scores"]
+    measure = rows["measure"].iloc[-1].replace("_", " ")
 
     def beside_first(row: Any) -> str:
         ours, theirs = row.scores, first[tuple(row[_ALIKE])]
         return "" if ours == theirs else compared(ours, theirs)
 
-    found["beside_first"] = found.apply(beside_first, axis=1)
+    rows["beside_first"] = rows.apply(beside_first, axis=1)
     columns = ("corpus", "row", "depth", "width", "vectors", "encoder weights", measure, "beside the first row", "dev")
     return rows_table(
-        found,
+        rows,
         ["dataset"],
         (*columns, "protocol", "best epoch", "paper"),
         lambda row: (
-            *(row.dataset, named(row.recipe, row.settings), row.depth, row.width, row.vectors),
+            *(row.dataset, name_cell(row.recipe, row.settings), row.depth, row.width, row.vectors),
             f"{int(row.encoder_parameters):,}",
             *(with_spread(row.score_mean, row.score_std), row.beside_first, row.dev_mean, row.protocol),
             *(f"{row.best_epochs} of {row.epochs} (patience {row.patience})", paper(row)),
@@ -163,24 +163,24 @@ def _series(row: Any) -> str:
 
 
 def draw_by_depth(path: Path, picture: Path) -> None:
-    """Draw the scores of a paper's table against depth, ours and the paper's; nothing where all rows are as deep."""
-    found = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, ""))
-    several = len(found[_ALIKE].drop_duplicates()) > 1
-    series = [_series(row) if several else "ours" for row in found.itertuples()]
+    """Draw the scores of a paper's table against depth, ours and the paper's. Rows of one depth are not drawn."""
+    rows = pd.read_csv(path, keep_default_na=False, na_values=dict.fromkeys(_NUMBERS, ""))
+    several = len(rows[_ALIKE].drop_duplicates()) > 1
+    series = [_series(row) if several else "ours" for row in rows.itertuples()]
     ours = pd.DataFrame(
-        {"series": series, "depth": found["depth"], "mean": found["score_mean"], "std": found["score_std"]}
+        {"series": series, "depth": rows["depth"], "mean": rows["score_mean"], "std": rows["score_std"]}
     )
-    theirs = [f"paper, {dataset}" if several else "paper" for dataset in found["dataset"]]
-    published = {"series": theirs, "depth": found["depth"], "mean": found["paper"], "std": float("nan")}
+    theirs = [f"paper, {dataset}" if several else "paper" for dataset in rows["dataset"]]
+    published = {"series": theirs, "depth": rows["depth"], "mean": rows["paper"], "std": float("nan")}
     paper = pd.DataFrame(published).drop_duplicates()
     scores = pd.concat([ours, paper]).dropna(subset=["depth", "mean"])
     if scores["depth"].nunique() > 1:
-        measure = found["measure"].iloc[-1].replace("_", " ")
+        measure = rows["measure"].iloc[-1].replace("_", " ")
         plots.by_depth(scores, picture, path.stem.replace("_", " "), measure)
 
 
 TABLES = {
-    "batch": lambda: batch.table(read(batch.RESULTS).to_dict("records")),
+    "batch": lambda: batch.table(read_rows(batch.RESULTS).to_dict("records")),
     "classification": classification,
     "classification_fixed": classification_fixed,
     "cpu_seconds": cpu_seconds.table,

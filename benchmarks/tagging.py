@@ -1,4 +1,4 @@
-"""Taggers by our own recipes; ``tagging_depth`` varies depth and skips."""
+"""Taggers by our own recipes. ``tagging_depth`` varies depth and skips."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import tables
 from dense_lstm_zoo.display import plots
 from tuning import protocols
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
@@ -18,40 +18,40 @@ KEY = ("dataset", "model", "recipe", "settings", "vectors", "protocol")
 PICTURE = tables.ROOT / "results" / "tagging_depth.png"
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/tagging.csv."""
-    runs = found.result.runs
+    runs = outcome.result.runs
     scores: dict[str, Any] = {}
     for measure in ("accuracy", "f1"):
         scored = f"test_{measure}" in runs
-        scores[f"{measure}_mean"] = found.mean(f"test_{measure}") if scored else ""
-        scores[f"{measure}_std"] = found.std(f"test_{measure}") if scored else ""
+        scores[f"{measure}_mean"] = outcome.mean(f"test_{measure}") if scored else ""
+        scores[f"{measure}_std"] = outcome.std(f"test_{measure}") if scored else ""
     return {
-        "dataset": found.dataset,
-        "model": found.row.model,
-        "recipe": found.row.recipe,
-        "settings": found.all_settings,
-        "vectors": found.vectors,
-        "protocol": found.protocol,
+        "dataset": outcome.dataset,
+        "model": outcome.row.model,
+        "recipe": outcome.row.recipe,
+        "settings": outcome.all_settings,
+        "vectors": outcome.vectors,
+        "protocol": outcome.protocol,
         **scores,
         "scores": " ".join(f"{100 * score:.2f}" for score in runs["test_f1" if "test_f1" in runs else "test_accuracy"]),
-        "dev_accuracy_mean": found.mean("dev_accuracy"),
+        "dev_accuracy_mean": outcome.mean("dev_accuracy"),
         "encoder_parameters": runs["encoder_parameters"][0],
-        "best_epochs": found.joined("best_epoch"),
-        **found.how_it_ran,
+        "best_epochs": outcome.joined("best_epoch"),
+        **outcome.run_columns,
     }
 
 
-def draw(_: Found | None = None) -> None:
+def draw(_: Outcome | None = None) -> None:
     """Draw the accuracy against depth, of three rows or more that differ in nothing else."""
     points = []
     for row in pd.read_csv(tables.TAGGING, keep_default_na=False).itertuples():
         settings = {**zoo.describe(row.model).arguments, **protocols.parse_settings(row.settings.split())}
-        others = [setting for setting in row.settings.split() if not setting.startswith("num_layers=")]
+        words = [setting for setting in row.settings.split() if not setting.startswith("num_layers=")]
         depth, spread = settings.get("num_layers"), float(row.accuracy_std or "nan")
         plain = depth == 1 and row.model == "bilstm_tagger"  # one layer has no skips: both curves begin there
         for model in (row.model, "gated_skip_tagger") if plain else (row.model,):
-            series = " ".join(filter(None, [row.dataset, model, row.recipe, *others]))
+            series = " ".join(filter(None, [row.dataset, model, row.recipe, *words]))
             points.append({"series": series, "depth": depth, "mean": row.accuracy_mean, "std": spread})
     scores = pd.DataFrame(points).dropna(subset="depth")
     scores = scores.groupby("series").filter(lambda rows: rows["depth"].nunique() > 2)

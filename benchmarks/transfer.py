@@ -2,7 +2,7 @@
 
 Each seed holds out a tenth of the training texts for dev, the same for every size, and draws the training texts of a
 size from the others, by label. A corpus without test texts is scored on fold SEED of ten. Runs that are finished are
-kept; the rows are in results/transfer.csv, the picture in results/transfer.png. From the repository's root:
+kept. The rows are in results/transfer.csv, the picture in results/transfer.png. From the repository's root:
 
     python -m benchmarks.transfer --source runs/sst2 --datasets trec cr --run-dir runs/transfer
 """
@@ -60,9 +60,9 @@ def subset(split: Split, size: int, seed: int) -> Split:
         open_to = sizes < counts if step > 0 else sizes > 1
         sizes[np.where(open_to, step * (quotas - sizes), -np.inf).argmax()] += step
     generator = np.random.Generator(np.random.PCG64(seed))
-    drawn = [generator.permutation(np.flatnonzero(labels == name))[:n] for name, n in zip(names, sizes, strict=True)]
-    chosen = sorted(int(i) for i in np.concatenate(drawn))
-    return Split([split.texts[i] for i in chosen], [split.labels[i] for i in chosen])
+    indices = [generator.permutation(np.flatnonzero(labels == name))[:n] for name, n in zip(names, sizes, strict=True)]
+    ids = sorted(int(i) for i in np.concatenate(indices))
+    return Split([split.texts[i] for i in ids], [split.labels[i] for i in ids])
 
 
 def corpus_of(corpus: Corpus, size: int | None, seed: int) -> Corpus:
@@ -92,8 +92,8 @@ def run(model: str, corpus: Corpus, folder: Path, settings: Mapping[str, Any]) -
 
     The folder's name gets a checksum of the model and the settings: a run of others is not taken for this one.
     """
-    told = json.dumps([model, {name: str(value) for name, value in sorted(settings.items())}])
-    folder = folder.with_name(f"{folder.name}_{hashlib.sha256(told.encode()).hexdigest()[:8]}")
+    settings_words = json.dumps([model, {name: str(value) for name, value in sorted(settings.items())}])
+    folder = folder.with_name(f"{folder.name}_{hashlib.sha256(settings_words.encode()).hexdigest()[:8]}")
     if not (folder / "manifest.json").is_file():
         print(f"\n{folder.name}", flush=True)
         zoo.train(model, corpus, folder, **settings)
@@ -110,7 +110,7 @@ def row(
     script: str = "benchmarks.transfer",
 ) -> dict[str, Any]:
     """Return a row of results/transfer.csv, or of another script's results."""
-    config, accuracies = runs[0]["config"], [100 * found["metrics"]["test_accuracy"] for found in runs]
+    config, accuracies = runs[0]["config"], [100 * each["metrics"]["test_accuracy"] for each in runs]
     return {
         "dataset": dataset,
         "start": start,
@@ -118,14 +118,14 @@ def row(
         "settings": words,
         "vectors": config["training"]["vectors"] or "",
         "model": config["model"],
-        "train_texts": round(statistics.mean(found["metrics"]["train_texts"] for found in runs)),
+        "train_texts": round(statistics.mean(each["metrics"]["train_texts"] for each in runs)),
         "accuracy_mean": round(statistics.mean(accuracies), 2),
         "accuracy_std": round(statistics.stdev(accuracies), 2) if len(runs) > 1 else "",
         "accuracies": " ".join(f"{accuracy:.2f}" for accuracy in accuracies),
-        "dev_accuracy_mean": round(100 * statistics.mean(found["metrics"]["dev_accuracy"] for found in runs), 2),
+        "dev_accuracy_mean": round(100 * statistics.mean(each["metrics"]["dev_accuracy"] for each in runs), 2),
         "seeds": len(runs),
-        "best_epochs": " ".join(str(found["metrics"]["best_epoch"]) for found in runs),
-        "seconds_median": round(statistics.median(found["metrics"]["seconds"] for found in runs), 1),
+        "best_epochs": " ".join(str(each["metrics"]["best_epoch"]) for each in runs),
+        "seconds_median": round(statistics.median(each["metrics"]["seconds"] for each in runs), 1),
         "versions": protocols.read_versions(config),
         "processor": platform.processor() or platform.machine(),
         "command": command(script),
@@ -149,11 +149,11 @@ def draw(results: Path = RESULTS, path: Path = PICTURE) -> None:
     corpora = list(dict.fromkeys(rows["dataset"]))
     with plots.picture(path, "from scratch and from a trained model", 4.5 * len(corpora), 4) as figure:
         for axes, name in zip(figure.subplots(1, len(corpora), squeeze=False)[0], corpora, strict=True):
-            for start, found in rows[rows["dataset"] == name].groupby("start", sort=False):
-                found = found.sort_values("train_texts")
-                spread = pd.to_numeric(found["accuracy_std"], errors="coerce").fillna(0)
+            for start, line in rows[rows["dataset"] == name].groupby("start", sort=False):
+                line = line.sort_values("train_texts")
+                spread = pd.to_numeric(line["accuracy_std"], errors="coerce").fillna(0)
                 label = plots.short(start)
-                axes.errorbar(found["train_texts"], found["accuracy_mean"], spread, label=label, marker="o", capsize=3)
+                axes.errorbar(line["train_texts"], line["accuracy_mean"], spread, label=label, marker="o", capsize=3)
             axes.set(xlabel="training texts", ylabel="test accuracy %", title=plots.short(name), xscale="log")
             # A logarithmic axis writes its powers of ten as mathematics, which pictures here show as it is typed.
             sizes = sorted(set(rows.loc[rows["dataset"] == name, "train_texts"]))
@@ -165,17 +165,17 @@ def draw(results: Path = RESULTS, path: Path = PICTURE) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    made = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    made.add_argument("--source", required=True, help="the trained model that training goes on from")
-    made.add_argument("--datasets", nargs="+", default=["trec", "cr"], help="default: trec cr")
-    made.add_argument("--seeds", type=int, default=3, help="default: 3")
-    made.add_argument("--vectors", help="word vectors, for both: a file, or a name in the data's vectors folder")
-    made.add_argument("--recipe", default="fixed_vectors", help="of the runs from scratch (default: fixed_vectors)")
-    made.add_argument("--freeze", choices=("encoder", "embedding"), help="what init_from does not train at first")
-    made.add_argument("--unfreeze-after", type=int, metavar="N", help="train everything after N epochs")
-    made.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="arguments of train, for both")
-    made.add_argument("--run-dir", default="runs/transfer", help="default: runs/transfer")
-    return made
+    options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    options.add_argument("--source", required=True, help="the trained model that training goes on from")
+    options.add_argument("--datasets", nargs="+", default=["trec", "cr"], help="default: trec cr")
+    options.add_argument("--seeds", type=int, default=3, help="default: 3")
+    options.add_argument("--vectors", help="word vectors, for both: a file, or a name in the data's vectors folder")
+    options.add_argument("--recipe", default="fixed_vectors", help="of the runs from scratch (default: fixed_vectors)")
+    options.add_argument("--freeze", choices=("encoder", "embedding"), help="what init_from does not train at first")
+    options.add_argument("--unfreeze-after", type=int, metavar="N", help="train everything after N epochs")
+    options.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="arguments of train, for both")
+    options.add_argument("--run-dir", default="runs/transfer", help="default: runs/transfer")
+    return options
 
 
 def main() -> None:
@@ -198,15 +198,15 @@ def main() -> None:
         check_parts(corpora, SIZES, options.seeds)
         for name, corpus in corpora.items():
             for size in SIZES:
-                for start, (given, told) in starts.items():
+                for start, (arguments, source_words) in starts.items():
                     runs = []
                     # A source that was trained again is another one, whatever its path.
-                    which = f"_{sha256[:12]}" if "init_from" in given else ""
+                    source_tag = f"_{sha256[:12]}" if "init_from" in arguments else ""
                     for seed in range(1, options.seeds + 1):
-                        folder = f"{name}_{size or 'all'}_{start.replace(' ', '_')}{which}_seed{seed}"
+                        folder = f"{name}_{size or 'all'}_{start.replace(' ', '_')}{source_tag}_seed{seed}"
                         part = corpus_of(corpus, size, seed)
-                        runs.append(run(model, part, Path(options.run_dir) / folder, {**given, "seed": seed}))
-                    tables.merge(RESULTS, [row(name, start, size, told.strip(), runs)], KEY)
+                        runs.append(run(model, part, Path(options.run_dir) / folder, {**arguments, "seed": seed}))
+                    tables.merge(RESULTS, [row(name, start, size, source_words.strip(), runs)], KEY)
         draw()
 
 

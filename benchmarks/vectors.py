@@ -1,4 +1,4 @@
-"""How fast, and in how much memory, `read_vectors` reads a large plain text file when a tenth of its words are wanted.
+"""Time and memory that `read_vectors` takes for a large plain text file when a tenth of its words are wanted.
 
 Run from the repository's root: ``python -m benchmarks.vectors`` (a minute, 1 GB in a temporary folder).
 """

@@ -1,6 +1,6 @@
-"""Which word vectors are best on dev: none, either half of the zoo's, or both; no test text is looked at.
+"""Word vectors compared on dev: none, either half of the zoo's, and both. No test text is looked at.
 
-``python -m presets.vectors candidates WORK`` makes the tables; DENSE_LSTM_ZOO_PRESETS=WORK/candidates names them.
+``python -m presets.vectors candidates WORK`` makes the tables. DENSE_LSTM_ZOO_PRESETS=WORK/candidates names them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tuning import protocols
-from tuning.columns import Found
+from tuning.columns import Outcome
 from tuning.command import main
 from tuning.table import Row, Table
 
@@ -16,19 +16,19 @@ KEY = ("dataset", "model", "settings", "vectors", "protocol")
 VECTORS = ("none", "reviews_300d", "distilled_300d", "regression_600d", "zeros_600d", "unrounded_600d")
 
 
-def columns(found: Found) -> dict[str, Any]:
+def columns(outcome: Outcome) -> dict[str, Any]:
     """Return a row of results/word_vectors.csv."""
-    ran = found.how_it_ran
+    ran = outcome.run_columns
     return {
-        "dataset": found.dataset,
-        "model": found.row.model,
-        "recipe": found.row.recipe,
-        "settings": found.all_settings,
-        "vectors": found.vectors,
-        "protocol": found.protocol,
-        "dev_accuracy_mean": found.mean("dev_accuracy"),
-        "dev_accuracy_std": found.std("dev_accuracy"),
-        "best_epochs": found.joined("best_epoch"),
+        "dataset": outcome.dataset,
+        "model": outcome.row.model,
+        "recipe": outcome.row.recipe,
+        "settings": outcome.all_settings,
+        "vectors": outcome.vectors,
+        "protocol": outcome.protocol,
+        "dev_accuracy_mean": outcome.mean("dev_accuracy"),
+        "dev_accuracy_std": outcome.std("dev_accuracy"),
+        "best_epochs": outcome.joined("best_epoch"),
         **{name: ran[name] for name in ("epochs", "seconds_median", "versions", "command")},
     }
 

@@ -20,7 +20,7 @@ def test_each_way_has_a_row_with_its_rate_and_memory(batch_exports, tmp_path, mo
     monkeypatch.setattr(batch, "RESULTS", tmp_path / "batch.csv")
     monkeypatch.setattr(sys, "argv", ["batch", str(batch_exports["bilstm"][0]), "--texts", "80"])
     batch.main()
-    rows = result_files.read(tmp_path / "batch.csv").to_dict("records")
+    rows = result_files.read_rows(tmp_path / "batch.csv").to_dict("records")
     assert [(row["command"], row["processes"]) for row in rows] == [
         ("predict --file", "1"),
         ("predict-batch", "1"),
@@ -44,5 +44,5 @@ def test_the_made_texts_are_the_same_each_time_and_lie_in_both_kinds_of_files(tm
 
 
 def test_the_page_shows_the_rows_of_the_results():
-    rows = result_files.read(batch.RESULTS).to_dict("records")
+    rows = result_files.read_rows(batch.RESULTS).to_dict("records")
     assert batch.table(rows) in PAGE

@@ -7,7 +7,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import classification_tables, dynamic_interaction, tables, tagging
 from tests.training_harness import small_demo
 from tuning import table_cells
-from tuning.columns import Found, read_config
+from tuning.columns import Outcome, read_config
 
 pytestmark = pytest.mark.usefixtures("drawn")
 
@@ -22,7 +22,7 @@ def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path
     row = dynamic_interaction.TABLE.points["stack_position"]
     options = {"epochs": 2, "batch_size": 50, "progress": False, **SMALL, **row.settings}
     result = zoo.run_protocol(row.model, small_demo(), tmp_path / "runs", **options)
-    found = Found(
+    found = Outcome(
         dynamic_interaction.TABLE, "stack_position", row, "demo", "", "", "seed 1", "c", result, read_config(result)
     )
     made = dynamic_interaction.columns(found)

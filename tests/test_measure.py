@@ -108,7 +108,7 @@ def test_bundles_and_exports_of_every_task_predict_as_the_loaded_model(name, exp
 
 def test_a_run_is_measured_from_its_import_to_its_last_call(saved_bundle):
     path, texts = str(saved_bundle("dc_bilstm")), ["a fine film .", "", "half a \ud800 pair"]
-    found = worker.measured("bundle", path, texts, [1, 4], 5)
+    found = worker.measure_run("bundle", path, texts, [1, 4], 5)
     assert (found["task"], found["model"], found["warnings"]) == ("classification", "dc_bilstm", [])
     times = [found[name] for name in ("import_s", "load_s", "first_ms", "p50_ms_1", "p99_ms_4", "texts_per_s")]
     assert min(times) > 0

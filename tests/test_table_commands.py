@@ -14,7 +14,7 @@ from tuning import command, protocols
 
 def test_the_papers_own_sizes_are_refused_without_their_hours():
     wu, lines = command.load("wu2016_table2"), 12_544
-    asked = command.read(wu, [])
+    asked = command.parse_request(wu, [])
     with pytest.raises(ValueError, match=r"about 113\.3 hours; --hours is 8\..*wu2016_rhn 680 min.*--hours 114\."):
         command.engine.refuse_long(asked, lines)
 
@@ -87,7 +87,7 @@ def recorded():
 def test_every_command_that_results_name_still_asks_for_their_row():
     seen = set()
     for table, words, row in recorded():
-        asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
+        asked = command.parse_request(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
         (name,) = asked.rows
         point = table.points[name]
         assert (asked.dataset, point.model) == (row["dataset"], row["model"])
@@ -112,10 +112,10 @@ def test_every_command_that_results_name_still_asks_for_their_row():
 
 def test_settings_are_those_of_the_rows_that_are_chosen():
     tagging, settings = command.load("tagging"), {"depth": 3, "units": 4}
-    sweep = tagging.sweep("demo", chosen=["rhn_tagger_batched"], **settings)
+    sweep = tagging.sweep("demo", row_names=["rhn_tagger_batched"], **settings)
     assert settings.items() <= sweep.spec({"row": "rhn_tagger_batched"})["arguments"].items()
     with pytest.raises(ValueError, match="Unknown argument of bilstm_tagger: 'depth'"):
-        tagging.sweep("demo", chosen=["bilstm_tagger_batched"], **settings)
+        tagging.sweep("demo", row_names=["bilstm_tagger_batched"], **settings)
 
 
 @pytest.mark.slow
@@ -123,13 +123,13 @@ def test_every_command_that_results_name_can_be_planned(monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
     planned = set()
     for table, words, row in recorded():
-        asked = command.read(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
+        asked = command.parse_request(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
         (name,) = asked.rows
         if (table.name, name, row["settings"]) in planned:
             continue
         planned.add((table.name, name, row["settings"]))
         settings = protocols.parse_settings(asked.settings)
-        sweep = table.sweep(asked.dataset, chosen=asked.rows, seeds=asked.seeds, folds=asked.folds, **settings)
+        sweep = table.sweep(asked.dataset, row_names=asked.rows, seeds=asked.seeds, folds=asked.folds, **settings)
         (point,) = [
             value
             for values in sweep.space.values()
@@ -148,23 +148,23 @@ def test_every_command_of_the_docs_asks_for_rows():
     found = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)
     assert len(found) >= 4
     for table, words in found:
-        assert command.read(command.load(table), shlex.split(words)).rows
+        assert command.parse_request(command.load(table), shlex.split(words)).rows
 
 
 def test_the_format_of_ones_own_files_follows_from_their_names():
     tagging, words = command.load("tagging"), ["--train-file", "mine.conll", "--tag-column", "2"]
-    asked = command.read(tagging, words)
+    asked = command.parse_request(tagging, words)
     assert (asked.dataset, asked.data) == ("columns", {"train_file": "mine.conll", "tag_column": 2})
     assert asked.results == asked.folder / "rows.csv"
     with pytest.raises(ValueError, match=r"mine\.csv is csv by its name.*Accepted: columns"):
-        command.read(tagging, ["--train-file", "mine.csv"])
-    assert command.read(command.load("language_model"), ["--train-file", "mine.txt"]).dataset == "text"
+        command.parse_request(tagging, ["--train-file", "mine.csv"])
+    assert command.parse_request(command.load("language_model"), ["--train-file", "mine.txt"]).dataset == "text"
 
 
 def test_a_folder_of_ones_own_files_is_a_corpus(tmp_path):
     for name in ("train.mrg", "test.mrg"):
         (tmp_path / name).write_text("( (VB Go) )\n")
-    asked = command.read(command.load("tagging"), ["--dataset", str(tmp_path)])
+    asked = command.parse_request(command.load("tagging"), ["--dataset", str(tmp_path)])
     files = {f"{part}_file": str(tmp_path / f"{part}.mrg") for part in ("train", "test")}
     assert (asked.dataset, asked.data) == ("mrg", files)
     assert asked.results == asked.folder / "rows.csv"

@@ -20,7 +20,7 @@ PAPER_KEY = ("dataset", "recipe", "settings", "vectors", "protocol")
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Outcome:
     """The outcome of a row.
 
     Args:
@@ -28,7 +28,7 @@ class Found:
         name: The row's name.
         row: Its model, recipe and arguments.
         dataset: The corpus's name in tables.
-        settings: What was set for all rows, as words; with the vectors where the table has no column for these.
+        settings: What was set for all rows, as words, with the vectors where the table has no column for these.
         vectors: The file of word vectors, without its folder.
         protocol: Its seeds and folds, as words.
         command: What made it.
@@ -49,7 +49,7 @@ class Found:
 
     @property
     def all_settings(self) -> str:
-        """What differs from the recipe, as words: the row's own settings and those for all rows."""
+        """The differences from the recipe, as words: the row's own settings and those for all rows."""
         return " ".join(filter(None, [protocols.as_words(self.row.arguments), self.settings]))
 
     def joined(self, column: str) -> str:
@@ -66,13 +66,13 @@ class Found:
         return round(scale * float(runs[column].std()), 2) if len(runs) > 1 else ""
 
     @property
-    def told(self) -> str:
+    def score(self) -> str:
         """The score, for the person who watches."""
         measure = self.result.measure
         return f"{measure.replace('_', ' ')} {self.mean(measure, 100 if self.result.task.percent else 1)}"
 
     @property
-    def how_it_ran(self) -> dict[str, Any]:
+    def run_columns(self) -> dict[str, Any]:
         """The last columns of every table."""
         return {
             "epochs": self.joined("epochs"),
@@ -85,7 +85,7 @@ class Found:
 
 
 def read_result(folder: Path) -> zoo.ProtocolResult | None:
-    """Return the runs of a trial's folder; None where it has not ended, or failed."""
+    """Return the runs of a trial's folder, or None where it has not ended, or failed."""
     import pandas as pd
 
     if not (folder / trial.RESULT).is_file():
@@ -105,28 +105,28 @@ def read_config(result: zoo.ProtocolResult) -> dict[str, Any]:
     return config
 
 
-def paper(found: Found) -> dict[str, Any]:
+def paper(outcome: Outcome) -> dict[str, Any]:
     """Return a row of a paper's table."""
-    result, model = found.result, found.row.model
+    result, model = outcome.result, outcome.row.model
     scale = 100 if result.task.percent else 1
-    arguments = found.config["arguments"]
-    known = {name: value for name, value in arguments.items() if name in registry.entry(model).arguments}
+    arguments = outcome.config["arguments"]
+    accepted = {name: value for name, value in arguments.items() if name in registry.entry(model).arguments}
     return {
-        "dataset": found.dataset,
-        "recipe": found.name,
-        "settings": found.settings,
-        "vectors": found.vectors,
-        "protocol": found.protocol,
+        "dataset": outcome.dataset,
+        "recipe": outcome.name,
+        "settings": outcome.settings,
+        "vectors": outcome.vectors,
+        "protocol": outcome.protocol,
         "model": model,
-        "depth": next((known[name] for name in DEPTHS if name in known), ""),
-        "width": known.get(width_argument(model, known), ""),
-        "encoder_parameters": zoo.count_encoder_parameters(model, biases=False, **known),
+        "depth": next((accepted[name] for name in DEPTHS if name in accepted), ""),
+        "width": accepted.get(width_argument(model, accepted), ""),
+        "encoder_parameters": zoo.count_encoder_parameters(model, biases=False, **accepted),
         "measure": result.measure,
-        "score_mean": found.mean(result.measure, scale),
-        "score_std": found.std(result.measure, scale),
+        "score_mean": outcome.mean(result.measure, scale),
+        "score_std": outcome.std(result.measure, scale),
         "scores": " ".join(f"{scale * score:.2f}" for score in result.runs[result.measure]),
-        "dev_mean": found.mean(result.measure.replace("test", "dev"), scale),
-        "paper": published.figure(found.table.figures(found.name), found.dataset),
-        "best_epochs": found.joined("best_epoch"),
-        **found.how_it_ran,
+        "dev_mean": outcome.mean(result.measure.replace("test", "dev"), scale),
+        "paper": published.figure(outcome.table.figures(outcome.name), outcome.dataset),
+        "best_epochs": outcome.joined("best_epoch"),
+        **outcome.run_columns,
     }

@@ -18,7 +18,7 @@ from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.storage import files
 from tuning import engine, protocols
-from tuning.engine import HOURS, Asked
+from tuning.engine import HOURS, TableRequest
 from tuning.table import Table
 
 PAPERS = (
@@ -87,15 +87,16 @@ def main(table: Table | None = None, argv: Sequence[str] | None = None) -> None:
             parser.print_help()
             return
         for name in (*PAPERS, *OTHERS):
-            print(_told(load(name)))
+            print(_description(load(name)))
         return
-    asked = read(table, words)
-    failed = engine.run(asked)
-    _finish(asked)
-    if failed:
+    request = parse_request(table, words)
+    failures = engine.run(request)
+    _finish(request)
+    if failures:
         raise SystemExit(
-            f"error: rows without a result: {', '.join(failed)}. The reasons are in {asked.folder / 'report.html'}; to "
-            f"have a row run again, delete its folder in {asked.folder / 'trials'}."
+            f"error: rows without a result: {', '.join(failures)}. "
+            f"The reasons are in {request.folder / 'report.html'}; to have a row run again, "
+            f"delete its folder in {request.folder / 'trials'}."
         )
 
 
@@ -122,7 +123,7 @@ def parser_of(table: Table) -> argparse.ArgumentParser:
     return parser
 
 
-def read(table: Table, words: Sequence[str]) -> Asked:
+def parse_request(table: Table, words: Sequence[str]) -> TableRequest:
     """Return what the words ask of a table.
 
     Raises:
@@ -136,45 +137,39 @@ def read(table: Table, words: Sequence[str]) -> Asked:
     accepted = zoo.list_corpora(table.task.name)
     if dataset.name not in accepted:
         raise checks.unknown_name("corpus", dataset.name, accepted)
-    chosen = _chosen(table, options)
-    kept = ("seeds", "folds", "only_folds", "vectors", "workers", "hours", "quick", "run_dir")
-    return Asked(
-        table,
-        dataset.name,
-        chosen,
-        data=dataset.options,
-        settings=options["set"],
-        **{name: options[name] for name in kept},
-    )
+    names = _chosen_rows(table, options)
+    fields = ("seeds", "folds", "only_folds", "vectors", "workers", "hours", "quick", "run_dir")
+    protocol = {name: options[name] for name in fields}
+    return TableRequest(table, dataset.name, names, data=dataset.options, settings=options["set"], **protocol)
 
 
-def _chosen(table: Table, options: dict[str, Any]) -> list[str]:
+def _chosen_rows(table: Table, options: dict[str, Any]) -> list[str]:
     """Return the rows that are asked for, in their order."""
     points = table.points
     for name in options["rows"] or ():
         checks.one_of("row", name, points)
-    chosen = [name for name in points if name in (options["rows"] or points)]
+    names = [name for name in points if name in (options["rows"] or points)]
     for option, attribute in table.choices.items():
         values = {name: _value(row, attribute) for name, row in points.items()}
         for value in options[option.replace("-", "_")] or ():
             checks.one_of(option, value, dict.fromkeys(filter(None, values.values())))
-        chosen = [name for name in chosen if values[name] in (options[option.replace("-", "_")] or values.values())]
-    if not chosen:
+        names = [name for name in names if values[name] in (options[option.replace("-", "_")] or values.values())]
+    if not names:
         raise ValueError(f"No row of {table.name} is all of that. Rows: {', '.join(points)}.")
-    return chosen
+    return names
 
 
 def _value(row: Any, attribute: str) -> str:
     return row.labels.get(attribute) or getattr(row, attribute, None) or ""
 
 
-def _finish(asked: Asked) -> None:
+def _finish(request: TableRequest) -> None:
     """Write the table of what was asked for, and of a paper's draw the scores by depth."""
-    if asked.table.is_paper:
-        with files.new_file(asked.folder / "table.md", "w") as file:
-            file.write(tables.paper_table(asked.results) + "\n")
-        tables.draw_by_depth(asked.results, asked.results.with_suffix(".png"))
-    print(f"rows in {asked.results}, report in {asked.folder / 'report.html'}")
+    if request.table.is_paper:
+        with files.new_file(request.folder / "table.md", "w") as file:
+            file.write(tables.paper_table(request.results) + "\n")
+        tables.draw_by_depth(request.results, request.results.with_suffix(".png"))
+    print(f"rows in {request.results}, report in {request.folder / 'report.html'}")
 
 
 def _parser(prog: str, description: str) -> argparse.ArgumentParser:
@@ -183,7 +178,7 @@ def _parser(prog: str, description: str) -> argparse.ArgumentParser:
     )
 
 
-def _told(table: Table) -> str:
+def _description(table: Table) -> str:
     hours = table.seeds * sum(map(table.minutes_of, table.points)) / 60
     run = "" if (tables.ROOT / "results" / f"{table.file}.csv").is_file() else ", not run yet"
     return f"{table.name:<20} {len(table.points):>2} rows, {table.dataset}, about {hours:,.1f} h{run}: {table.title}"

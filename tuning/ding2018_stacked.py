@@ -1,7 +1,7 @@
 """Ding et al. 2018, section 4.4: plain stacks of Bi-LSTMs at depths 1 to 8.
 
 "When depth reached more than five, the performance (for example, 30 % when the depth is 8) drastically decreased." The
-paper does not say how wide the layers are; here they have 100 units in each direction.
+paper does not say how wide the layers are. Here they have 100 units in each direction.
 """
 
 from tuning.command import main

@@ -1,4 +1,4 @@
-"""Ding et al. 2018, Table 1: DC-Bi-LSTM and other classifiers; of these, the five that the zoo has.
+"""Ding et al. 2018, Table 1: DC-Bi-LSTM and other classifiers, the five of them that the zoo has.
 
 The figures of the others are those of their own papers, as Ding et al. cite them. MR and Subj have no test texts: run
 those with ``--folds 10``.

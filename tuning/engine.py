@@ -19,7 +19,7 @@ from dense_lstm_zoo.search import sweep, trial
 from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo.training.protocol import chosen_folds
 from tuning import protocols
-from tuning.columns import Found, read_config, read_result
+from tuning.columns import Outcome, read_config, read_result
 from tuning.table import Table
 
 HOURS = 8.0  # of one command: a night
@@ -30,8 +30,8 @@ _OWN = {"budget", "chosen", "dataset", "quick", "seed", "space", "tuner"}  # wha
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What one command asks of a table.
+class TableRequest:
+    """A command's request to a table.
 
     Args:
         table: The table.
@@ -46,7 +46,7 @@ class Asked:
         workers: How many rows are trained at a time.
         hours: A total estimate above it is refused.
         quick: A tenth of the widths, few texts, one epoch.
-        run_dir: The folder for the runs of all its sweeps; None is ``runs/TABLE``.
+        run_dir: The folder for the runs of all its sweeps, by default ``runs/TABLE``.
     """
 
     table: Table
@@ -72,19 +72,19 @@ class Asked:
 
     @property
     def results(self) -> Path:
-        """Where rows go: figures of small runs, or of a user's own texts, are none of the project's."""
+        """The file of its rows. Figures of small runs, or of a user's own texts, are not the project's."""
         own = self.quick or self.data
         return self.folder / "rows.csv" if own else tables.ROOT / "results" / f"{self.table.file}.csv"
 
     @property
-    def told(self) -> str:
+    def setting_words(self) -> str:
         """The settings as rows tell them, with the vectors where a table has no column for these."""
         vectors = [f"vectors={Path(self.vectors).name}"] if self.vectors and "vectors" not in self.table.key else []
         return " ".join([*self.settings, *vectors])
 
     @property
     def runs(self) -> int:
-        """How many runs a row has."""
+        """The number of runs of a row."""
         folds = len(self.only_folds) if self.only_folds else self.folds or 1
         return folds * self.seeds
 
@@ -105,78 +105,80 @@ class Asked:
         return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 
-def run(asked: Asked) -> list[str]:
-    """Run what was asked for, print the rows and merge them; return the names of rows that failed.
+def run(request: TableRequest) -> list[str]:
+    """Run the requested rows, print them and merge them. Return the names of rows that failed.
 
     Raises:
-        ValueError: What was asked for is wrong, or takes longer than its hours allow; nothing was done.
-        SweepPausedError: The machine stands in the way; the same command goes on.
+        ValueError: The request is wrong, or takes longer than its hours allow. Nothing was done.
+        SweepPausedError: The machine stands in the way. The same command goes on.
     """
-    table = asked.table
-    settings = checked_settings(asked)
-    vectors = protocols.vector_file(asked.vectors)  # a missing one fails before any training
-    checks.integer("seeds", asked.seeds)
-    checks.integer("workers", asked.workers)
-    checks.positive("hours", asked.hours)
-    _check_folds(asked)
-    corpus = zoo.load_corpus(asked.dataset, table.task.name, **asked.data)
-    if table.test == "none" and corpus.test is None and not asked.folds and table.task.name == "classification":
-        asked = dataclasses.replace(asked, folds=10, only_folds=(1,))  # the training texts of fold 1 are searched on
-    if table.test == "all" and corpus.test is None and not asked.folds:
+    table = request.table
+    settings = checked_settings(request)
+    vectors = protocols.vector_file(request.vectors)  # a missing one fails before any training
+    checks.integer("seeds", request.seeds)
+    checks.integer("workers", request.workers)
+    checks.positive("hours", request.hours)
+    _check_folds(request)
+    corpus = zoo.load_corpus(request.dataset, table.task.name, **request.data)
+    if table.test == "none" and corpus.test is None and not request.folds and table.task.name == "classification":
+        request = dataclasses.replace(
+            request, folds=10, only_folds=(1,)
+        )  # the training texts of fold 1 are searched on
+    if table.test == "all" and corpus.test is None and not request.folds:
         more = " or --folds 10, which cross-validates" if table.task.name == "classification" else ""
         raise ValueError(f"{corpus.name} has no test texts, which {table.name} reports. Give --test-file{more}.")
-    minutes = refuse_long(asked, _count(corpus.train))
+    minutes = refuse_long(request, _count(corpus.train))
     if minutes:
         rows = "rows" if len(minutes) > 1 else "row"
         print(f"{len(minutes)} {rows} to run, about {sum(minutes.values()):,.0f} min", flush=True)
     import_tensorflow()
     planned = table.sweep(
-        asked.dataset,
-        chosen=asked.rows,
-        quick=asked.quick,
-        seeds=asked.seeds,
-        folds=asked.folds,
-        data=asked.data,
+        request.dataset,
+        row_names=request.rows,
+        quick=request.quick,
+        seeds=request.seeds,
+        folds=request.folds,
+        data=request.data,
         **settings,
         **({"vectors": vectors} if vectors else {}),
     )
-    planned = _as_asked(planned, asked, corpus)
+    planned = _as_requested(planned, request, corpus)
     merged: dict[str, bool] = {}
 
     def ended(folder: Path) -> None:
         name = table.name_of(trial.read_spec(folder)["values"])
-        if name in asked.rows and name not in merged:
-            merged[name] = _merge(asked, name, folder)
+        if name in request.rows and name not in merged:
+            merged[name] = _merge(request, name, folder)
 
-    found = sweep.run(
+    trials_of_sweep = sweep.run(
         planned,
-        asked.folder,
+        request.folder,
         has_test=corpus.test is not None,
         keep=len(planned.rows) or len(table.points),
-        workers=asked.workers,
-        wanted=lambda values: table.name_of(values) in asked.rows,
+        workers=request.workers,
+        wanted=lambda values: table.name_of(values) in request.rows,
         ended=ended,
     )
-    for name in sorted(found.trials["trial"]):
-        ended(asked.folder / "trials" / name)  # those of calls before this one
-    return [name for name in asked.rows if not merged.get(name)]
+    for name in sorted(trials_of_sweep.trials["trial"]):
+        ended(request.folder / "trials" / name)  # those of calls before this one
+    return [name for name in request.rows if not merged.get(name)]
 
 
-def checked_settings(asked: Asked) -> dict[str, Any]:
+def checked_settings(request: TableRequest) -> dict[str, Any]:
     """Return the arguments of ``train`` that were given for all rows.
 
     Raises:
         ValueError: An argument that the table decides, or that a row sets itself: the results would name both.
     """
-    table, settings = asked.table, protocols.parse_settings(asked.settings)
+    table, settings = request.table, protocols.parse_settings(request.settings)
     if both := {"seeds", "folds", "data", "vectors"} & settings.keys():
         raise ValueError(f"--set takes arguments of the model and of train; {min(both)} is an option of its own.")
     if own := _OWN & settings.keys() or ({"recipe"} & settings.keys() if table.space is not None else set()):
         raise ValueError(f"--set takes arguments of the model and of train; {table.name} decides {min(own)} itself.")
     if table.space is None:
-        options = {"vectors": "--vectors"} if asked.vectors else {}
+        options = {"vectors": "--vectors"} if request.vectors else {}
         for name, option in {**{name: f"--set {name}" for name in settings}, **options}.items():
-            if rows := [row for row in asked.rows if name in table.points[row].settings]:
+            if rows := [row for row in request.rows if name in table.points[row].settings]:
                 raise ValueError(
                     f"{option} is for rows that do not set {name} themselves, as these of {table.name} do: "
                     f"{', '.join(rows)}. Leave it out, or choose other --rows."
@@ -189,92 +191,93 @@ def _count(texts: Any) -> int:
     return len(texts) if hasattr(texts, "__len__") else sum(1 for _ in texts)
 
 
-def refuse_long(asked: Asked, texts: int) -> dict[str, float]:
+def refuse_long(request: TableRequest, texts: int) -> dict[str, float]:
     """Return the estimated minutes of the rows that are still to be run.
 
     Args:
-        asked: What was asked for.
+        request: The rows and their protocol.
         texts: The training texts of its corpus.
 
     Raises:
         ValueError: They take longer than the hours that were given.
     """
-    minutes = {name: minutes_of(asked, name, texts) for name in asked.rows if name not in _finished(asked)}
+    minutes = {name: minutes_of(request, name, texts) for name in request.rows if name not in _finished(request)}
     hours = sum(minutes.values()) / 60
-    if hours > asked.hours:
-        each = ", ".join(f"{name} {math.ceil(found):,} min" for name, found in minutes.items())
+    if hours > request.hours:
+        each = ", ".join(f"{name} {math.ceil(estimate):,} min" for name, estimate in minutes.items())
         raise ValueError(
-            f"{asked.table.name} on {asked.dataset} would take about {hours:,.1f} hours; --hours is {asked.hours:g}. "
-            f"Estimated for {asked.runs} {'runs' if asked.runs > 1 else 'run'} a row: {each}. "
+            f"{request.table.name} on {request.dataset} would take about {hours:,.1f} hours; --hours is "
+            f"{request.hours:g}. Estimated for {request.runs} {'runs' if request.runs > 1 else 'run'} per row: "
+            f"{each}. "
             f"Choose fewer --rows or --seeds, or allow it: --hours {math.ceil(hours)}."
         )
     return minutes
 
 
-def minutes_of(asked: Asked, row: str, texts: int) -> float:
+def minutes_of(request: TableRequest, row: str, texts: int) -> float:
     """Return the estimated minutes of a row: the declared ones, in proportion to the training texts."""
-    share = _QUICK_MINUTES if asked.quick else asked.table.minutes_of(row) * texts / asked.table.texts
-    return share * asked.runs
+    share = _QUICK_MINUTES if request.quick else request.table.minutes_of(row) * texts / request.table.texts
+    return share * request.runs
 
 
-def _finished(asked: Asked) -> set[str]:
+def _finished(request: TableRequest) -> set[str]:
     """Return the rows that have all their runs already."""
-    found = set()
-    for path in asked.folder.glob(f"trials/*/{trial.RESULT}"):
+    names = set()
+    for path in request.folder.glob(f"trials/*/{trial.RESULT}"):
         try:
             spec = trial.read_spec(path.parent)
             same = (len(spec["seeds"]), spec["folds"], spec.get("only_folds"))
-            if same == (asked.seeds, asked.folds, list(asked.only_folds) if asked.only_folds else None):
-                found.add(asked.table.name_of(spec["values"]))
+            if same == (request.seeds, request.folds, list(request.only_folds) if request.only_folds else None):
+                names.add(request.table.name_of(spec["values"]))
         except (DamagedFileError, KeyError, StopIteration):
             continue  # the sweep says what is wrong with it
-    return found
+    return names
 
 
-def _check_folds(asked: Asked) -> None:
-    if asked.folds is not None and asked.table.task.name != "classification":
-        what = f"the texts of {asked.table.name} have none"
+def _check_folds(request: TableRequest) -> None:
+    if request.folds is not None and request.table.task.name != "classification":
+        complaint = f"the texts of {request.table.name} have none"
         raise ValueError(
-            f"--folds divides texts with labels, and {what}; received --folds {asked.folds}. Leave it out."
+            f"--folds divides texts with labels, and {complaint}; received --folds {request.folds}. Leave it out."
         )
-    chosen_folds(asked.folds, asked.only_folds)
+    chosen_folds(request.folds, request.only_folds)
 
 
-def _as_asked(planned: sweep.Sweep, asked: Asked, corpus: Any) -> sweep.Sweep:
+def _as_requested(planned: sweep.Sweep, request: TableRequest, corpus: Any) -> sweep.Sweep:
     return dataclasses.replace(
         planned,
-        test=asked.table.test,
-        only_folds=tuple(asked.only_folds) if asked.only_folds else None,
-        texts=QUICK if asked.quick else {},
-        data_sha256=asked.table.task.job_class.fingerprint(corpus),
+        test=request.table.test,
+        only_folds=tuple(request.only_folds) if request.only_folds else None,
+        texts=QUICK if request.quick else {},
+        data_sha256=request.table.task.job_class.fingerprint(corpus),
     )
 
 
-def _merge(asked: Asked, name: str, folder: Path) -> bool:
+def _merge(request: TableRequest, name: str, folder: Path) -> bool:
     """Merge the row of a trial that ended into the results, and bring what is made of them up to date."""
     result = read_result(folder)
     if result is None:
         reason = trial.read_object(folder / trial.RESULT)["reason"]
         print(f"{name} failed: {reason}", flush=True)
         return False
-    table = asked.table
-    found = Found(
+    table = request.table
+    outcome = Outcome(
         table=table,
         name=name,
         row=table.points[name],
-        dataset=Path(asked.data["train_file"]).name if asked.data else asked.dataset,
-        settings=asked.told,
-        vectors=Path(asked.vectors).name if asked.vectors else "",
-        protocol=asked.protocol,
-        command=asked.command(name),
+        dataset=Path(request.data["train_file"]).name if request.data else request.dataset,
+        settings=request.setting_words,
+        vectors=Path(request.vectors).name if request.vectors else "",
+        protocol=request.protocol,
+        command=request.command(name),
         result=result,
         config=read_config(result),
     )
-    row = table.columns(found)
-    tables.merge(asked.results, [row], list(table.key))
-    print(f"{name}: {found.told} (paper: {row.get('paper') or '-'})", flush=True)
-    if asked.results.parent == asked.folder:
+    row = table.columns(outcome)
+    tables.merge(request.results, [row], list(table.key))
+    print(f"{name}: {outcome.score} (paper: {row.get('paper') or '-'})", flush=True)
+    if request.results.parent == request.folder:
         return True
-    table.after(found)
+    table.after(outcome)
     tables.update_pages()
     return True

@@ -1,4 +1,4 @@
-"""What rows of ``results/`` have in common: vectors and settings by name, published figures, how seeds are told."""
+"""Common parts of rows of ``results/``: vectors and settings by name, versions, and the words for seeds and folds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def vector_file(name: str | None) -> str | None:
     """Return the vectors that an argument names: a word table, a path, or a name in the data's vectors folder."""
     if name is None or name == word_source.NONE or word_source.table(name) is not None:
         return name
-    found = find_file("vectors", name) or Path(name)
-    if not found.is_file():
+    path = find_file("vectors", name) or Path(name)
+    if not path.is_file():
         raise FileNotFoundError(f"no vectors named {name}")
-    return str(found)
+    return str(path)
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of ``train`` that NAME=VALUE words ask for; values as in JSON, all else is a name.
+    """Return the arguments of ``train`` that NAME=VALUE words ask for. Values are as in JSON, and all else is a name.
 
     Raises:
         ValueError: A word without a name or a value.
@@ -47,16 +47,16 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         >>> parse_settings(["learning_rate=0.002", "crf=true", "skip=gates"])
         {'learning_rate': 0.002, 'crf': True, 'skip': 'gates'}
     """
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not name or not equals or not value:
             raise ValueError(f"A setting is written NAME=VALUE, such as learning_rate=0.002; received {setting!r}.")
         try:
-            found[name] = json.loads(value)
+            arguments[name] = json.loads(value)
         except ValueError:
-            found[name] = value
-    return found
+            arguments[name] = value
+    return arguments
 
 
 def as_words(settings: Mapping[str, Any]) -> str:
@@ -87,8 +87,8 @@ def name(seeds: int, folds: int | None = None, only_folds: Sequence[int] | None 
         >>> name(2), name(1, 10), name(1, 10, [1, 2, 3])
         ('seeds 1 2', '10 folds, seed 1', 'folds 1 2 3 of 10, seed 1')
     """
-    told = f"seed{'s' if seeds > 1 else ''} {' '.join(map(str, range(1, seeds + 1)))}"
+    words = f"seed{'s' if seeds > 1 else ''} {' '.join(map(str, range(1, seeds + 1)))}"
     if folds is None:
-        return told
-    which = f"folds {' '.join(map(str, only_folds))} of {folds}" if only_folds else f"{folds} folds"
-    return f"{which}, {told}"
+        return words
+    fold_words = f"folds {' '.join(map(str, only_folds))} of {folds}" if only_folds else f"{folds} folds"
+    return f"{fold_words}, {words}"

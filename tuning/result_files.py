@@ -14,19 +14,19 @@ from dense_lstm_zoo.storage import files
 ROOT = Path(__file__).parent.parent
 
 
-def read(path: Path) -> pd.DataFrame:
+def read_rows(path: Path) -> pd.DataFrame:
     """Return a CSV file's cells as they are written."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def merge(path: Path, rows: list[dict[str, Any]], key: list[str]) -> None:
-    """Put ``rows`` into the CSV file ``path``; they replace all that are there with the same ``key``."""
+    """Put ``rows`` into the CSV file ``path``. They replace all that are there with the same ``key``."""
     new = pd.DataFrame(rows).astype(str)
     if path.is_file():
-        old, keys = read(path), set(new[key].itertuples(index=False, name=None))
-        kept = old.reindex(columns=key, fill_value="").itertuples(index=False, name=None)
-        others = [row not in keys for row in kept]
-        new = pd.concat([old[others], new]).fillna("")
+        old, keys = read_rows(path), set(new[key].itertuples(index=False, name=None))
+        old_keys = old.reindex(columns=key, fill_value="").itertuples(index=False, name=None)
+        is_other = [row not in keys for row in old_keys]
+        new = pd.concat([old[is_other], new]).fillna("")
     path.parent.mkdir(exist_ok=True)
     with files.new_file(path, "w") as file:
         new.to_csv(file, index=False)
@@ -44,7 +44,9 @@ def versions(rows: pd.DataFrame) -> str:
         >>> versions(pd.DataFrame({"versions": ["zoo=0.1.0 keras=3.15.1", "zoo=0.2.0 keras=3.15.1"]}))
         'Versions: keras=3.15.1 zoo=0.1.0 zoo=0.2.0.'
     """
-    return f"Versions: {escape(' '.join(sorted({one for told in rows['versions'] for one in told.split()})))}."
+    return (
+        f"Versions: {escape(' '.join(sorted({version for words in rows['versions'] for version in words.split()})))}."
+    )
 
 
 def rounded(value: Any, to: str) -> Decimal:

@@ -1,4 +1,4 @@
-"""What the declaration of a table holds: its rows, where they are run, what is reported, what it takes."""
+"""The declaration of a table: its rows, where they are run, what is reported, what it takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dense_lstm_zoo.tasks import Task
 from tuning.columns import PAPER_KEY, paper
 
 if TYPE_CHECKING:
-    from tuning.columns import Found
+    from tuning.columns import Outcome
 
 __all__ = ["Row", "Table"]
 
@@ -42,12 +42,12 @@ class Table:
         published: Of a paper's table with ``rows``: the figures of a row, by corpus.
         model: Whose arguments are searched.
         space: Values by argument.
-        budget: Parameters of the encoder; the width follows from the depth.
+        budget: Parameters of the encoder. The width follows from the depth.
         recipe: Whose settings are fixed beside the space.
         arguments: Arguments of ``train`` for all rows.
         rows: Rows by name.
         seeds: How many seeds by default.
-        test: ``"all"``: every row reports its scores on the test texts; ``"none"``: on dev alone.
+        test: ``"all"``: every row reports its scores on the test texts. ``"none"``: on dev alone.
         columns: Makes a row of the results.
         key: The columns that tell its rows apart.
         results: The name of the results, where several tables share them.
@@ -70,11 +70,11 @@ class Table:
     rows: Mapping[str, Row] = field(default_factory=dict)
     seeds: int = 5
     test: str = "all"
-    columns: Callable[[Found], dict[str, Any]] = paper
+    columns: Callable[[Outcome], dict[str, Any]] = paper
     key: tuple[str, ...] = PAPER_KEY
     results: str | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
-    after: Callable[[Found], Any] = lambda found: None
+    after: Callable[[Outcome], Any] = lambda outcome: None
 
     @property
     def points(self) -> dict[str, Row]:
@@ -84,13 +84,13 @@ class Table:
         if self.space is None:
             return {name: Row(next(iter(zoo.get_recipe(name).models)), name) for name in self.recipes}
         assert self.model is not None
-        values = (dict(zip(self.space, chosen, strict=True)) for chosen in itertools.product(*self.space.values()))
-        rows = [Row(self.model, self.recipe, {**self.arguments, **chosen}) for chosen in values]
+        combinations = (dict(zip(self.space, each, strict=True)) for each in itertools.product(*self.space.values()))
+        rows = [Row(self.model, self.recipe, {**self.arguments, **values}) for values in combinations]
         return dict(zip(self.recipes, rows, strict=True))
 
     @property
     def task(self) -> Task:
-        """What its models are for."""
+        """The task of its models."""
         return tasks.find(registry.entry(next(iter(self.points.values())).model).task)
 
     @property
@@ -100,7 +100,7 @@ class Table:
 
     @property
     def is_paper(self) -> bool:
-        """Whether it is a paper's table, whose figures stand beside ours."""
+        """True of a paper's table, whose figures stand beside ours."""
         return self.columns is paper
 
     def figures(self, row: str) -> Mapping[str, float]:
@@ -115,31 +115,33 @@ class Table:
         """Return which row a trial with these values is."""
         if self.space is None:
             return str(values[ROW])
-        chosen = {name: values[name] for name in self.space}
-        return next(name for name, row in self.points.items() if chosen.items() <= row.arguments.items())
+        choice = {name: values[name] for name in self.space}
+        return next(name for name, row in self.points.items() if choice.items() <= row.arguments.items())
 
-    def sweep(self, dataset: str, *, chosen: Sequence[str] | None = None, quick: bool = False, **options: Any) -> Sweep:
+    def sweep(
+        self, dataset: str, *, row_names: Sequence[str] | None = None, quick: bool = False, **options: Any
+    ) -> Sweep:
         """Return the sweep over all its rows, checked.
 
         Args:
             dataset: A corpus's name.
-            chosen: The rows that are to be run: the arguments may be such as other rows' models do not take.
+            row_names: The rows that are to be run: the arguments may be such as other rows' models do not take.
             quick: A tenth of the widths that are not searched, one epoch.
             **options: ``seeds``, ``folds``, ``data`` and arguments of ``train`` that differ from the rows'.
         """
         small = dict(_QUICK) if quick else {}
-        if any(given.get("vectors") for given in (options, *(row.arguments for row in self.points.values()))):
+        if any(arguments.get("vectors") for arguments in (options, *(row.arguments for row in self.points.values()))):
             # they have a width of their own
             small.pop("embedding_dim", None)
         if self.space is None:
             small.pop("epochs", None)  # each row has its own
             rows = {name: _narrow(row) for name, row in self.points.items()} if quick else self.points
-            return plan_rows(rows, dataset, chosen=chosen, **{**self.arguments, **small, **options})
+            return plan_rows(rows, dataset, chosen=row_names, **{**self.arguments, **small, **options})
         fixed = {**self.arguments, **options}
         budget: str | int | None = self.budget
         if quick:
-            whole = _narrow(Row(str(self.model), self.recipe, self.arguments))
-            narrow = {name: value for name, value in whole.arguments.items() if name not in self.space}
+            full_row = _narrow(Row(str(self.model), self.recipe, self.arguments))
+            narrow = {name: value for name, value in full_row.arguments.items() if name not in self.space}
             if budget is not None:  # the layers whose width it does not decide keep theirs
                 budget, narrow = parse_count(budget) // 10, dict(self.arguments)
             fixed = {**narrow, **small, **options}
@@ -154,9 +156,9 @@ _WIDTHS = ("units", "dense_units", "top_units", "filters")
 
 
 def _narrow(row: Row) -> Row:
-    """Return a row with a tenth of the widths and one epoch; one that goes on from a model has that model's widths."""
+    """Return a row with a tenth of the widths and one epoch. One that goes on from a model has that model's widths."""
     if "init_from" in row.arguments:
         return Row(row.model, row.recipe, {**row.arguments, "epochs": _UNFROZEN}, row.labels)
-    known = registry.resolve(row.model, {}, row.recipe, complete=False) | dict(row.arguments)
-    widths = {name: max(2, known[name] // 10) for name in _WIDTHS if known.get(name)}
+    arguments = registry.resolve(row.model, {}, row.recipe, complete=False) | dict(row.arguments)
+    widths = {name: max(2, arguments[name] // 10) for name in _WIDTHS if arguments.get(name)}
     return Row(row.model, row.recipe, {**row.arguments, "epochs": _QUICK["epochs"], **widths}, row.labels)

@@ -1,4 +1,4 @@
-"""What the tables of results/README.md are made of: cells, and rows with the commands that made them."""
+"""Parts of the tables of results/README.md: cells, and rows with the commands that made them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tuning.result_files import folded, versions
 
 
 def paired(ours: list[float], theirs: list[float]) -> tuple[float, float, float]:
-    """Return the mean difference of paired scores and its 95 % interval (Student's t); nan with a single pair.
+    """Return the mean difference of paired scores and its 95 % interval (Student's t), which is nan with a single pair.
 
     Example:
         >>> [round(value, 2) for value in paired([88.0, 87.0, 89.0], [87.0, 87.0, 87.0])]
@@ -49,18 +49,18 @@ def rows_table(
     rows: pd.DataFrame, order: list[str], columns: tuple[str, ...], cells: Callable[[Any], tuple[str, ...]]
 ) -> str:
     """Return rows as a table, and after it, folded, the commands that made them, and their versions."""
-    made = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
+    lines = table(columns, (cells(row) for row in rows.sort_values(order, kind="stable").itertuples()))
     commands = "\n".join(dict.fromkeys(rows["command"]))
-    return "\n".join([made, "", folded(commands), "", versions(rows)])
+    return "\n".join([lines, "", folded(commands), "", versions(rows)])
 
 
-def named(name: str, settings: str) -> Markdown:
+def name_cell(name: str, settings: str) -> Markdown:
     """Return a cell with a name of ours, as code, and what was set."""
     return Markdown(f"{code(name)} {escape(settings, cell=True)}")
 
 
 def paper(row: Any) -> str:
-    """Return a paper's figure; of SST they are of training on its phrases, which is said of a run on sentences."""
+    """Return a paper's figure. Those of SST are of training on its phrases, which is said beside a run on sentences."""
     return f"{row.paper} (phrases)" if row.paper and of_phrases(row.dataset) else str(row.paper)
 
 

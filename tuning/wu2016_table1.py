@@ -1,6 +1,6 @@
 """Wu et al. 2016, Table 1: supertags by deep taggers with gated skips, also without characters and without dropout.
 
-With ``--dataset ccgbank`` it runs on the paper's corpus, a licensed one; without, on open sentences.
+With ``--dataset ccgbank`` it runs on the paper's corpus, a licensed one, and without it on open sentences.
 """
 
 from tuning.command import main

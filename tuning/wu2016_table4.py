@@ -1,6 +1,7 @@
 """Wu et al. 2016, Table 4: parts of speech by deep taggers with gated skips.
 
-With ``--dataset wsj`` it runs on the paper's corpus, a licensed one; without, on open sentences with the same tags.
+With ``--dataset wsj`` it runs on the paper's corpus, a licensed one, and without it on open sentences with the same
+tags.
 """
 
 from tuning.command import main

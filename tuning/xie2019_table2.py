@@ -1,7 +1,7 @@
-"""Xie et al. 2019, Table 2: dynamic interaction and other classifiers; of these, the eight that the zoo has.
+"""Xie et al. 2019, Table 2: dynamic interaction and other classifiers, the eight of them that the zoo has.
 
-The figures of the others are those of their own papers, as Xie et al. cite them; dc_bilstm_xie2019 is the authors' own
-run of DC-Bi-LSTM. MR, Subj and CR have no test texts: run those with ``--folds 10``.
+The figures of the others are those of their own papers, as Xie et al. cite them. ``dc_bilstm_xie2019`` is the authors'
+own run of DC-Bi-LSTM. MR, Subj and CR have no test texts: run those with ``--folds 10``.
 """
 
 from tuning.command import main

@@ -40,7 +40,7 @@ def run_peer(do: str, peer: str, python: str, **arguments: Any) -> dict[str, Any
     """Let a peer's process train or serve, and return its answer.
 
     Raises:
-        RuntimeError: It failed; the message says why.
+        RuntimeError: It failed. The message says why.
     """
     environment = {"PYTHONPATH": "", "TOKENIZERS_PARALLELISM": "false"}
     with Worker("benchmarks.frontier.worker", python=python, environment=environment) as worker:
@@ -60,7 +60,7 @@ def peer_row(peer: str, python: str, parts: dict[str, Any], work: Path, repeats:
 
 
 def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> Iterator[dict[str, Any]]:
-    """Export a preset in both ways, and yield their rows; an export holds its word vectors itself.
+    """Export a preset in both ways, and yield their rows. An export holds its word vectors itself.
 
     The dev accuracy is the one the preset was chosen by: where a corpus has no dev texts, another seed draws others
     than ``parts`` has, some of which the preset may have learnt.
@@ -85,7 +85,7 @@ def our_rows(preset: str, parts: dict[str, Any], work: Path, repeats: int) -> It
 
 
 def _answers(predictions: Sequence[Any]) -> list[Any]:
-    return [list(one.tags) if hasattr(one, "tags") else one.label for one in predictions]
+    return [list(prediction.tags) if hasattr(prediction, "tags") else prediction.label for prediction in predictions]
 
 
 def presets_of(dataset: str) -> list[str]:
@@ -95,37 +95,37 @@ def presets_of(dataset: str) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
-    made = argparse.ArgumentParser(
+    options = argparse.ArgumentParser(
         prog="python -m benchmarks.frontier",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--peers-python", required=True, help="the Python of the peers' environment")
-    made.add_argument("--datasets", nargs="+", default=DATASETS, help=f"default: {' '.join(DATASETS)}")
-    made.add_argument("--peers", nargs="*", default=[*PEERS], metavar="PEER", help="default: all; none: ours alone")
-    made.add_argument("--repeats", type=int, default=200, help="timed calls at each size (default: 200)")
-    return made
+    options.add_argument("--peers-python", required=True, help="the Python of the peers' environment")
+    options.add_argument("--datasets", nargs="+", default=DATASETS, help=f"default: {' '.join(DATASETS)}")
+    options.add_argument("--peers", nargs="*", default=[*PEERS], metavar="PEER", help="default: all; none: ours alone")
+    options.add_argument("--repeats", type=int, default=200, help="timed calls at each size (default: 200)")
+    return options
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure every corpus, and write and draw the rows."""
-    given = parser().parse_args(argv)
+    options = parser().parse_args(argv)
     with protocols.plain_errors():
-        peers = [checks.one_of("peer", peer, PEERS) for peer in given.peers]
-        if peers and not Path(given.peers_python).is_file():
-            raise FileNotFoundError(f"--peers-python: {given.peers_python} does not exist.")
-        corpora = {name: data.parts_of(name) for name in given.datasets}
-        shared = {"processor": machine.processor(), "cores": machine.cores(), "repeats": given.repeats}
-        shared["command"] = f"{COMMAND} --datasets {' '.join(given.datasets)}"
+        peers = [checks.one_of("peer", peer, PEERS) for peer in options.peers]
+        if peers and not Path(options.peers_python).is_file():
+            raise FileNotFoundError(f"--peers-python: {options.peers_python} does not exist.")
+        corpora = {name: data.parts_of(name) for name in options.datasets}
+        shared = {"processor": machine.processor(), "cores": machine.cores(), "repeats": options.repeats}
+        shared["command"] = f"{COMMAND} --datasets {' '.join(options.datasets)}"
         for dataset, parts in corpora.items():
             fitting = TAGGERS if data.task_of(dataset) == "tagging" else CLASSIFIERS
             with tempfile.TemporaryDirectory() as work:
                 for number, peer in enumerate(name for name in fitting if name in peers):
-                    made = peer_row(peer, given.peers_python, parts, Path(work) / str(number), given.repeats)
-                    _add(dataset, {**made, **shared})
+                    row = peer_row(peer, options.peers_python, parts, Path(work) / str(number), options.repeats)
+                    _add(dataset, {**row, **shared})
                 for preset in presets_of(dataset):
-                    for made in our_rows(preset, parts, Path(work) / preset, given.repeats):
-                        _add(dataset, {**made, **shared})
+                    for row in our_rows(preset, parts, Path(work) / preset, options.repeats):
+                        _add(dataset, {**row, **shared})
         figure.draw(RESULTS)
         tables.update_pages()
 
@@ -133,10 +133,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _add(dataset: str, row: dict[str, Any]) -> None:
     """Add a row to the results, and print it."""
     rounded = {name: round(row[name], 3) for name in _TIMES} | {"disk_mb": round(row["disk_mb"], 1)}
-    told = {"dataset": dataset, **row, **rounded, "load_average": machine.load_average()}
-    tables.merge(RESULTS, [told], KEY)
-    score, milliseconds, size = (told[name] for name in ("test_accuracy", "p50_ms_1", "disk_mb"))
-    name = f"{told['model']} {told['kind']}".strip()
+    result = {"dataset": dataset, **row, **rounded, "load_average": machine.load_average()}
+    tables.merge(RESULTS, [result], KEY)
+    score, milliseconds, size = (result[name] for name in ("test_accuracy", "p50_ms_1", "disk_mb"))
+    name = f"{result['model']} {result['kind']}".strip()
     print(f"{dataset} {name}: {score} %, {milliseconds} ms, {size} MB", file=sys.stderr, flush=True)
 
 

@@ -84,7 +84,7 @@ class MiniLM(Embedded):
 
 
 class StaticMiniLM(Embedded):
-    """Model2Vec: one vector per word piece, distilled from all-MiniLM-L6-v2; their weighted mean."""
+    """Model2Vec: one vector per word piece, distilled from all-MiniLM-L6-v2, and their weighted mean."""
 
     packages = ("model2vec", "scikit-learn")
 

@@ -14,7 +14,7 @@ class FastText(Peer):
     packages = ("fasttext-numpy2-wheel",)
 
     def fit(self, train: Part, dev: Part) -> None:
-        """Choose epochs and learning rate on dev; one thread, as more make runs differ.
+        """Choose epochs and learning rate on dev. It runs in one thread, as more make runs differ.
 
         fastText reads its file in order and does not shuffle, and corpora are often sorted by label.
         """
@@ -38,8 +38,8 @@ class FastText(Peer):
                 model = fasttext.train_supervised(file.name, epoch=epochs, lr=rate, **options)
                 return _FastTextLabels(model, names)
 
-            tried = [(epochs, rate) for epochs in (5, 15, 30, 60) for rate in (0.1, 0.25, 0.5)]
-            self.model = self.keep_the_best("epochs,rate", tried, make, dev)
+            candidates = [(epochs, rate) for epochs in (5, 15, 30, 60) for rate in (0.1, 0.25, 0.5)]
+            self.model = self.keep_the_best("epochs,rate", candidates, make, dev)
 
     def predict(self, texts: list[Any]) -> list[Any]:
         """Return a label for each text."""
@@ -65,8 +65,8 @@ class _FastTextLabels:
         self.model, self.names = model, names
 
     def predict(self, texts: list[str]) -> list[str]:
-        found, _ = self.model.predict([_line(text) for text in texts])
-        return [self.names[int(labels[0].removeprefix("__label__"))] for labels in found]
+        answers, _ = self.model.predict([_line(text) for text in texts])
+        return [self.names[int(labels[0].removeprefix("__label__"))] for labels in answers]
 
 
 def _line(text: str) -> str:

@@ -20,11 +20,11 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         >>> front([(2, 80), (1, 70), (3, 75), (1, 60)])
         [(1, 70), (2, 80)]
     """
-    found: list[tuple[float, float]] = []
+    best: list[tuple[float, float]] = []
     for cost, score in sorted(points, key=lambda point: (point[0], -point[1])):
-        if not found or score > found[-1][1]:
-            found.append((cost, score))
-    return found
+        if not best or score > best[-1][1]:
+            best.append((cost, score))
+    return best
 
 
 def draw(path: Path) -> None:

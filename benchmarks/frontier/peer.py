@@ -1,4 +1,4 @@
-"""What every peer does: it is fitted, saved, loaded and asked for labels."""
+"""The base of all peers, which are fitted, saved, loaded and asked for labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 Part = tuple[list[Any], list[Any]]
 
 
-def accuracy(found: Sequence[Any], right: Sequence[Any]) -> float:
+def accuracy(answers: Sequence[Any], right: Sequence[Any]) -> float:
     """Return the share of labels, or of all words' tags, that are right, in percent.
 
     Example:
@@ -19,8 +19,8 @@ def accuracy(found: Sequence[Any], right: Sequence[Any]) -> float:
         (50.0, 66.67)
     """
     if right and isinstance(right[0], list):
-        found, right = ([tag for tags in each for tag in tags] for each in (found, right))
-    return round(100 * sum(one == other for one, other in zip(found, right, strict=True)) / len(right), 2)
+        answers, right = ([tag for tags in each for tag in tags] for each in (answers, right))
+    return round(100 * sum(answer == other for answer, other in zip(answers, right, strict=True)) / len(right), 2)
 
 
 class Peer:
@@ -30,7 +30,7 @@ class Peer:
     settings = ""
 
     def fit(self, train: Part, dev: Part) -> None:
-        """Train on texts and labels; whatever is open is chosen on dev."""
+        """Train on texts and labels. Whatever is open is chosen on dev."""
         raise NotImplementedError
 
     def predict(self, texts: list[Any]) -> list[Any]:
@@ -43,14 +43,14 @@ class Peer:
             pickle.dump(self.__dict__, file)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote; our own files alone, as pickles run code."""
+        """Read what ``save`` wrote. Only our own files are read, as pickles run code."""
         with (folder / "model.pickle").open("rb") as file:
             self.__dict__.update(pickle.load(file))
 
     def keep_the_best(self, name: str, values: Sequence[Any], make: Any, dev: Part) -> Any:
         """Return the model, of those that ``make`` makes of ``values``, with the best score on dev."""
-        made = [make(value) for value in values]
-        scores = [accuracy([str(label) for label in each.predict(dev[0])], dev[1]) for each in made]
+        models = [make(value) for value in values]
+        scores = [accuracy([str(label) for label in each.predict(dev[0])], dev[1]) for each in models]
         best = scores.index(max(scores))
         self.settings = f"{name}={values[best]}"
-        return made[best]
+        return models[best]

@@ -1,7 +1,7 @@
-"""What one would take instead of the zoo: linear models, fastText, spaCy, static and transformer embeddings.
+"""The alternatives to the zoo: linear models, fastText, spaCy, static and transformer embeddings.
 
 Each peer is trained on a corpus' training texts, with what it leaves open chosen on dev, saved, and loaded again in a
-fresh process. Their packages are listed in ``requirements.txt``; each is imported where it is used.
+fresh process. Their packages are listed in ``requirements.txt``. Each is imported where it is used.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ class Spacy(Peer):
     def _examples(self, part: Part) -> list[Any]:
         from spacy.training import Example
 
-        made = []
+        examples = []
         for text, label in zip(*part, strict=True):
             cats = {name: float(name == label) for name in self.names}
-            made.append(Example.from_dict(self.pipeline.make_doc(text), {"cats": cats}))
-        return made
+            examples.append(Example.from_dict(self.pipeline.make_doc(text), {"cats": cats}))
+        return examples
 
     def fit(self, train: Part, dev: Part) -> None:
         """Train in growing batches, and keep the epoch that is best on dev."""
@@ -39,7 +39,7 @@ class Spacy(Peer):
             component.add_label(name)
         examples = self._examples(train)
         optimizer = self.pipeline.initialize(lambda: examples[:1000])
-        best, kept = -1.0, b""
+        best, weights = -1.0, b""
         for epoch in range(1, self.epochs + 1):
             random.shuffle(examples)
             for batch in minibatch(examples, compounding(16.0, 128.0, 1.002)):
@@ -47,8 +47,8 @@ class Spacy(Peer):
             with self.pipeline.use_params(optimizer.averages):
                 score = accuracy(self.predict(dev[0]), dev[1])
                 if score > best:
-                    best, kept, self.settings = score, self.pipeline.to_bytes(), f"epoch={epoch}"
-        self.pipeline.from_bytes(kept)
+                    best, weights, self.settings = score, self.pipeline.to_bytes(), f"epoch={epoch}"
+        self.pipeline.from_bytes(weights)
 
     def predict(self, texts: list[Any]) -> list[Any]:
         """Return the likeliest label of each text."""

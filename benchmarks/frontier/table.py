@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.frontier.figure import COSTS, front
 from dense_lstm_zoo.display import Markdown, code, escape, table
-from tuning.result_files import ROOT, folded, read, versions
+from tuning.result_files import ROOT, folded, read_rows, versions
 
 COLUMNS = (
     *("corpus", "model", "test accuracy", "dev", "1 text, ms (p99)", "32 texts, ms", "start, s", "memory, MB"),
@@ -16,7 +16,7 @@ COLUMNS = (
 
 def frontier() -> str:
     """Return the table of our presets and their peers, the best of each corpus first."""
-    rows = read(ROOT / "results" / "frontier.csv")
+    rows = read_rows(ROOT / "results" / "frontier.csv")
     cells = []
     for _, group in rows.groupby("dataset", sort=False):
         fronts = {
@@ -33,8 +33,8 @@ def frontier() -> str:
 def _cells(row: Any, fronts: dict[str, Any]) -> tuple[Any, ...]:
     ours = f"{code(row['model'])}, {row['kind']}" if row["kind"] else row["model"]
     score = float(row["test_accuracy"])
-    named = {"p50_ms_1": "time", "disk_mb": "size"}
-    leads = [named[cost] for cost, points in fronts.items() if (float(row[cost]), score) in points]
+    costs = {"p50_ms_1": "time", "disk_mb": "size"}
+    leads = [costs[cost] for cost, points in fronts.items() if (float(row[cost]), score) in points]
     return (
         *(row["dataset"], Markdown(ours) if row["kind"] else ours, row["test_accuracy"], row["dev_accuracy"]),
         f"{float(row['p50_ms_1']):.2f} ({float(row['p99_ms_1']):.2f})",

@@ -1,6 +1,6 @@
 """A peer in a process of its own, with the Python of the peers' environment.
 
-``train`` fits and saves a peer, and scores it; ``serve`` loads it and measures what predictions cost.
+``train`` fits and saves a peer, and scores it. ``serve`` loads it and measures what predictions cost.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ def train(peer: str, folder: str, parts: dict[str, Any]) -> dict[str, Any]:
     dev, test = (accuracy(model.predict(parts[name][0]), parts[name][1]) for name in ("dev", "test"))
     model.save(Path(folder))
     packages = {name: importlib.metadata.version(name) for name in (*model.packages, "numpy")}
-    told = " ".join(f"{name}={version}" for name, version in {"python": platform.python_version(), **packages}.items())
+    versions = " ".join(
+        f"{name}={version}" for name, version in {"python": platform.python_version(), **packages}.items()
+    )
     scores = {"dev_accuracy": dev, "test_accuracy": test}
-    return {**scores, "train_s": round(seconds, 1), "settings": model.settings, "versions": told}
+    return {**scores, "train_s": round(seconds, 1), "settings": model.settings, "versions": versions}
 
 
 def serve(peer: str, folder: str, texts: list[Any], repeats: int) -> dict[str, Any]:
@@ -39,11 +41,11 @@ def serve(peer: str, folder: str, texts: list[Any], repeats: int) -> dict[str, A
     model = PEERS[peer]()
     model.load(Path(folder))
     model.predict(texts[:1])
-    found: dict[str, Any] = {"start_s": machine.process_age()}
+    costs: dict[str, Any] = {"start_s": machine.process_age()}
     for size in SIZES:
         times = time_calls(model.predict, texts, size, repeats)
-        found |= {f"{name}_{size}": round(times[name], 3) for name in ("p50_ms", "p99_ms")}
-    return {**found, "peak_mb": round(machine.peak_mb(), 1)}
+        costs |= {f"{name}_{size}": round(times[name], 3) for name in ("p50_ms", "p99_ms")}
+    return {**costs, "peak_mb": round(machine.peak_mb(), 1)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``bench`` measures groups of comparisons and returns their rows; ``line`` prints one."""
+"""``bench`` measures groups of comparisons and returns their rows. ``line`` prints one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bench(
     Args:
         device: ``"cpu"`` (GPUs are hidden from both sides), or ``"gpu"`` for both Keras sides on the GPU, without
             PyTorch.
-        only: The groups to measure, from ``GROUPS``; all by default.
+        only: The groups to measure, from ``GROUPS``. All by default.
         quick: Fewer sizes and repeats: minutes in place of a quarter of an hour, and wider spreads.
         report: Called with each row as soon as it is measured.
         **settings: Fields of ``Settings``, such as ``repeats=5`` or ``kernel="portable"``.
@@ -40,7 +40,7 @@ def bench(
         One row a comparison, with ``COLUMNS``.
 
     Raises:
-        ValueError: An unknown device, group or setting; ``"gpu"`` where TensorFlow sees none.
+        ValueError: An unknown device, group or setting. ``"gpu"`` where TensorFlow sees none.
         RuntimeError: A peer's outputs differ from ours.
 
     Example:
@@ -61,13 +61,13 @@ def bench(
     for name in settings:
         if name not in Settings.__dataclass_fields__:
             raise checks.unknown_name("setting", name, Settings.__dataclass_fields__)
-    chosen = Settings.quick(**settings) if quick else Settings(**settings)
+    resolved_settings = Settings.quick(**settings) if quick else Settings(**settings)
 
     import pandas as pd
 
     rows = []
     for group in groups:
-        for row in GROUPS[group](chosen):
+        for row in GROUPS[group](resolved_settings):
             rows.append(row)
             if report is not None:
                 report(row)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared: one architecture, and the class that builds it on each side, as ``"module.Class"``."""
+    """A comparison: one architecture, and the class that builds it on each side, as ``"module.Class"``."""
 
     architecture: type[Network]
     sides: dict[str, str]

@@ -10,27 +10,27 @@ import pandas as pd
 from benchmarks.speed.table import PEERS, TITLES
 from benchmarks.speed.workloads import SCALING
 from dense_lstm_zoo_runtime import install
-from tuning.result_files import read
+from tuning.result_files import read_rows
 
 
 def draw(path: Path, picture: Path) -> None:
-    """Draw the ratios and the scaling curves of a CSV file; matplotlib is an extra."""
+    """Draw the ratios and the scaling curves of a CSV file, if the extra matplotlib is installed."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         print(f"No {picture.name}: matplotlib is not installed ({install.extra('plots')}).")
         return
-    rows = read(path)
+    rows = read_rows(path)
     rows = rows[rows["kernel"] == ""]
     figure = Figure(figsize=(14, 6), layout="constrained")
     FigureCanvasAgg(figure)
-    left, right = figure.subfigures(1, 2, width_ratios=(3, 2))  # type: ignore[misc]  # its stub knows one subfigure
-    _draw_ratios(left.subplots(), rows[rows["name"].isin(TITLES) & (rows["peer"] != "")])
-    for axes, (curve, (_, values)) in zip(right.subplots(2, 2).flat, SCALING.items(), strict=True):
-        found = rows[rows["name"].isin([f"scaling_{curve}_{value}" for value in values])]
-        x = [int(name.rsplit("_", 1)[1]) for name in found["name"]]
-        axes.errorbar(x, found["ours_ms"].astype(float), found["ours_spread_ms"].astype(float) / 2, marker=".")
+    ratios, curves = figure.subfigures(1, 2, width_ratios=(3, 2))  # type: ignore[misc]  # its stub knows one subfigure
+    _draw_ratios(ratios.subplots(), rows[rows["name"].isin(TITLES) & (rows["peer"] != "")])
+    for axes, (curve, (_, values)) in zip(curves.subplots(2, 2).flat, SCALING.items(), strict=True):
+        points = rows[rows["name"].isin([f"scaling_{curve}_{value}" for value in values])]
+        x = [int(name.rsplit("_", 1)[1]) for name in points["name"]]
+        axes.errorbar(x, points["ours_ms"].astype(float), points["ours_spread_ms"].astype(float) / 2, marker=".")
         axes.set(xlabel=curve, ylabel="ms a training step", xscale="log", yscale="log")
         axes.set_xticks(x, x)
         axes.set_xticks([], minor=True)

@@ -2,7 +2,7 @@
 
 All compute the same function of the same weights (tests/test_peers.py), take the same steps (SGD, one clipping norm
 over all gradients, a loss summed over a window's steps) and carry the state from window to window. Ours is what
-``zoo.build`` returns, its perplexity included; the stock one has no metric, as its loss tells the perplexity.
+``zoo.build`` returns, its perplexity included. The stock one has no metric, as its loss tells the perplexity.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class KerasLanguageModel(KerasSide):
         """Return the logits of ``random_windows`` [windows, B, T, V], the first from zeros, the others going on."""
         ids, _ = random_windows(self.architecture, batch, time)
         self.forget()
-        found = [self._call(self.inputs(window, is_first=number == 0)).numpy() for number, window in enumerate(ids)]
+        windows = [self._call(self.inputs(window, is_first=number == 0)).numpy() for number, window in enumerate(ids)]
         self.forget()
-        return np.stack(found)
+        return np.stack(windows)
 
     def make_dataset(self, batch: int, time: int) -> Any:
         """Return ``random_windows`` over and over: the state is carried on for ever."""
@@ -73,7 +73,7 @@ class KerasLanguageModel(KerasSide):
 
 
 class OurLanguageModel(KerasLanguageModel):
-    """What ``zoo.build`` returns."""
+    """The model of ``zoo.build``."""
 
     def make_model(self) -> Any:
         """Return the compiled model."""
@@ -118,7 +118,7 @@ class OurLanguageModel(KerasLanguageModel):
 
 
 class StockLanguageModel(KerasLanguageModel):
-    """Nothing but ``keras.layers``; the state is that of stateful LSTMs."""
+    """Nothing but ``keras.layers``. The state is that of stateful LSTMs."""
 
     def make_model(self) -> Any:
         """Return the compiled model."""

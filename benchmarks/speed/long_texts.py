@@ -4,7 +4,7 @@
     python -m benchmarks.speed.long_texts --networks bilstm --times 50 --peers torch --measures speed
 
 Each row is one side's prediction or training step at one length. The peers are the same network in stock Keras layers
-and in PyTorch, each measured in turn with ours after their outputs were compared; see ``benchmarks.speed``. Peak memory
+and in PyTorch, each measured in turn with ours after their outputs were compared. See ``benchmarks.speed``. Peak memory
 is that of a step in a fresh process, above what the process held before. As every batch has as many tokens, the peak
 would be the same at all lengths if nothing grew with a text but its states.
 """
@@ -42,39 +42,39 @@ Row = dict[str, Any]
 
 
 def speed(settings: Settings, peer: str, batch: int, time: int) -> Iterator[Row]:
-    """Measure our tokens a second and a peer's, in turn; ratios are of paired turns, above 1 where ours is faster."""
+    """Measure our tokens a second and a peer's, in turn. Ratios are of paired turns, above 1 where ours is faster."""
     with start_sides(settings, ("ours", peer)) as workers:
         for side, worker in workers.items():
             worker.ask("build", side=side, architecture=settings.architecture.to_dict())
         max_difference(workers, "logits", batch=min(batch, 2), time=time)
         for step in STEPS:
             seconds, _ = measure_in_turn(settings, workers, step, batch=batch, time=time)
-            for side, found in seconds.items():
-                rate, spread = turns.spread([batch * time / x for x in found])
-                ratios = turns.compare(seconds["ours"], found) if side == peer else {}
+            for side, values in seconds.items():
+                rate, spread = turns.spread([batch * time / x for x in values])
+                ratios = turns.compare(seconds["ours"], values) if side == peer else {}
                 yield {
                     **{"step": step, "measure": SPEED, "side": side, "value": round(rate), "spread": round(spread)},
                     **{name: round(ratio, 2) for name, ratio in ratios.items()},
-                    **{"repeats": len(found), "versions": _words(versions(workers[side]))},
+                    **{"repeats": len(values), "versions": _words(versions(workers[side]))},
                 }
 
 
 def memory(settings: Settings, peer: str, batch: int, time: int) -> Iterator[Row]:
-    """Measure the peak of a step of ours and of a peer's, each in a fresh process; ratios are theirs to ours."""
+    """Measure the peak of a step of ours and of a peer's, each in a fresh process. Ratios are theirs to ours."""
     for step in STEPS:
         ours = 0.0
         for side in ("ours", peer):
             with Worker("torch" if side == "torch" else "tensorflow") as worker:
-                found = worker.ask(
+                megabytes = worker.ask(
                     "step_memory",
                     **{"side": side, "architecture": settings.architecture.to_dict(), "method": step},
                     **{"batch": batch, "length": time},
                 )
-                told = _words(versions(worker))
-            ours = ours or found
-            ratio = {} if side == "ours" else {"ratio": round(found / ours, 2)}
-            values = {"step": step, "measure": MEMORY, "side": side, "value": round(found), **ratio}
-            yield {**values, "repeats": 1, "versions": told}
+                version_words = _words(versions(worker))
+            ours = ours or megabytes
+            ratio = {} if side == "ours" else {"ratio": round(megabytes / ours, 2)}
+            values = {"step": step, "measure": MEMORY, "side": side, "value": round(megabytes), **ratio}
+            yield {**values, "repeats": 1, "versions": version_words}
 
 
 def _words(values: dict[str, str]) -> str:
@@ -98,7 +98,7 @@ def line(row: Row) -> str:
 
 
 def main(argv: Sequence[str] | None = None, results: Path = RESULTS, tokens: int = TOKENS) -> None:
-    """Run what the arguments ask for; each row is written as soon as it is measured."""
+    """Run what the arguments ask for. Each row is written as soon as it is measured."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.speed.long_texts",
         description=__doc__,
@@ -120,9 +120,9 @@ def main(argv: Sequence[str] | None = None, results: Path = RESULTS, tokens: int
         for time in options.times:
             place = {"network": name, "time": time, "batch": max(1, tokens // time)}
             for peer in options.peers:
-                for chosen in options.measures:
-                    for found in MEASURES[chosen](settings, peer, place["batch"], time):
-                        row = {**dict.fromkeys(COLUMNS, ""), **place, **found, **_machine(), "command": command}
+                for measure_name in options.measures:
+                    for cells in MEASURES[measure_name](settings, peer, place["batch"], time):
+                        row = {**dict.fromkeys(COLUMNS, ""), **place, **cells, **_machine(), "command": command}
                         print(line(row), flush=True)
                         result_files.merge(results, [row], KEY)
 

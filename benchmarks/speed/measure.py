@@ -37,7 +37,7 @@ def side_by_side(sides: Mapping[str, Callable[[], float]], repeats: int) -> dict
     """Measure all sides at the same time, again and again: for what does not depend on speed."""
     with concurrent.futures.ThreadPoolExecutor(len(sides)) as pool:
         rounds = [{name: pool.submit(measure) for name, measure in sides.items()} for _ in range(repeats)]
-        return {name: [taken[name].result() for taken in rounds] for name in sides}
+        return {name: [futures[name].result() for futures in rounds] for name in sides}
 
 
 class Worker(process.Worker):

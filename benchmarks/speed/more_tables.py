@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dense_lstm_zoo import display
-from tuning.result_files import ROOT, folded, read, versions
+from tuning.result_files import ROOT, folded, read_rows, versions
 
 NETWORKS = {"dc_bilstm": "W", "bilstm": "BiLSTM, 300 units", "classifier": "W", "language_model": "language model"}
 STEPS = {"train": "training", "predict": "prediction"}
@@ -15,14 +15,14 @@ STEPS = {"train": "training", "predict": "prediction"}
 
 def long_texts() -> str:
     """Return the table of tokens a second and peak memory by the length of a text."""
-    rows = read(ROOT / "results" / "long_texts.csv")
+    rows = read_rows(ROOT / "results" / "long_texts.csv")
     header = ["network", "words", "batch", "step", "measure", "ours", "stock Keras", "PyTorch"]
     cells = []
     for key, group in rows.groupby(["network", "time", "batch", "step", "measure"], sort=False):
         by_side = {row.side: row for row in group.itertuples()}
         name, time, batch, step, measure = map(str, key)
-        found = [_value(by_side.get(side)) for side in ("ours", "keras", "torch")]
-        cells.append((NETWORKS[name], time, batch, STEPS[step], measure, *found))
+        values = [_value(by_side.get(side)) for side in ("ours", "keras", "torch")]
+        cells.append((NETWORKS[name], time, batch, STEPS[step], measure, *values))
     cells.sort(key=lambda row: (row[0] != "W", row[4], row[3], int(row[1])))
     return "\n".join([display.table(header, cells), *_end(rows)])
 
@@ -39,7 +39,7 @@ def _value(row: Any) -> str:
 
 def profile() -> str:
     """Return the table of where a training step's time goes, by network and batch size."""
-    rows = read(ROOT / "results" / "profile.csv")
+    rows = read_rows(ROOT / "results" / "profile.csv")
     columns = list(dict.fromkeys(zip(rows["network"], rows["batch"], strict=True)))
     cells = []
     for work in dict.fromkeys(rows["work"]):
@@ -51,7 +51,7 @@ def profile() -> str:
 
 def kept_memory() -> str:
     """Return the table of an epoch's time and memory with large blocks of memory kept, and without."""
-    rows = read(ROOT / "results" / "kept_memory.csv")
+    rows = read_rows(ROOT / "results" / "kept_memory.csv")
     header = ["model", "corpus", "texts", "kept", "returned", "returned to kept", "million faults", "peak MB"]
     cells = [
         (

@@ -13,10 +13,10 @@ TIME = 30  # steps of a sentence in workload W
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What every architecture has and tells of itself.
+    """The base of all architectures.
 
     Args:
-        kernel: Ours only: the layers' ``kernel`` argument; None leaves their default.
+        kernel: Ours only: the layers' ``kernel`` argument. None leaves their default.
     """
 
     kernel: str | None = None
@@ -42,7 +42,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Architecture(Network):
-    """A densely connected Bi-LSTM classifier over features; the defaults are workload W, DC-Bi-LSTM 15 x 13 + 100.
+    """A densely connected Bi-LSTM classifier over features. The defaults are workload W, DC-Bi-LSTM 15 x 13 + 100.
 
     Args:
         num_dense_layers: Narrow layers (dl).
@@ -72,7 +72,7 @@ class Architecture(Network):
 
     @property
     def matrix_weights(self) -> int:
-        """Number of weights in the encoder's matrices; the softmax's are too few to count.
+        """Number of weights in the encoder's matrices. The softmax's are too few to count.
 
         Example:
             >>> Architecture().matrix_weights
@@ -84,7 +84,7 @@ class Architecture(Network):
 
 @dataclass(frozen=True)
 class LanguageArchitecture(Network):
-    """A densely connected LSTM language model and its windows; the defaults are Godin et al. 2017's, dense 200 x 2.
+    """A densely connected LSTM language model and its windows. The defaults are Godin et al. 2017's, dense 200 x 2.
 
     Args:
         num_layers: Depth.
@@ -92,7 +92,7 @@ class LanguageArchitecture(Network):
         embedding_dim: Width of a word vector.
         vocab_size: Words (V).
         dropout: Rate on the word vectors and every layer's output, a new mask each step.
-        sampled_softmax: Ours only: number of words that a training step samples; None means all.
+        sampled_softmax: Ours only: number of words that a training step samples. None means all.
         batch: Rows of a window (B).
         time: Steps of a window (T).
         dtype: Keras dtype policy of both Keras sides.
@@ -128,7 +128,7 @@ class LanguageArchitecture(Network):
 
 @dataclass(frozen=True)
 class TaggerArchitecture(Network):
-    """A gated-skip Bi-LSTM tagger over features; the defaults are Wu et al. 2016's encoder, 7 x 512.
+    """A gated-skip Bi-LSTM tagger over features. The defaults are Wu et al. 2016's encoder, 7 x 512.
 
     Args:
         num_layers: Depth, at least 3.
@@ -148,7 +148,7 @@ class TaggerArchitecture(Network):
 
     @property
     def matrix_weights(self) -> int:
-        """Number of weights in the encoder's matrices; the softmax's are too few to count.
+        """Number of weights in the encoder's matrices. The softmax's are too few to count.
 
         Example:
             >>> TaggerArchitecture().matrix_weights
@@ -159,7 +159,7 @@ class TaggerArchitecture(Network):
 
 @dataclass(frozen=True)
 class PoolingArchitecture(Network):
-    """Dynamic interaction over the states of an encoder; the defaults are Xie et al. 2019's, DC-Bi-LSTM 14 x 13 + 100.
+    """Dynamic interaction over the states of an encoder. The defaults are Xie et al. 2019's, DC-Bi-LSTM 14 x 13 + 100.
 
     Args:
         num_lower: Layers below the top.
@@ -182,7 +182,7 @@ class PoolingArchitecture(Network):
 
     @property
     def matrix_weights(self) -> int:
-        """Number of weights in the projections; the softmax's are too few to count.
+        """Number of weights in the projections. The softmax's are too few to count.
 
         Example:
             >>> PoolingArchitecture().matrix_weights

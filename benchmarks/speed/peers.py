@@ -5,7 +5,7 @@ function for both Keras sides, and the module under ``inference_mode`` for PyTor
 step.
 
 All rows are full, but the Keras sides are given lengths or a mask and honour them, as they must with real text.
-PyTorch gets neither a mask nor packed sequences inside its LSTMs, where packing would only cost it time; its pooling
+PyTorch gets neither a mask nor packed sequences inside its LSTMs, where packing would only cost it time. Its pooling
 alone honours the lengths.
 """
 
@@ -35,7 +35,7 @@ class Classifier(Side):
     """One implementation of the classifier.
 
     The order of its weights: for each layer, bottom to top, kernel [in, 4u], recurrent kernel [u, 4u] and bias [4u] of
-    the forward and then of the backward direction; then the softmax's kernel and bias.
+    the forward and then of the backward direction, then the softmax's kernel and bias.
     """
 
     @abstractmethod
@@ -108,14 +108,14 @@ def stock_encoder(layer_units: list[int], words: Any, mask: Any) -> Any:
     """Return the mean-pooled states of a densely connected Bi-LSTM in stock Keras layers.
 
     Args:
-        layer_units: Units of each layer, one direction; the last is the top layer.
+        layer_units: Units of each layer, one direction. The last is the top layer.
         words: Word vectors (batch, time, features).
         mask: (batch, time), true at real steps.
     """
     import keras
 
-    read = states = words
+    inputs = states = words
     for units in layer_units:
-        states = keras.layers.Bidirectional(keras.layers.LSTM(units, return_sequences=True))(read, mask=mask)
-        read = keras.layers.Concatenate()([read, states])
+        states = keras.layers.Bidirectional(keras.layers.LSTM(units, return_sequences=True))(inputs, mask=mask)
+        inputs = keras.layers.Concatenate()([inputs, states])
     return keras.layers.GlobalAveragePooling1D()(states, mask=mask)

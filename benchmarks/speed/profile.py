@@ -1,4 +1,4 @@
-"""Where the time of a training step goes: ``python -m benchmarks.speed.profile``, which writes results/profile.csv.
+"""A training step's time by kind of work: ``python -m benchmarks.speed.profile``, which writes results/profile.csv.
 
 TensorFlow's profiler times every op and every call inside an XLA program, on each thread. A row holds the thread time
 of one kind of work in a step. Kinds do not add up to the step: cores work side by side, and a product that uses all of

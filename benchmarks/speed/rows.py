@@ -29,8 +29,8 @@ def note(text: str) -> None:
 
 
 def row(settings: Settings, versions: dict[str, str], **values: Any) -> Row:
-    """Return a row with every column; what does not apply is empty."""
-    given = {
+    """Return a row with every column. What does not apply is empty."""
+    cells = {
         **values,
         "kernel": settings.kernel or "",
         "versions": " ".join(f"{name}={version}" for name, version in versions.items()),
@@ -39,23 +39,23 @@ def row(settings: Settings, versions: dict[str, str], **values: Any) -> Row:
         "load_average": machine.load_average(),
         "command": settings.command,
     }
-    unknown = set(given) - set(COLUMNS)
+    unknown = set(cells) - set(COLUMNS)
     assert not unknown, unknown
-    return {column: "" if given.get(column) is None else given.get(column, "") for column in COLUMNS}
+    return {column: "" if cells.get(column) is None else cells.get(column, "") for column in COLUMNS}
 
 
 def times(ours: list[float], peer: list[float] | None = None, unit: str = "ms") -> Row:
     """Return the columns of measured values: seconds with ``unit="ms"``, megabytes with ``unit="mb"``."""
     scale, digits = (1e3, 3) if unit == "ms" else (1, 1)
-    found: Row = {"repeats": len(ours)}
+    cells: Row = {"repeats": len(ours)}
     for name, values in (("ours", ours), ("peer", peer)):
         if values is not None:
             median, spread = turns.spread(values)
-            found |= {f"{name}_{unit}": round(scale * median, digits)}
-            found |= {f"{name}_spread_{unit}": round(scale * spread, digits)}
+            cells |= {f"{name}_{unit}": round(scale * median, digits)}
+            cells |= {f"{name}_spread_{unit}": round(scale * spread, digits)}
     if peer is not None:
-        found |= {name: round(value, 3) for name, value in turns.compare(ours, peer).items()}
-    return found
+        cells |= {name: round(value, 3) for name, value in turns.compare(ours, peer).items()}
+    return cells
 
 
 def targets(name: str, batch: int, peer: str) -> Row:
@@ -66,10 +66,10 @@ def targets(name: str, batch: int, peer: str) -> Row:
 
 def versions(*workers: Worker) -> dict[str, str]:
     """Return the versions of this package, of what it stands on and of what the workers imported."""
-    found = machine.versions()
+    all_versions = machine.versions()
     for worker in workers:
-        found |= worker.versions
-    return found
+        all_versions |= worker.versions
+    return all_versions
 
 
 @contextlib.contextmanager
@@ -121,17 +121,17 @@ def max_difference(
 def measure_in_turn(
     settings: Settings, workers: dict[str, Worker], method: str, **arguments: Any
 ) -> tuple[dict[str, list[float]], dict[str, int]]:
-    """Warm every side up, choose its steps a turn, then measure in turn; return seconds and steps by side."""
+    """Warm every side up, choose its steps a turn, then measure in turn. Return seconds and steps by side."""
     steps = {}
     for name, worker in workers.items():
         worker.ask("run", method=method, steps=settings.min_steps, **arguments)
         seconds = worker.ask("run", method=method, steps=settings.min_steps, **arguments)
         steps[name] = measure.steps_a_turn(seconds, settings.block_seconds, settings.min_steps)
 
-    def measured(name: str) -> Callable[[], float]:
+    def turn_of(name: str) -> Callable[[], float]:
         return lambda: workers[name].ask("run", method=method, steps=steps[name], **arguments)
 
-    return turns.take_turns({name: measured(name) for name in workers}, settings.repeats), steps
+    return turns.take_turns({name: turn_of(name) for name in workers}, settings.repeats), steps
 
 
 def long_turns(settings: Settings) -> Settings:

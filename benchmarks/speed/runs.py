@@ -1,4 +1,4 @@
-"""The groups of rows: steps of the workloads, memory and scaling; those from raw text are in ``text_runs.py``."""
+"""The groups of rows: steps of the workloads, memory and scaling. Those from raw text are in ``text_runs.py``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def steps_in_turn(settings: Settings, kind: str) -> Iterator[Row]:
 
 
 def language_model(settings: Settings) -> Iterator[Row]:
-    """Training steps of the language model against both peers; with bfloat16 products, against stock Keras."""
+    """Training steps of the language model against both peers, and with bfloat16 products against stock Keras."""
     architecture = settings.language_model
     shapes = [(architecture.batch, architecture.time)]
     yield from _in_turn(settings, "language_model", "training step", "language_model", architecture, shapes)
@@ -67,12 +67,12 @@ def sampled_softmax(settings: Settings) -> Iterator[Row]:
         tolerance = TOLERANCE if architecture.dtype == "float32" else BFLOAT16_TOLERANCE
         sides = ("ours", "keras")
         tokens = architecture.batch * architecture.time
-        for found in _in_turn(
+        for cells in _in_turn(
             long, name, "training step", "language_model", architecture, shapes, sides=sides, tolerance=tolerance
         ):
-            rates = {f"{side}_rate": round(1e3 * tokens / found[f"{side}_ms"]) for side in ("ours", "peer")}
+            rates = {f"{side}_rate": round(1e3 * tokens / cells[f"{side}_ms"]) for side in ("ours", "peer")}
             # What is counted is the work of all words, most of which a sampled softmax leaves out.
-            yield found | rates | {"rate_unit": "tokens/s", "gflops_share": ""}
+            yield cells | rates | {"rate_unit": "tokens/s", "gflops_share": ""}
 
 
 def tagger(settings: Settings) -> Iterator[Row]:
@@ -135,12 +135,12 @@ def first_step(settings: Settings) -> Iterator[Row]:
     architecture = dataclasses.replace(settings.architecture, kernel=settings.kernel)
 
     def fresh(side: str) -> Callable[[], float]:
-        def measured() -> float:
+        def measure_step() -> float:
             with Worker("tensorflow") as worker:
                 worker.ask("build", side=side, architecture=architecture.to_dict())
                 return worker.ask("run", method="first_step", batch=FRESH_BATCH, time=TIME)
 
-        return measured
+        return measure_step
 
     seconds = turns.take_turns({side: fresh(side) for side in ("ours", "keras")}, settings.fresh_repeats)
     yield row(
@@ -166,13 +166,13 @@ def memory(settings: Settings) -> Iterator[Row]:
             settings.architecture, num_dense_layers=depth, remat=remat, kernel=settings.kernel
         )
 
-        def measured() -> float:
+        def measure_peak() -> float:
             with Worker("tensorflow") as worker:
                 return worker.ask(
                     "training_memory", architecture=architecture.to_dict(), batch=MEMORY_BATCH, length=TIME
                 )
 
-        return measured
+        return measure_peak
 
     for depth in settings.memory_depths:
         megabytes = measure.side_by_side(
@@ -199,19 +199,19 @@ def scaling(settings: Settings) -> Iterator[Row]:
     names = {tuple(point.values()): name for name, point in points.items()}
     long = long_turns(settings)
     with Worker("tensorflow") as worker:
-        steps, measured, built = {}, {}, set()
+        steps, timers, sizes = {}, {}, set()
         for (depth, units, batch, length), name in names.items():
             key = f"{depth}x{units}"
-            if key not in built:
+            if key not in sizes:
                 architecture = Architecture(depth, units, 50, 100, kernel=settings.kernel)
                 worker.ask("build", side="ours", architecture=architecture.to_dict(), key=key)
-                built.add(key)
+                sizes.add(key)
             shape = {"method": "train", "key": key, "batch": batch, "time": length}
             worker.ask("run", **shape, steps=long.min_steps)
             seconds = worker.ask("run", **shape, steps=settings.min_steps)
             steps[name] = measure.steps_a_turn(seconds, settings.block_seconds, settings.min_steps)
-            measured[name] = functools.partial(worker.ask, "run", **shape, steps=steps[name])
-        found = turns.take_turns(measured, long.repeats)
+            timers[name] = functools.partial(worker.ask, "run", **shape, steps=steps[name])
+        seconds_of = turns.take_turns(timers, long.repeats)
         for name, point in points.items():
             at = names[tuple(point.values())]
             yield row(
@@ -220,7 +220,7 @@ def scaling(settings: Settings) -> Iterator[Row]:
                 name=name,
                 batch=point["batch"],
                 unit="training step",
-                **times(found[at]),
+                **times(seconds_of[at]),
                 steps=steps[at],
             )
 

@@ -1,4 +1,4 @@
-"""What the sides of every comparison share: weights in one order, and training as users of each library write it.
+"""The base of all sides: weights in one order, and training as users of each library write it.
 
 Training is ``fit`` over a ``tf.data`` dataset for both Keras sides (timed inside, from its second step on, so that
 neither its start nor a cold cache is spread over the steps) and the usual loop for PyTorch. Each turn begins with one
@@ -19,7 +19,7 @@ SEED = 7
 
 
 class Side(ABC):
-    """One implementation of a model; its weights are a list in one order for all sides of a comparison."""
+    """One implementation of a model. Its weights are a list in one order for all sides of a comparison."""
 
     @abstractmethod
     def weights(self) -> list[np.ndarray]:

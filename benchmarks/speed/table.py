@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.speed.workloads import SHARE_AIM, SHARE_FLOOR
 from dense_lstm_zoo import display
 from dense_lstm_zoo.display import Markdown, code, escape
-from tuning.result_files import ROOT, folded, read, versions
+from tuning.result_files import ROOT, folded, read_rows, versions
 
 RESULTS = ROOT / "results" / "speed_cpu.csv"
 TITLES = {
@@ -33,7 +33,7 @@ PEERS = {"keras": "stock Keras", "torch": "PyTorch", "": "-"}
 
 def table(path: Path = RESULTS) -> str:
     """Return the README's tables of speed and memory, as Markdown, from the CSV file ``path``."""
-    everything = read(path)
+    everything = read_rows(path)
     rows = everything[everything["kernel"] == ""]
     header = ["what", "batch", "peer", "ours", "peer's", "ratio (quartiles)", "floor, aim", "repeats"]
     cells = [_cells(row, title) for name, title in TITLES.items() for row in rows[rows["name"] == name].itertuples()]
@@ -59,7 +59,7 @@ def table(path: Path = RESULTS) -> str:
 
 
 def _cells(row: Any, title: str) -> tuple[str, ...]:
-    where = f"{title} ({escape(row.corpus, cell=True)})" if row.corpus else title
+    place = f"{title} ({escape(row.corpus, cell=True)})" if row.corpus else title
     times = [
         f"{_duration(median)} ± {_duration(spread)}" if median else "-"
         for median, spread in ((row.ours_ms, row.ours_spread_ms), (row.peer_ms, row.peer_spread_ms))
@@ -71,7 +71,7 @@ def _cells(row: Any, title: str) -> tuple[str, ...]:
     goals = ", ".join(f"{float(goal):g}x" if goal else "-" for goal in (row.floor, row.aim))
     goals = goals if row.floor or row.aim else "-"
     # Titles are ours, with code in them.
-    return (Markdown(where), row.batch or "-", PEERS[row.peer], *times, ratio, goals, row.repeats)
+    return (Markdown(place), row.batch or "-", PEERS[row.peer], *times, ratio, goals, row.repeats)
 
 
 def _duration(milliseconds: str) -> str:

@@ -75,14 +75,14 @@ class StockTagger(KerasTagger):
         for layer in range(1, a.num_layers + 1):
             states = []
             for d in range(2):
-                read = outputs[-1][d]
+                inputs = outputs[-1][d]
                 if layer > 2:
-                    read = keras.layers.Concatenate()([read, outputs[layer - 2][d]])
+                    inputs = keras.layers.Concatenate()([inputs, outputs[layer - 2][d]])
                 cell = layers.GatedSkipLSTMCell(a.units, "gated_outputs" if layer > 2 else "none")
                 self._cells.append(cell)
                 rnn = keras.layers.RNN(cell, return_sequences=True, zero_output_for_mask=True)
-                found = rnn(read, mask=masks[d])
-                states.append(keras.layers.Dropout(a.dropout)(found) if layer in (1, a.num_layers) else found)
+                sequence = rnn(inputs, mask=masks[d])
+                states.append(keras.layers.Dropout(a.dropout)(sequence) if layer in (1, a.num_layers) else sequence)
             outputs.append(states)
         forward, backward = outputs[-1]
         return keras.layers.Concatenate()([forward, keras.ops.flip(backward, axis=1)])

@@ -23,21 +23,21 @@ from dense_lstm_zoo.measuring import turns
 
 
 def corpora_here(settings: Settings) -> tuple[str, ...]:
-    """Return the corpora whose files are on this machine, or the built-in one; nothing is downloaded."""
+    """Return the corpora whose files are on this machine, or the built-in one. Nothing is downloaded."""
     from dense_lstm_zoo import checks
     from dense_lstm_zoo.corpora.loader import is_here, published
 
-    here = []
+    present = []
     for name in settings.corpora:
         if name not in published():
             raise checks.unknown_name("corpus", name, published())
         if is_here(name):
-            here.append(name)
+            present.append(name)
         else:
             note(f"The files of {name} are not in $DENSE_LSTM_ZOO_DATA: its rows are left out.")
-    if not here:
+    if not present:
         note("The built-in corpus stands in.")
-    return tuple(here) or ("demo",)
+    return tuple(present) or ("demo",)
 
 
 def _text_arguments(settings: Settings, side: str, corpus: str) -> Row:
@@ -50,13 +50,13 @@ def epochs(settings: Settings) -> Iterator[Row]:
     for number, corpus in enumerate(corpora_here(settings)):
 
         def fresh(side: str, corpus: str = corpus) -> Callable[[], Any]:
-            def measured() -> Any:
+            def measure_epochs() -> Any:
                 with Worker("tensorflow") as worker:
                     worker.ask("build_text", **_text_arguments(settings, side, corpus))
                     worker.ask("run", method="build")
                     return worker.ask("run", method="epochs")
 
-            return measured
+            return measure_epochs
 
         seconds = turns.take_turns(
             {side: fresh(side) for side in ("ours", "keras")}, 1 if number else settings.epoch_repeats

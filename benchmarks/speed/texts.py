@@ -33,7 +33,7 @@ class TextSide:
         side: ``"ours"`` or ``"keras"``.
         corpus: A corpus whose files are on this machine.
         max_texts: Use only so many training texts.
-        kernel: The layers' ``kernel`` argument, ours only; None leaves the default.
+        kernel: The layers' ``kernel`` argument, ours only. None leaves the default.
         overrides: Model arguments in place of the recipe's (the tests' small sizes).
     """
 
@@ -45,10 +45,10 @@ class TextSide:
         kernel: str | None = None,
         overrides: dict[str, int] | None = None,
     ) -> None:
-        loaded = load_corpus(corpus)
+        dataset = load_corpus(corpus)
         self.is_ours = side == "ours"
-        self.texts, self.labels = loaded.train.texts[:max_texts], loaded.train.labels[:max_texts]
-        self.label_names = list(loaded.label_names)
+        self.texts, self.labels = dataset.train.texts[:max_texts], dataset.train.labels[:max_texts]
+        self.label_names = list(dataset.label_names)
         self.vocabulary = build_vocabulary(self.texts).vocabulary
         self.text_to_ids = self.vocabulary.text_to_ids()
         self.rows = self.text_to_ids.encode(self.texts)
@@ -98,7 +98,7 @@ class TextSide:
         self.model.set_weights(weights)
 
     def epochs(self) -> list[float]:
-        """Train two epochs; return the seconds of the first, from raw texts on, and of the second."""
+        """Train two epochs. Return the seconds of the first, from raw texts on, and of the second."""
         import keras
 
         model, ends = self.model, []
@@ -123,7 +123,7 @@ class TextSide:
         """Label all texts ``steps`` times, from raw text to names, and return the seconds of one pass."""
         self.build()
         if self.is_ours:
-            return seconds_a_step(lambda: [found.label for found in self._bundle.predict(self.texts)], steps)
+            return seconds_a_step(lambda: [prediction.label for prediction in self._bundle.predict(self.texts)], steps)
         return seconds_a_step(lambda: [self.label_names[i] for i in self.probabilities().argmax(axis=1)], steps)
 
     def probabilities(self) -> np.ndarray:
@@ -140,7 +140,7 @@ class TextSide:
         return seconds_a_step(lambda: self.text_to_ids.encode(self.texts), steps)
 
     def iterate_batches(self, steps: int) -> float:
-        """Go through an epoch of training batches without a model ``steps`` times; return the seconds of one."""
+        """Go through an epoch of training batches without a model ``steps`` times. Return the seconds of one."""
         if self._pipeline is None:
             if self.is_ours:
                 self._pipeline = TrainingBatches(self.rows, self.labels, batch_size=BATCH, seed=SEED).dataset

@@ -1,4 +1,4 @@
-"""The PyTorch sides; PyTorch is an optional peer, imported where it is used."""
+"""The PyTorch sides. PyTorch is an optional peer, imported where it is used."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TorchSide(Side):
 
 
 def torch_lstm(width: int, units: int, bidirectional: bool) -> Any:
-    """Return a ``torch.nn.LSTM``; one of its two biases is zero and frozen, as the others have one."""
+    """Return a ``torch.nn.LSTM``. One of its two biases is zero and frozen, as the others have one."""
     import torch
 
     lstm = torch.nn.LSTM(width, units, bidirectional=bidirectional, batch_first=True)
@@ -64,12 +64,12 @@ def torch_lstm(width: int, units: int, bidirectional: bool) -> Any:
 
 
 def lstm_parameters(lstm: Any) -> list[tuple[Any, bool]]:
-    """Return a ``torch.nn.LSTM``'s kernel, recurrent kernel and bias of each direction; see ``parameters``."""
-    found: list[tuple[Any, bool]] = []
+    """Return a ``torch.nn.LSTM``'s kernel, recurrent kernel and bias of each direction. See ``parameters``."""
+    parameters: list[tuple[Any, bool]] = []
     for suffix in ("l0", "l0_reverse")[: 2 if lstm.bidirectional else 1]:
         kernel, recurrent, bias = (getattr(lstm, f"{name}_{suffix}") for name in ("weight_ih", "weight_hh", "bias_ih"))
-        found += [(kernel, True), (recurrent, True), (bias, False)]
-    return found
+        parameters += [(kernel, True), (recurrent, True), (bias, False)]
+    return parameters
 
 
 class TorchClassifier(TorchSide, peers.Classifier):
@@ -95,11 +95,11 @@ class TorchClassifier(TorchSide, peers.Classifier):
     def _forward(self, features: Any, lengths: Any) -> Any:
         import torch
 
-        read = states = features
+        inputs = states = features
         for lstm in self.lstms:
-            states, _ = lstm(read)
+            states, _ = lstm(inputs)
             if lstm is not self.lstms[-1]:
-                read = torch.cat([read, states], dim=-1)
+                inputs = torch.cat([inputs, states], dim=-1)
         real = torch.arange(features.shape[1])[None, :] < lengths[:, None]
         return self.dense((states * real[..., None]).sum(1) / lengths[:, None])
 
@@ -148,9 +148,9 @@ class TorchLanguageModel(TorchSide):
         self.architecture = a = architecture
         torch.manual_seed(SEED)
         self.embedding = torch.nn.Embedding(a.vocab_size, a.embedding_dim)
-        *widths, read = a.input_widths
+        *widths, width_above = a.input_widths
         self.lstms = [torch_lstm(width, a.units, bidirectional=False) for width in widths]
-        self.dense = torch.nn.Linear(read, a.vocab_size)
+        self.dense = torch.nn.Linear(width_above, a.vocab_size)
         self.trained = [parameter for parameter, _ in self.parameters()]
         self.sgd = torch.optim.SGD(self.trained, language_sides.LEARNING_RATE, fused=True)
         self.dropout = torch.nn.Dropout(a.dropout)
@@ -181,13 +181,13 @@ class TorchLanguageModel(TorchSide):
         import torch
 
         self.dropout.eval()
-        found, state = [], [None] * len(self.lstms)
+        outputs, state = [], [None] * len(self.lstms)
         with torch.inference_mode():
             for ids, _ in self._windows(batch, time):
                 logits, state = self._forward(ids, state)
-                found.append(logits.numpy())
+                outputs.append(logits.numpy())
         self.dropout.train()
-        return np.stack(found)
+        return np.stack(outputs)
 
     def make_step(self, batch: int, time: int) -> Callable[[], None]:
         """Return a function that takes a step of SGD on the next of ``random_windows``."""

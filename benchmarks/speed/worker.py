@@ -21,20 +21,20 @@ _sides: dict[str, Any] = {}
 
 
 def load(imports: str) -> dict[str, str]:
-    """Import a library with all that its side needs, so that no time holds an import; return its version."""
-    needed = {"tensorflow": ["tensorflow", "keras", "dense_lstm_zoo.layers"], "torch": ["torch"]}[imports]
-    for module in needed:
+    """Import a library with all that its side needs, so that no time holds an import. Return its version."""
+    modules = {"tensorflow": ["tensorflow", "keras", "dense_lstm_zoo.layers"], "torch": ["torch"]}[imports]
+    for module in modules:
         importlib.import_module(module)
     return {imports: importlib.metadata.version(imports)}
 
 
 def build(side: str, architecture: dict[str, Any], key: str = "", network: str = "classifier") -> None:
-    """Make a side of a network's comparison; ``key`` tells it from others in this process."""
+    """Make a side of a network's comparison. ``key`` tells it from others in this process."""
     _sides[key] = make_side(network, side, architecture)
 
 
 def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None, key: str = "") -> dict[str, int]:
-    """Make a side that starts from raw text; return how many texts and tokens it trains on."""
+    """Make a side that starts from raw text. Return how many texts and tokens it trains on."""
     from benchmarks.speed.texts import TextSide
 
     _sides[key] = TextSide(side, corpus, max_texts, kernel)
@@ -42,7 +42,7 @@ def build_text(side: str, corpus: str, max_texts: int | None, kernel: str | None
 
 
 def build_training(how: str, model: str, dataset: str, texts: int | None, key: str = "") -> dict[str, int]:
-    """Make a side that trains as ``zoo.train`` does; return its sizes."""
+    """Make a side that trains as ``zoo.train`` does. Return its sizes."""
     from benchmarks.kept_memory import Side
 
     _sides[key] = Side(how, model, dataset, texts)
@@ -84,7 +84,7 @@ def matmul_gflops(size: int, repeats: int) -> float:
 def training_memory(architecture: dict[str, Any], batch: int, length: int) -> float:
     """Return how many MB one training step needs above what the process held after a tiny step.
 
-    The graph is traced (for any batch) and Adam's moments made by the tiny step; a full step before the one that is
+    The graph is traced (for any batch) and Adam's moments made by the tiny step. A full step before the one that is
     measured compiles what a shape compiles, so that a compiler's memory does not count as the step's.
     """
     from benchmarks.speed.peers import OurSide, random_batch

@@ -1,4 +1,4 @@
-"""What is measured: batches, targets, and how many times. Plain data: nothing here imports TensorFlow."""
+"""Workloads: batches, targets, and how many times. Plain data: nothing here imports TensorFlow."""
 
 from __future__ import annotations
 
@@ -59,27 +59,27 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """How often and how long to measure.
+    """The number and length of measurements.
 
     Args:
-        repeats: Turns of each warmed-up comparison; at most ``LONG_REPEATS`` of those whose turns are long.
+        repeats: Turns of each warmed-up comparison, at most ``LONG_REPEATS`` of those whose turns are long.
         fresh_repeats: Fresh processes a side for the first step.
-        epoch_repeats: Fresh processes a side for first and second epochs of the first corpus; one for others.
+        epoch_repeats: Fresh processes a side for first and second epochs of the first corpus, and one for others.
         memory_repeats: Fresh processes a side where memory counts.
         block_seconds: A turn runs as many steps as fill about this time, at least ``min_steps``.
         min_steps: Fewest steps a turn.
         batches: Batch sizes of W.
         memory_depths: Depths whose peak memory is measured.
-        corpora: Corpora of the epochs from raw text, the first also of the other rows from text; one whose files are
+        corpora: Corpora of the epochs from raw text, the first also of the other rows from text. One whose files are
             not on this machine is left out.
-        max_texts: Use only so many training texts; None is all.
+        max_texts: Use only so many training texts. None is all.
         scaling: Which scaling curves to measure, from ``SCALING``.
         architecture: The model of the W rows.
         language_model: The language model and its windows.
         sampled_softmax: Language models over a large vocabulary, ours with sampled words.
         taggers: Encoders of taggers, each with its batch sizes.
         pooling: The pooling by dynamic interaction.
-        kernel: The layers' ``kernel`` argument; None leaves their default.
+        kernel: The layers' ``kernel`` argument. None leaves their default.
         torch: Whether to compare with PyTorch, where it is installed.
         command: The command that the rows name.
 

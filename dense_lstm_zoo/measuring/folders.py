@@ -35,22 +35,22 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[Run]:
     """Return the runs in these folders, in order.
 
     Raises:
-        FileNotFoundError: No such folder; the message names similar ones.
-        ValueError: No folders, a folder given twice, or one that is neither bundle nor export; the message names
+        FileNotFoundError: No such folder. The message names similar ones.
+        ValueError: No folders, a folder given twice, or one that is neither bundle nor export. The message names
             those inside it. Also for a damaged bundle (``BundleError``), or an export with a file missing.
     """
     if not paths:
         raise ValueError("There is nothing to measure; give at least one bundle or export.")
     folders = [user_path(path) for path in paths]
-    seen: dict[Path, Path] = {}
+    paths_of: dict[Path, Path] = {}
     for path in folders:
         real = path.resolve()
-        if real in seen:
-            also = "" if seen[real] == path else f", also as {seen[real]}"
+        if real in paths_of:
+            also = "" if paths_of[real] == path else f", also as {paths_of[real]}"
             raise ValueError(f"{path} is given twice{also}; give each folder once.")
-        seen[real] = path
+        paths_of[real] = path
     kinds = ["bundle" if isinstance(path, BundleFolder) else check(user_path(path)) for path in paths]
-    return [Run(*found) for found in zip(folders, kinds, names(folders), strict=True)]
+    return [Run(*fields) for fields in zip(folders, kinds, names(folders), strict=True)]
 
 
 def check(path: Path) -> str:
@@ -86,22 +86,22 @@ def names(paths: Sequence[Path]) -> list[str]:
         >>> names([Path("runs/a"), Path("/data/exports/trec/1"), Path("/data/exports/mr/1")])
         ['runs/a', 'trec/1', 'mr/1']
     """
-    found = []
+    short_names = []
     for path in paths:
         if not path.is_absolute():
-            found.append(str(path))
+            short_names.append(str(path))
             continue
         others = [other.parts for other in paths if other is not path]
         parts = path.parts[1:]
         # TF Serving's version numbers identify nothing on their own.
         fewest = 2 if path.name.isdigit() else 1
         count = next((n for n in range(fewest, len(parts)) if all(o[-n:] != parts[-n:] for o in others)), len(parts))
-        found.append("/".join(parts[-count:]) or "/")
-    return found
+        short_names.append("/".join(parts[-count:]) or "/")
+    return short_names
 
 
 def size_mb(path: Path) -> float:
-    """Return the size of all files in a folder, in MB of 2**20 bytes; links are not followed."""
+    """Return the size of all files in a folder, in MB of 2**20 bytes. Links are not followed."""
     files = (file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
     return sum(file.stat().st_size for file in files) / 2**20
 

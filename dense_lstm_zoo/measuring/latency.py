@@ -14,7 +14,7 @@ MIN_CALLS = 3
 
 
 def batches(texts: Sequence[str], size: int, most: int) -> list[list[str]]:
-    """Return up to ``most`` batches of ``size`` texts in order, each text once; too few texts are repeated.
+    """Return up to ``most`` batches of ``size`` texts in order, each text once. Too few texts are repeated.
 
     Example:
         >>> batches(["a", "b", "c", "d", "e"], 2, 10), batches(["a", "b"], 3, 10)
@@ -42,7 +42,7 @@ def time_calls(
         predict: Takes a list of texts.
         texts: The texts to batch.
         size: Texts per call.
-        repeats: Number of timed calls; fewer if ``max_seconds`` run out, but at least three.
+        repeats: Number of timed calls. There are fewer if ``max_seconds`` run out, but at least three.
         max_seconds: See above.
         clock: Returns seconds.
 

@@ -34,13 +34,13 @@ def measure(
     """Measure what trained models cost on this machine: time, memory, disk.
 
     Each runs in a fresh process, so loading and memory are those of a new server: a bundle is loaded with ``load``
-    and then classifies, tags or scores; a SavedModel is loaded with TensorFlow only, an ONNX export with
+    and then classifies, tags or scores. A SavedModel is loaded with TensorFlow only, an ONNX export with
     ``dense_lstm_zoo_runtime``. Latency is measured at 1, 32 and 200 texts per call, after a warm-up that predicts every
     batch once. The first prediction, which prepares what later ones reuse, has its own column. Run nothing else
     meanwhile.
 
     Args:
-        runs: Folders that ``train``, ``Bundle.save`` or ``Bundle.export`` wrote; one or several.
+        runs: Folders that ``train``, ``Bundle.save`` or ``Bundle.export`` wrote, one or several.
         texts: Texts like those you will serve, as their length decides the cost of a call. The first 2,000 are used. By
             default, sentences of the built-in demo corpus.
         repeats: Timed calls at each size. Each size stops after a minute, but not before its third call.
@@ -49,15 +49,15 @@ def measure(
     Returns:
         One row per run, in order, with these columns:
 
-        - ``run``, ``kind`` ("bundle", "export" or "onnx"), ``task``, ``model``;
+        - ``run``, ``kind`` ("bundle", "export" or "onnx"), ``task``, ``model``.
         - ``start_s`` from the start of the process to its first answer (on Linux only), of which ``import_s`` are for
-          imports and TensorFlow's start, ``load_s`` for the model and ``first_ms`` for the first text;
-        - ``p50_ms_1``, ``p99_ms_1`` and ``calls_1``: median and 99th percentile of that many calls with one text; the
-          same for 32 and 200; ``texts_per_s``: over all calls with 200;
-        - ``peak_mb``: the peak of the process; ``added_mb``: the increase over the memory just before the model
-          was loaded; ``disk_mb``: the size of the folder (MB are 2**20 bytes);
+          imports and TensorFlow's start, ``load_s`` for the model and ``first_ms`` for the first text.
+        - ``p50_ms_1``, ``p99_ms_1`` and ``calls_1``: median and 99th percentile of that many calls with one text. The
+          same for 32 and 200. ``texts_per_s``: over all calls with 200.
+        - ``peak_mb``: the peak of the process. ``added_mb``: the increase over the memory just before the model
+          was loaded. ``disk_mb``: the size of the folder (MB are 2**20 bytes).
         - ``texts``, ``words_per_text``, ``source``, ``repeats``, ``date``, ``versions``, ``processor``, ``cores`` and
-          ``load_average`` (before the first run);
+          ``load_average`` (before the first run).
         - ``error``: empty, or why a run could not be measured. The others are still measured.
 
     Raises:
@@ -88,12 +88,12 @@ class Plan:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Measure one run after another and yield one row for each."""
         for run in self.runs:
-            found = self._measured(run)
-            for message in found.get("warnings", ()):
+            costs = self._costs_of(run)
+            for message in costs.get("warnings", ()):
                 warnings.warn(f"{run.name}: {message}", stacklevel=2)
-            yield rows.row({**self.shared, "run": run.name, "kind": run.kind, **found})
+            yield rows.row({**self.shared, "run": run.name, "kind": run.kind, **costs})
 
-    def _measured(self, run: folders.Run) -> dict[str, Any]:
+    def _costs_of(self, run: folders.Run) -> dict[str, Any]:
         """Return the measurements of a run, or its error."""
         request: dict[str, Any] = {"kind": run.kind, "path": str(run.path), "texts": self.texts}
         request |= {"sizes": rows.SIZES, "repeats": self.repeats}
@@ -106,16 +106,16 @@ class Plan:
 def prepare(
     runs: Sequence[RunPath], texts: Sequence[str] | None, repeats: int, timeout: float, source: str = "given"
 ) -> Plan:
-    """Check the arguments of ``measure``; ``source`` is the name of the texts in the rows."""
+    """Check the arguments of ``measure``. ``source`` is the name of the texts in the rows."""
     checks.integer("repeats", repeats)
     checks.positive("timeout", timeout)
-    chosen = _texts(texts)
-    found = folders.find(runs)
+    sample = _texts(texts)
+    folder_runs = folders.find(runs)
     from dense_lstm_zoo.machine import versions
 
     shared = {
-        "texts": len(chosen),
-        "words_per_text": sum(len(text.split()) for text in chosen) / len(chosen),
+        "texts": len(sample),
+        "words_per_text": sum(len(text.split()) for text in sample) / len(sample),
         "source": "the demo corpus" if texts is None else source,
         "repeats": repeats,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -124,7 +124,7 @@ def prepare(
         "cores": machine.cores(),
         "load_average": machine.load_average(),
     }
-    return Plan(found, chosen, repeats, timeout, shared)
+    return Plan(folder_runs, sample, repeats, timeout, shared)
 
 
 def _texts(texts: Sequence[str] | None) -> list[str]:
@@ -133,8 +133,10 @@ def _texts(texts: Sequence[str] | None) -> list[str]:
         from dense_lstm_zoo.corpora.loader import load_corpus
 
         return list(load_corpus("demo").test.texts)
-    found: list[str] = list(itertools.islice(itertools.chain.from_iterable(checks.text_chunks(texts, 1024)), MAX_TEXTS))
-    found = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in found]
-    if not any(text.strip() for text in found):
-        raise ValueError(f"texts must include one that is not blank; received {len(found)} texts, all blank.")
-    return found
+    sample: list[str] = list(
+        itertools.islice(itertools.chain.from_iterable(checks.text_chunks(texts, 1024)), MAX_TEXTS)
+    )
+    sample = [text.decode(errors="replace") if isinstance(text, bytes) else text for text in sample]
+    if not any(text.strip() for text in sample):
+        raise ValueError(f"texts must include one that is not blank; received {len(sample)} texts, all blank.")
+    return sample

@@ -1,6 +1,6 @@
 """A fresh process for each measurement, so that imports, traces and memory of other models are not counted.
 
-``Worker`` starts it and asks; ``answer_requests`` answers, in a module that is run with ``python -m``. Both write one
+``Worker`` starts it and asks. ``answer_requests`` answers, in a module that is run with ``python -m``. Both write one
 line of JSON for each request: ``{"do": name, "arguments": {...}}``, then ``{"result": ...}`` or
 ``{"error": [kind, message]}``.
 """
@@ -26,7 +26,7 @@ _GRACE = 5.0  # seconds in which a worker may remove its temporary files
 
 
 class WorkerError(RuntimeError):
-    """A request failed; the message says why, and ``kind`` is the name of the worker's exception, if it had one."""
+    """A request failed. The message says why, and ``kind`` is the name of the worker's exception, if it had one."""
 
     def __init__(self, message: str, kind: str = "") -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class Worker:
 
     Args:
         module: The module to run, which calls ``answer_requests``.
-        timeout: Seconds that a request may take; None sets no limit.
+        timeout: Seconds that a request may take. None sets no limit.
         python: The interpreter.
         environment: Additional environment variables.
     """
@@ -128,18 +128,18 @@ class Worker:
 
 
 def measure_in_fresh_process(timeout: float, module: str = MODULE, **arguments: Any) -> dict[str, Any]:
-    """Run ``worker.measured`` in its own process and return its result.
+    """Run ``worker.measure_run`` in its own process and return its result.
 
     Args:
         timeout: Seconds until it is stopped.
         module: The module to run.
-        **arguments: The arguments of ``worker.measured``.
+        **arguments: The arguments of ``worker.measure_run``.
 
     Raises:
         WorkerError: The worker reported an error, took too long, or died.
     """
     with Worker(module, timeout=timeout) as worker:
-        return worker.ask("measured", **arguments)
+        return worker.ask("measure_run", **arguments)
 
 
 def answer_requests(functions: Mapping[str, Callable[..., Any]]) -> None:
@@ -160,7 +160,7 @@ def answer_requests(functions: Mapping[str, Callable[..., Any]]) -> None:
 
 
 def _read_requests(lines: queue.SimpleQueue[str]) -> None:
-    """Read standard input; at its end nobody waits for an answer, and the process ends even in the middle of one."""
+    """Read standard input. At its end nobody waits for an answer, and the process ends even in the middle of one."""
     with open(0, encoding="utf-8", closefd=False) as file:  # not sys.stdin: its lock would be held when Python ends
         for line in file:
             lines.put(line)
@@ -170,7 +170,7 @@ def _read_requests(lines: queue.SimpleQueue[str]) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return one line that says what failed; the type is included unless it is an error of a file or a value."""
+    """Return one line that says what failed. The type is included unless it is an error of a file or a value."""
     if isinstance(error, (ValueError, OSError)):
         return str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":

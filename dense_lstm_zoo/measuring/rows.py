@@ -50,8 +50,8 @@ LEGEND = (
 
 def row(values: dict[str, Any]) -> dict[str, Any]:
     """Return a row with every column, with rounded numbers and empty unknown values."""
-    found = {name: "" if values.get(name) is None else values[name] for name in COLUMNS}
-    return {name: round(x, _DIGITS.get(name, 3)) if isinstance(x, float) else x for name, x in found.items()}
+    cells = {name: "" if values.get(name) is None else values[name] for name in COLUMNS}
+    return {name: round(x, _DIGITS.get(name, 3)) if isinstance(x, float) else x for name, x in cells.items()}
 
 
 def header(names: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ class Served:
 
 
 def load_bundle(path: str) -> Served:
-    """Load a bundle; texts are classified, tagged or scored."""
+    """Load a bundle. Texts are classified, tagged or scored."""
     from dense_lstm_zoo.bundles.bundle import load
 
     bundle: Any = load(path)
@@ -34,25 +34,25 @@ def load_bundle(path: str) -> Served:
 
 
 def load_export(path: str) -> Served:
-    """Load an export as a server does; the outputs of its default signature are fetched from the device.
+    """Load an export as a server does. The outputs of its default signature are fetched from the device.
 
     Raises:
         ValueError: A SavedModel whose default signature is not one that ``export`` writes.
     """
     import tensorflow as tf
 
-    loaded = tf.saved_model.load(path)
-    serve = loaded.signatures.get("serving_default")
+    model = tf.saved_model.load(path)
+    serve = model.signatures.get("serving_default")
     outputs = {} if serve is None else serve.structured_outputs
     if (task := tasks.with_output(outputs)) is None:
-        returned = f"returns {', '.join(sorted(outputs))}" if outputs else "is missing"
-        raise ValueError(f"{path} is not an export of this package: its signature serving_default {returned}.")
+        complaint = f"returns {', '.join(sorted(outputs))}" if outputs else "is missing"
+        raise ValueError(f"{path} is not an export of this package: its signature serving_default {complaint}.")
 
     def predict(texts: list[str]) -> dict[str, Any]:
-        found = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
-        return {name: value.numpy() for name, value in found.items()}
+        outputs = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
+        return {name: value.numpy() for name, value in outputs.items()}
 
-    predict.loaded = loaded  # type: ignore[attr-defined]  # a signature holds only weak references to its variables
+    predict.model = model  # type: ignore[attr-defined]  # a signature holds only weak references to its variables
     return Served(task.name, "", predict)
 
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def take_turns(sides: Mapping[str, Callable[[], T]], repeats: int) -> dict[str, list[T]]:
-    """Measure each side once, in order, then again: A B A B ...; whatever slows the machine meets all of them.
+    """Measure each side once, in order, then again: A B A B. Whatever slows the machine meets all of them.
 
     Returns:
         The values of each side. Those with one index are of one round, so they pair.

@@ -11,13 +11,13 @@ from dense_lstm_zoo import machine
 from dense_lstm_zoo.measuring.process import answer_requests
 
 
-def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: int) -> dict[str, Any]:
+def measure_run(kind: str, path: str, texts: list[str], sizes: list[int], repeats: int) -> dict[str, Any]:
     """Load a bundle or an export in this process, predict, and return the measurements.
 
     Args:
         kind: ``"bundle"``, ``"export"`` or ``"onnx"``.
         path: Its folder.
-        texts: What is predicted; the first that is not blank comes first, by itself.
+        texts: The texts to predict. The first that is not blank comes first, by itself.
         sizes: Texts a call.
         repeats: Timed calls of each size.
     """
@@ -44,15 +44,15 @@ def measured(kind: str, path: str, texts: list[str], sizes: list[int], repeats: 
     started = time.perf_counter()
     model.predict([first])
     first_ms, start_s = 1e3 * (time.perf_counter() - started), machine.process_age()
-    found = {size: time_calls(model.predict, texts, size, repeats) for size in sizes}
+    times_of = {size: time_calls(model.predict, texts, size, repeats) for size in sizes}
     peak = machine.peak_mb()
     row: dict[str, Any] = {"task": model.task, "model": model.model}
     row |= {"start_s": start_s, "import_s": import_s, "load_s": load_s, "first_ms": first_ms}
-    for size, times in found.items():
+    for size, times in times_of.items():
         row |= {f"{name}_{size}": times[name] for name in ("p50_ms", "p99_ms", "calls")}
-    row |= {"texts_per_s": found[sizes[-1]]["texts_per_s"], "peak_mb": peak, "added_mb": max(peak - before, 0.0)}
+    row |= {"texts_per_s": times_of[sizes[-1]]["texts_per_s"], "peak_mb": peak, "added_mb": max(peak - before, 0.0)}
     return {**row, "warnings": [str(warning.message) for warning in caught]}
 
 
 if __name__ == "__main__":
-    answer_requests({"measured": measured})
+    answer_requests({"measure_run": measure_run})
