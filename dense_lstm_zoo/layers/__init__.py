@@ -3,20 +3,18 @@
 Importing this package registers every class, which ``keras.saving.load_model`` needs to find them.
 """
 
-from dense_lstm_zoo.layers.bilstm import BiLSTM
 from dense_lstm_zoo.layers.convolution import ConvolutionPooling, MapConvolutionPooling
 from dense_lstm_zoo.layers.crf import CRF
 from dense_lstm_zoo.layers.dense_bilstm import DenseBiLSTM
-from dense_lstm_zoo.layers.dense_lstm import DenseLSTM
 from dense_lstm_zoo.layers.dynamic_interaction import DynamicInteractionPooling
 from dense_lstm_zoo.layers.dynamic_self_attention import DynamicSelfAttention
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.highway_lstm import HighwayBiLSTM, HighwayLSTMCell
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks
-from dense_lstm_zoo.layers.lstm import LSTM
+from dense_lstm_zoo.layers.lstm import LSTM, BiLSTM
 from dense_lstm_zoo.layers.pooling import POOLINGS, MaskedPooling
 from dense_lstm_zoo.layers.recurrent_highway import BiRecurrentHighway, RecurrentHighwayCell
-from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
+from dense_lstm_zoo.layers.recurrent_stack import DenseLSTM, RecurrentStack
 from dense_lstm_zoo.layers.skip_bilstm import SkipBiLSTM
 from dense_lstm_zoo.layers.text_encoder import LayerMixture, TextEncoderStates
 from dense_lstm_zoo.layers.tied_embedding import Bias, TiedEmbedding

@@ -10,6 +10,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.tensors import Shape
+from dense_lstm_zoo.layers.saving import arguments_of
 
 DIRECTIONS = ("forward", "backward")
 
@@ -19,8 +20,8 @@ class BidirectionalEncoder(KernelLayer):
 
     Args:
         units: Width n of one direction.
-        dropout: Dropout rate between layers; each encoder documents where it applies.
-        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        dropout: Dropout rate between layers. Each encoder documents where it applies.
+        kernel: The kernel that runs the loop over time. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
     """
@@ -43,4 +44,4 @@ class BidirectionalEncoder(KernelLayer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), **{name: getattr(self, name) for name in self.ARGUMENTS}}
+        return super().get_config() | arguments_of(self, *self.ARGUMENTS)

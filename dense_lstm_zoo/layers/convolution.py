@@ -1,4 +1,4 @@
-"""Convolutions over the words of a sentence, with max pooling (Kim 2014; Zhou et al. 2016)."""
+"""Convolutions over the words of a sentence, with max pooling (Kim 2014, Zhou et al. 2016)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 
 
 def convolve(convolution: keras.layers.Layer, inputs: Tensor) -> Tensor:
-    """Return the convolution of a batch; for an empty one, TensorFlow would return the wrong number of features."""
+    """Return the convolution of a batch. For an empty one, TensorFlow would return the wrong number of features."""
     batch = ops.shape(inputs)[0]
     if isinstance(batch, int) and batch:
         return convolution(inputs)
-    one = ops.zeros((ops.maximum(1 - batch, 0), *ops.shape(inputs)[1:]), inputs.dtype)
-    return convolution(ops.concatenate([inputs, one], axis=0))[:batch]
+    filler = ops.zeros((ops.maximum(1 - batch, 0), *ops.shape(inputs)[1:]), inputs.dtype)
+    return convolution(ops.concatenate([inputs, filler], axis=0))[:batch]
 
 
 def largest(values: Tensor, counts: Tensor) -> Tensor:
@@ -37,12 +37,12 @@ class ConvolutionPooling(keras.layers.Layer):
     """Convolve over time, rectify, keep the largest value of each feature: (batch, time, features) to (batch, filters).
 
     For a window of k steps: c_t = ReLU(W x_{t:t+k-1} + b), and the output is max_t c_t. With ``padding="full"`` the max
-    is over all windows with at least one real step, and zeros continue the row past both ends; with ``"valid"`` it is
+    is over all windows with at least one real step, and zeros continue the row past both ends. With ``"valid"`` it is
     over windows of real steps only, and a sentence shorter than k is padded to k. An empty row gives zeros.
 
     Args:
         filters: Features per window size.
-        kernel_sizes: Window sizes; their features are concatenated.
+        kernel_sizes: Window sizes. Their features are concatenated.
         padding: ``full`` or ``valid``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -86,16 +86,16 @@ class ConvolutionPooling(keras.layers.Layer):
         hand_down_trainable(self)
 
     def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Convolve and pool; see the class for the arguments."""
+        """Convolve and pool. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
-        found = []
+        pooled = []
         for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True):
             before = size - 1 if self.padding == "full" else 0
             values = ops.relu(convolve(convolution, ops.pad(inputs, [[0, 0], [before, size - 1], [0, 0]])))
             windows = lengths + size - 1 if self.padding == "full" else ops.maximum(lengths - size + 1, 1)
             windows = ops.where(lengths > 0, windows, ops.zeros_like(windows))
-            found.append(largest(values, windows))
-        return ops.concatenate(found, axis=-1)
+            pooled.append(largest(values, windows))
+        return ops.concatenate(pooled, axis=-1)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
@@ -107,8 +107,7 @@ class ConvolutionPooling(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        names = ("filters", "kernel_sizes", "padding")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        return super().get_config() | arguments_of(self, "filters", "kernel_sizes", "padding")
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -120,17 +119,17 @@ class MapConvolutionPooling(keras.layers.Layer):
 
     This requires images of one size, and the paper pads all sentences to one length. Here, steps past ``max_length``
     are ignored and shorter rows are continued with zeros, so the padded length of a batch does not matter. Filters stay
-    within the features; in time they may reach past the end, where the states are zeros, but a place of m whose filter
+    within the features. In time they may reach past the end, where the states are zeros, but a place of m whose filter
     covers no real state is 0, even with a bias. An empty row gives zeros.
 
-    Without a ``pool_size``, the output is each filter's largest value over the whole map, of any length; H is then
+    Without a ``pool_size``, the output is each filter's largest value over the whole map, of any length. H is then
     padded with zeros on all sides.
 
     Args:
         filters: Number of filters.
         kernel_size: Height and width of a filter (k).
-        pool_size: Height and width of a block (p), 2 in the paper; None pools over the whole map.
-        max_length: Number of steps per row that are read; only with ``pool_size``.
+        pool_size: Height and width of a block (p), 2 in the paper. None pools over the whole map.
+        max_length: Number of steps per row that are read, only with ``pool_size``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -140,7 +139,7 @@ class MapConvolutionPooling(keras.layers.Layer):
 
     Returns:
         (batch, filters * floor((max_length - k + 1) / p) * floor((features - k + 1) / p)), flattened from (blocks in
-        time, blocks in features, filters); without a ``pool_size``, (batch, filters).
+        time, blocks in features, filters). Without a ``pool_size``, (batch, filters).
 
     Raises:
         ValueError: A number below 1, an input of another rank, or fewer steps or features than a block needs.
@@ -184,18 +183,18 @@ class MapConvolutionPooling(keras.layers.Layer):
         """Return the numbers of blocks of a map in time and in features."""
         if self.pool_size is None:
             return 1, 1
-        needed, found = self.kernel_size + self.pool_size - 1, []
+        minimum, counts = self.kernel_size + self.pool_size - 1, []
         for name, size in (("max_length", self.max_length), ("features", features)):
-            if size < needed:
+            if size < minimum:
                 raise ValueError(
                     f"Blocks of pool_size={self.pool_size} after filters of kernel_size={self.kernel_size} need at "
-                    f"least {needed} steps and {needed} features; received {name}={size}."
+                    f"least {minimum} steps and {minimum} features; received {name}={size}."
                 )
-            found.append((size - self.kernel_size + 1) // self.pool_size)
-        return found[0], found[1]
+            counts.append((size - self.kernel_size + 1) // self.pool_size)
+        return counts[0], counts[1]
 
     def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Convolve and pool; see the class for the arguments."""
+        """Convolve and pool. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         if self.pool_size is not None:
@@ -207,7 +206,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         """Return the largest values of all blocks, computed only where the batch has steps."""
         in_time, in_features = self._blocks(inputs.shape[-1])
         inputs, real = inputs[:, : self.max_length], real[:, : self.max_length]
-        # One place per step, then zeros to fill the last block; after a ReLU they do not change a maximum.
+        # One place per step, then zeros to fill the last block. After a ReLU they do not change a maximum.
         values = ops.relu(
             convolve(self.convolution, ops.pad(inputs, [[0, 0], [0, self.kernel_size - 1], [0, 0]])[..., None])
         )
@@ -219,9 +218,9 @@ class MapConvolutionPooling(keras.layers.Layer):
         # Not ops.max_pool: in an exported graph with gradients, such as explain's, oneDNN's kills the process.
         values = values[:, : blocks * size, : in_features * size]
         values = ops.reshape(values, (batch, blocks, size, in_features, size, self.filters))
-        found = ops.max(values, axis=(2, 4), initial=0)
-        missing = ops.zeros((batch, in_time - blocks, in_features, self.filters), found.dtype)
-        return ops.reshape(ops.concatenate([found, missing], axis=1), (batch, in_time * in_features * self.filters))
+        maxima = ops.max(values, axis=(2, 4), initial=0)
+        missing = ops.zeros((batch, in_time - blocks, in_features, self.filters), maxima.dtype)
+        return ops.reshape(ops.concatenate([maxima, missing], axis=1), (batch, in_time * in_features * self.filters))
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
         """Return None: no steps are left."""
@@ -234,5 +233,4 @@ class MapConvolutionPooling(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        names = ("filters", "kernel_size", "pool_size", "max_length")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        return super().get_config() | arguments_of(self, "filters", "kernel_size", "pool_size", "max_length")

@@ -11,7 +11,7 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
-_IMPOSSIBLE = -1e9  # exp(-1e9) is 0; an infinite score would have NaN gradients
+_IMPOSSIBLE = -1e9  # exp(-1e9) is 0, and an infinite score would have NaN gradients
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -19,7 +19,7 @@ class CRF(keras.layers.Layer):
     """Transition scores between neighbouring tags, on top of a network's tag scores (Lafferty et al. 2001).
 
     For a sentence of n tokens, the score of a tag sequence y is start[y_1] + sum_t potentials[t, y_t] + sum_t
-    transitions[y_{t-1}, y_t] + end[y_n]; its probability is proportional to exp(score).
+    transitions[y_{t-1}, y_t] + end[y_n]. Its probability is proportional to exp(score).
 
     Args:
         num_tags: Number of tags K.
@@ -60,8 +60,8 @@ class CRF(keras.layers.Layer):
             return ops.zeros(ops.shape(inputs)[:2], "int32")
         transitions = ops.cast(self.transitions, "float32")
 
-        def forward(best: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-            values, is_real = read[:, :-1], read[:, -1:]
+        def forward(best: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+            values, is_real = step[:, :-1], step[:, -1:]
             through = best[:, :, None] + transitions
             came_from = ops.cast(ops.argmax(through, axis=1), "float32")
             new = ops.max(through, axis=1) + values
@@ -73,10 +73,10 @@ class CRF(keras.layers.Layer):
         best, pointers = ops.scan(forward, start, steps[1:])
         last = ops.cast(ops.argmax(best + ops.cast(self.end, "float32"), axis=1), "float32")[:, None]
 
-        # pointers[t] holds the best tag of token t for each tag of token t + 1; at padding the tag stays the same.
-        def backward(tag: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-            came_from = ops.take_along_axis(read[:, :-1], ops.cast(tag, "int32"), axis=1)
-            tag = ops.where(read[:, -1:] > 0, came_from, tag)
+        # pointers[t] holds the best tag of token t for each tag of token t + 1. At padding the tag stays the same.
+        def backward(tag: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+            came_from = ops.take_along_axis(step[:, :-1], ops.cast(tag, "int32"), axis=1)
+            tag = ops.where(step[:, -1:] > 0, came_from, tag)
             return tag, tag
 
         steps = ops.concatenate([pointers, ops.cast(real[1:], "float32")], axis=-1)
@@ -86,14 +86,14 @@ class CRF(keras.layers.Layer):
         return ops.transpose(tags[:-1, :, 0])
 
     def log_likelihood(self, potentials: Tensor, tags: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Return log p(tags) of each row, (batch,), float32; 0 for a row of length 0.
+        """Return log p(tags) of each row, (batch,), float32, with 0 for a row of length 0.
 
         A tag below 0 is unknown: the result is then the probability of the known tags, summed over all possible values
         of the unknown ones.
 
         Args:
             potentials: (batch, time, K).
-            tags: (batch, time), integers; values past the length are ignored.
+            tags: (batch, time), integers. Values past the length are ignored.
             lengths: As in a call.
         """
         log_z = self._forward(potentials, lengths)[0]
@@ -107,7 +107,7 @@ class CRF(keras.layers.Layer):
         return ops.where(lengths > 0, score - log_z, 0.0)
 
     def _score(self, potentials: Tensor, tags: Tensor, lengths: Tensor) -> Tensor:
-        """Return the score of each row's tags, (batch,); tags past the length are 0."""
+        """Return the score of each row's tags, (batch,). Tags past the length are 0."""
         scores, lengths, real = self._prepare(potentials, lengths)
         tags = ops.pad(ops.transpose(tags), [[0, 1], [0, 0]])
         own = ops.where(real, ops.take_along_axis(scores, tags[:, :, None], axis=2), 0.0)
@@ -132,8 +132,8 @@ class CRF(keras.layers.Layer):
             return ops.zeros(ops.shape(potentials), "float32")
         transitions, end = ops.cast(self.transitions, "float32"), ops.cast(self.end, "float32")
 
-        def backward(beta: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-            values, is_real = read[:, :-1], read[:, -1:]
+        def backward(beta: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+            values, is_real = step[:, :-1], step[:, -1:]
             before = ops.logsumexp(transitions + (beta + values)[:, None, :], axis=2)
             before = before - ops.max(before, axis=1, keepdims=True)
             beta = ops.where(is_real > 0, before, beta)
@@ -170,9 +170,9 @@ class CRF(keras.layers.Layer):
             total = ops.logsumexp(scores, axis=1, keepdims=True)
             return scores - total, total
 
-        def forward(carry: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-            alpha, is_real = carry[:, :-1], read[:, -1:]
-            new, total = normalised(ops.logsumexp(alpha[:, :, None] + transitions, axis=1) + read[:, :-1])
+        def forward(carry: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+            alpha, is_real = carry[:, :-1], step[:, -1:]
+            new, total = normalised(ops.logsumexp(alpha[:, :, None] + transitions, axis=1) + step[:, :-1])
             alpha, total = ops.where(is_real > 0, new, alpha), ops.where(is_real > 0, total, 0.0)
             carry = ops.concatenate([alpha, total], axis=-1)
             return carry, carry

@@ -9,29 +9,29 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.bilstm import BiLSTM
 from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
-from dense_lstm_zoo.layers.parts import hand_down_trainable
+from dense_lstm_zoo.layers.lstm import BiLSTM
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class DenseBiLSTM(KernelLayer):
     """Densely connected Bi-LSTM: each layer reads the input and the states of all layers below it.
 
-    With M_0 = x, for l = 1..dl: H_l = BiLSTM_dh(M_{l-1}), M_l = [M_{l-1}; H_l]; the output is
+    With M_0 = x, for l = 1..dl: H_l = BiLSTM_dh(M_{l-1}), M_l = [M_{l-1}; H_l]. The output is
     H_top = BiLSTM_th(M_dl). Parameters: sum_{l=1..dl} 8 dh (e + 2 dh (l-1) + dh + 1) + 8 th (e + 2 dh dl + th + 1).
 
     Args:
         num_dense_layers: Narrow layers below the top (dl). 0 leaves a single Bi-LSTM of ``top_units``.
         dense_units: Units of a narrow layer, one direction (dh). 0 also leaves the narrow layers out.
         top_units: Units of the top layer, one direction (th).
-        couple_directions: Whether both directions of a layer read both directions below; otherwise each reads its own
+        couple_directions: Whether both directions of a layer read both directions below. Otherwise each reads its own
             and the input (Eqs 7-8 of Xie et al. 2019), and 2 dh becomes dh in the sums above.
         return_all_layers: Whether to return the list [H_1, ..., H_dl, H_top] instead of H_top.
         remat: Whether to recompute each layer in the backward pass instead of keeping its inputs, whose concatenations
-            make memory quadratic in depth. Values and gradients stay the same; a step costs up to a third more.
+            make memory quadratic in depth. Values and gradients stay the same. A step costs up to a third more.
         kernel_initializer, recurrent_initializer, unit_forget_bias, kernel: As in ``LSTM``, for every layer.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -41,10 +41,11 @@ class DenseBiLSTM(KernelLayer):
         mask: (batch, time), right-padded.
 
     Returns:
-        (batch, time, 2 top_units), zeros past the length; or the list of every layer's states.
+        (batch, time, 2 top_units), zeros past the length, or the list of every layer's states.
 
     Raises:
-        ValueError: A number that is not an integer, is negative, or is 0 for ``top_units``; an input of another rank.
+        ValueError: A number that is not an integer, is negative, or is 0 for ``top_units``, or an input of another
+            rank.
 
     Reference: Ding et al. 2018, Eqs 10-13.
 
@@ -106,7 +107,7 @@ class DenseBiLSTM(KernelLayer):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor | list[Tensor]:
-        """Run every layer; see the class for the arguments."""
+        """Run every layer. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training, "layer")
         if loop.kernel.groups_layers and not self.remat:
@@ -114,14 +115,14 @@ class DenseBiLSTM(KernelLayer):
                 loop, [layer.direction_weights() for layer in self.layers], self.couple_directions
             )
         else:
-            read = [loop.inputs]
+            sequences = [loop.inputs]
             for layer in self.layers:
-                read = self._run(layer, loop, read)
-            states = [ops.concatenate(read[i : i + 2], axis=-1) for i in range(1, len(read), 2)]
+                sequences = self._run(layer, loop, sequences)
+            states = [ops.concatenate(sequences[i : i + 2], axis=-1) for i in range(1, len(sequences), 2)]
         return loop.close(states) if self.return_all_layers else loop.close(states[-1:])[0]
 
-    def _run(self, layer: BiLSTM, loop: recurrence.Loop, read: list[Tensor]) -> list[Tensor]:
-        """Return a layer's inputs followed by its states; the directions stay separate until they are read.
+    def _run(self, layer: BiLSTM, loop: recurrence.Loop, sequences: list[Tensor]) -> list[Tensor]:
+        """Return a layer's inputs followed by its states. The directions stay separate until they are read.
 
         The inputs pass through ``run`` to the layers above, so that their gradients come back as one sum instead of
         being kept, one per reader, until the last one has arrived.
@@ -133,7 +134,7 @@ class DenseBiLSTM(KernelLayer):
                 forward, backward = ([states[0], *states[d::2]] for d in (1, 2))
             return [*states, *layer.run(loop, forward, backward_inputs=backward)[0]]
 
-        return (keras.remat(run) if self.remat else run)(*read)
+        return (keras.remat(run) if self.remat else run)(*sequences)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | list[Tensor | None] | None:
         """Pass the mask on with the states."""
@@ -146,16 +147,8 @@ class DenseBiLSTM(KernelLayer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {
-            **super().get_config(),
-            "num_dense_layers": self.num_dense_layers,
-            "dense_units": self.dense_units,
-            "top_units": self.top_units,
-            "couple_directions": self.couple_directions,
-            "return_all_layers": self.return_all_layers,
-            "remat": self.remat,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
-            "unit_forget_bias": self.unit_forget_bias,
-            "kernel": self.kernel,
-        }
+        names = (
+            *("num_dense_layers", "dense_units", "top_units", "couple_directions", "return_all_layers", "remat"),
+            *("kernel_initializer", "recurrent_initializer", "unit_forget_bias", "kernel"),
+        )
+        return super().get_config() | arguments_of(self, *names)

@@ -13,6 +13,7 @@ from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence import wide
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of
 
 MODES = ("position", "vector", "projected_vector")
 WEIGHTS = ("routed", "constant")
@@ -25,20 +26,20 @@ class DynamicInteractionPooling(keras.layers.Layer):
     For each lower layer j with states u_t in R^{d_j}, and x_t = LeakyReLU(W_j h_t + b_j) in R^{d_c} of the top states
     h_t, b_t = 0 and, ``iterations`` times over the n real steps:
 
-        c = softmax(b);  s_t = c_t mean(u_t);  v_t = sigmoid(s_t);  b_t += v_t sum(x_t)
+        c = softmax(b),  s_t = c_t mean(u_t),  v_t = sigmoid(s_t),  b_t += v_t sum(x_t)
 
     then w_j = (1/n) sum_t v_t x_t, and the output is [w_1; ...; w_{L-1}]. That is ``mode="position"``, one weight per
     word. In ``"vector"``, where d_c = d_j, s = (1/n) sum_t c_t u_t, v = sigmoid(s) in R^{d_c}, b_t += <v, x_t> and
-    w_j = v * (1/n) sum_t x_t; in ``"projected_vector"`` a matrix P_j maps u_t to d_c features first.
+    w_j = v * (1/n) sum_t x_t. In ``"projected_vector"`` a matrix P_j maps u_t to d_c features first.
 
     All layers are computed together. Note that v stays close to 1/2: c_t sums to 1 over the words, so v lies in
     (0.269, 0.731) if states lie in (-1, 1). Compare with ``weights="constant"`` to see what v contributes.
 
     Args:
-        iterations: Rounds r; with 1, c is uniform.
+        iterations: Rounds r. With 1, c is uniform.
         mode: ``position``, ``vector`` or ``projected_vector``.
         weights: ``routed``, as above, or ``constant``: v = 1/2, without routing.
-        units: d_c; None means half the top layer's width (not for ``vector``).
+        units: d_c. None means half the top layer's width (not for ``vector``).
         stop_gradient: Whether the backward pass treats c as a constant.
         negative_slope: Slope of the LeakyReLU below 0.
         kernel_initializer: Initialiser of each W_j and P_j.
@@ -48,7 +49,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
     Call arguments:
         inputs: A list [U_1, ..., U_{L-1}, U_top] of states (batch, time, features), right-padded.
         lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
-        mask: (batch, time), right-padded; or a list with the same mask for each input.
+        mask: (batch, time), right-padded, or a list with the same mask for each input.
         return_routing: Whether to return c, v and b as well.
 
     Returns:
@@ -134,7 +135,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
         mask: Tensor | None = None,
         return_routing: bool = False,
     ) -> Tensor | tuple[Tensor, dict[str, Tensor]]:
-        """Pool; see the class for the arguments."""
+        """Pool. See the class for the arguments."""
         if len(inputs) != len(self.lower_widths) + 1:
             raise ValueError(f"The layer was built for {len(self.lower_widths) + 1} inputs; received {len(inputs)}.")
         *lower, top = (recurrence.floats(x, self.compute_dtype) for x in inputs)
@@ -156,7 +157,7 @@ class DynamicInteractionPooling(keras.layers.Layer):
     def _route_positions(
         self, lower: list[Tensor], x: Tensor, real: Tensor, steps: Tensor, b: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        # Mask one number per word and layer, since x is wide; at padding x is LeakyReLU(b_j).
+        # Mask one number per word and layer, since x is wide. At padding x is LeakyReLU(b_j).
         means = ops.where(real, ops.stack([ops.mean(wide(u), axis=-1) for u in lower], axis=-1), 0.0)
         sums = ops.where(real, ops.sum(x, axis=-1), 0.0)
         for _ in range(self.iterations):
@@ -226,14 +227,11 @@ class DynamicInteractionPooling(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        names = ("iterations", "mode", "units", "stop_gradient", "negative_slope")
-        return {
-            **super().get_config(),
-            **{name: getattr(self, name) for name in names},
-            "weights": self.weighting,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
-        }
+        names = (
+            *("iterations", "mode", "units", "stop_gradient", "negative_slope"),
+            *("kernel_initializer", "kernel_regularizer"),
+        )
+        return super().get_config() | arguments_of(self, *names) | {"weights": self.weighting}
 
 
 def _stack(tensors: list[Tensor], axis: int) -> Tensor:

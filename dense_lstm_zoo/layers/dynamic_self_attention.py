@@ -12,19 +12,20 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.initializers import Blocks, InitializerLike, fresh
 from dense_lstm_zoo.layers.pooling import masked_softmax, project
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class DynamicSelfAttention(keras.layers.Layer):
     """Pool states by attention whose query is found by iterating (Yoon et al. 2018).
 
-    x_t = LeakyReLU(W h_t + b) and q_t = 0; then, ``iterations`` times over the real steps: a = softmax(q),
-    z = tanh(sum_t a_t x_t), q_t += <x_t, z>. The output is z; heads, each with its own weights, are concatenated.
+    x_t = LeakyReLU(W h_t + b) and q_t = 0. Then, ``iterations`` times over the real steps: a = softmax(q),
+    z = tanh(sum_t a_t x_t), q_t += <x_t, z>. The output is z. Heads, each with its own weights, are concatenated.
 
     Args:
         units: Length of a head's z.
         num_heads: Number of heads.
-        iterations: Rounds r; with 1, a is uniform.
+        iterations: Rounds r. With 1, a is uniform.
         negative_slope: Slope of the LeakyReLU below 0.
         kernel_initializer: Initialiser of each head's W.
         kernel_regularizer: Regulariser of all W together.
@@ -37,7 +38,7 @@ class DynamicSelfAttention(keras.layers.Layer):
         return_attention: Whether to return the last round's a as well.
 
     Returns:
-        (batch, num_heads * units), zeros for an empty row; with ``return_attention`` also a, (batch, time, num_heads).
+        (batch, num_heads * units), zeros for an empty row. With ``return_attention`` also a, (batch, time, num_heads).
 
     Raises:
         ValueError: A number that is not an integer or below 1, an input of another rank.
@@ -83,7 +84,7 @@ class DynamicSelfAttention(keras.layers.Layer):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, return_attention: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Pool; see the class for the arguments."""
+        """Pool. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         batch, time = ops.shape(inputs)[:2]
         real = recurrence.real_steps(lengths, time)
@@ -115,9 +116,8 @@ class DynamicSelfAttention(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {
-            **super().get_config(),
-            **{name: getattr(self, name) for name in ("units", "num_heads", "iterations", "negative_slope")},
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
-        }
+        names = (
+            *("units", "num_heads", "iterations", "negative_slope"),
+            *("kernel_initializer", "kernel_regularizer"),
+        )
+        return super().get_config() | arguments_of(self, *names)

@@ -11,8 +11,12 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.initializers import InitializerLike, OrthogonalBlocks, fresh, scaled_normal
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_step
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of
 
-_PLAIN = ("units", "gate_inputs", "input_dim", "forget_bias", "gate_bias")
+_ARGUMENTS = (
+    *("units", "gate_inputs", "input_dim", "forget_bias", "gate_bias"),
+    *("kernel_initializer", "recurrent_initializer"),
+)
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -21,7 +25,7 @@ class GatedSkipLSTMCell(keras.layers.Layer):
 
     With z = W x + U h' + b, s = tanh(z_s), and the gates i, f, o the sigmoids of theirs:
 
-    - ``none`` (Eq 9): c = f c' + i s; h = o tanh(c)
+    - ``none`` (Eq 9): c = f c' + i s and h = o tanh(c)
     - ``gates`` (Eq 10): as ``none``, with z + [k; k; k; k]
     - ``internals`` (Eqs 11-12): c = f c' + i s + k
     - ``gated_internals`` (Table 2): c = f c' + i s + g k
@@ -33,19 +37,19 @@ class GatedSkipLSTMCell(keras.layers.Layer):
 
     Args:
         units: Width n of the state, and of k.
-        skip: One of the above; None means ``"gated_outputs"``. A step's single input tensor does not show whether it
+        skip: One of the above. None means ``"gated_outputs"``. A step's single input tensor does not show whether it
             holds k, so either ``skip`` (or ``gate_inputs="skip"``) or ``input_dim`` must be given.
-        gate_inputs: Input of g besides h': ``"below"``, the layer's input (Eq 15); or ``"skip"``, k (section 6.1.4).
+        gate_inputs: Input of g besides h': ``"below"``, the layer's input (Eq 15), or ``"skip"``, k (section 6.1.4).
         input_dim: Features of x. An input must have ``input_dim`` features, plus ``units`` with a skip.
         forget_bias: Initial value of the forget gate's bias.
         gate_bias: Initial value of the bias of g.
-        kernel_initializer: Initialiser of the input kernels; None means N(0, 0.1 / sqrt(fan_in)).
-        recurrent_initializer: Initialiser of the recurrent kernel; None means one orthogonal matrix per gate.
+        kernel_initializer: Initialiser of the input kernels. None means N(0, 0.1 / sqrt(fan_in)).
+        recurrent_initializer: Initialiser of the recurrent kernel. None means one orthogonal matrix per gate.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: [x; k], (batch, features + units), since ``keras.layers.RNN`` passes one tensor per step; x alone with
-            ``skip="none"``.
+        inputs: [x; k], (batch, features + units), since ``keras.layers.RNN`` passes one tensor per step, or x alone
+            with ``skip="none"``.
         states: h and c, (batch, units) each.
 
     Returns:
@@ -138,7 +142,7 @@ class GatedSkipLSTMCell(keras.layers.Layer):
         return z + self.bias
 
     def call(self, inputs: Tensor, states: list[Tensor], training: bool | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run one step; see the class for the arguments."""
+        """Run one step. See the class for the arguments."""
         width = ops.shape(inputs)[-1] - self.skip_width
         x, k = inputs[..., :width], inputs[..., width:] if self.skip_width else None
         h, c = states
@@ -147,10 +151,5 @@ class GatedSkipLSTMCell(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the cell."""
-        return {
-            **super().get_config(),
-            **{name: getattr(self, name) for name in _PLAIN},
-            "skip": self.skip if self._holds_skip else None,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
-        }
+        config = super().get_config() | arguments_of(self, *_ARGUMENTS)
+        return config | {"skip": self.skip if self._holds_skip else None}

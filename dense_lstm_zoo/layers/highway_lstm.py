@@ -12,21 +12,21 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
-from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.gated_skip import skip_loop
 from dense_lstm_zoo.layers.recurrence.highway import highway_loop, highway_step
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class HighwayLSTMCell(keras.layers.Layer):
     """An LSTM step whose c also receives the c of the layer below, through a gate.
 
-    c = f c' + i s + d c_below with d = sigmoid(W_d x + w_c c' + w_l c_below + b_d); h = o tanh(c).
+    c = f c' + i s + d c_below with d = sigmoid(W_d x + w_c c' + w_l c_below + b_d), h = o tanh(c).
 
     Args:
         units: Width n of the state, and of ``c_below``.
-        input_dim: Features of x. An input must have ``units`` more than that; without ``input_dim``, the last ``units``
+        input_dim: Features of x. An input must have ``units`` more than that. Without ``input_dim``, the last ``units``
             features of any input are used as ``c_below``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -65,7 +65,7 @@ class HighwayLSTMCell(keras.layers.Layer):
         return ops.matmul(x, self.kernel) + self.bias
 
     def call(self, inputs: Tensor, states: list[Tensor], training: bool | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run one step; see the class for the arguments."""
+        """Run one step. See the class for the arguments."""
         width, (h, c) = ops.shape(inputs)[-1] - self.units, states
         recurrent = ops.pad(ops.matmul(h, self.recurrent_kernel), [[0, 0], [0, self.units]])
         h, c = highway_step(self.project(inputs[..., :width]) + recurrent, c, inputs[..., width:], self.peepholes)
@@ -78,13 +78,13 @@ class HighwayLSTMCell(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class HighwayBiLSTM(BidirectionalEncoder):
-    """Stacked highway LSTM layers, with separate forward and backward stacks; the first layer is an LSTM.
+    """Stacked highway LSTM layers, with separate forward and backward stacks. The first layer is an LSTM.
 
     Args:
         num_layers: Depth L.
         units: Width n of a layer, one direction.
         dropout: Dropout rate on the outputs of the first and the last layer.
-        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -138,25 +138,25 @@ class HighwayBiLSTM(BidirectionalEncoder):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """Run every layer; see the class for the arguments."""
+        """Run every layer. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         return loop.close([ops.concatenate([self._direction(loop, d, training) for d in (0, 1)], axis=-1)])[0]
 
     def _direction(self, loop: recurrence.Loop, d: int, training: bool | None) -> Tensor:
-        read, held, reverse = loop.inputs, None, bool(d)
-        dtype = read.dtype
+        inputs, c_below, reverse = loop.inputs, None, bool(d)
+        dtype = inputs.dtype
         for layer, cells in enumerate(self.cells, start=1):
             cell = cells[d]
             recurrent = recurrence.wide(cell.recurrent_kernel)
-            if held is None:
+            if c_below is None:
                 # The layer above reads c, which the project's LSTM kernels do not return.
-                projected = recurrence.wide(cell.project(read, None))
-                states, held = skip_loop(loop, projected, None, recurrent, skip="none", reverse=reverse).values()
+                projected = recurrence.wide(cell.project(inputs, None))
+                states, c_below = skip_loop(loop, projected, None, recurrent, skip="none", reverse=reverse).values()
             else:
-                projected, peepholes = recurrence.wide(cell.project(read)), recurrence.wide(cell.peepholes)
-                states, held = highway_loop(loop, projected, held, recurrent, peepholes, reverse=reverse)
-            read = ops.cast(states, dtype)
+                projected, peepholes = recurrence.wide(cell.project(inputs)), recurrence.wide(cell.peepholes)
+                states, c_below = highway_loop(loop, projected, c_below, recurrent, peepholes, reverse=reverse)
+            inputs = ops.cast(states, dtype)
             if training and self.dropout and layer in (1, self.num_layers):
-                read = keras.random.dropout(read, self.dropout, seed=self.seed_generator)
-        return read
+                inputs = keras.random.dropout(inputs, self.dropout, seed=self.seed_generator)
+        return inputs

@@ -88,7 +88,7 @@ class Blocks(keras.initializers.Initializer):
 
 
 def fresh(initializer: keras.initializers.Initializer) -> keras.initializers.Initializer:
-    """Return an initialiser for one more weight: a clone, as one gives the same numbers each time; functions as is."""
+    """Return an initialiser for one more weight: a clone, as one gives the same numbers each time. Functions stay."""
     return initializer.clone() if isinstance(initializer, keras.initializers.Initializer) else initializer
 
 

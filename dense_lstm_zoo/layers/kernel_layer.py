@@ -14,7 +14,7 @@ class KernelLayer(keras.layers.Layer):
     """A recurrent layer over right-padded sequences that passes their mask on.
 
     Args:
-        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Raises:
@@ -41,5 +41,5 @@ class KernelLayer(keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Rebuild a saved layer; if its kernel cannot run here, use the portable one, with a warning."""
+        """Rebuild a saved layer. If its kernel cannot run here, use the portable one, with a warning."""
         return cls(**{**config, "kernel": kernels.check_saved(config.get("kernel", "auto"))})

@@ -13,14 +13,15 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class LSTM(KernelLayer):
     """Long short-term memory over right-padded sequences, with explicit lengths.
 
-    z = W x_t + R h_{t-1} + b, split into i, f, c, o;
-    c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c);  h_t = sigmoid(z_o) tanh(c_t).
+    z = W x_t + R h_{t-1} + b, split into i, f, c, o,
+    c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c),  h_t = sigmoid(z_o) tanh(c_t).
 
     It computes the same as ``keras.layers.LSTM`` under a right-padded mask, and its weights have the same order, shapes
     and names, so ``set_weights`` and ``get_weights`` copy them both ways. The differences:
@@ -44,24 +45,24 @@ class LSTM(KernelLayer):
         bias_initializer: Initialiser of the biases.
         unit_forget_bias: Whether the forget gate's bias starts at 1 instead.
         kernel: The kernel that runs the loop over time: ``"auto"`` (default), ``"portable"``, ``"native"``,
-            ``"compiled"`` or ``"cudnn"``; see ``dense_lstm_zoo.layers.recurrence.kernels``. All compute the same.
+            ``"compiled"`` or ``"cudnn"``. See ``dense_lstm_zoo.layers.recurrence.kernels``. All compute the same.
         **kwargs: Arguments of ``keras.layers.Layer`` (``name``, ``dtype``, ``trainable``).
 
     Call arguments:
         inputs: (batch, time, features), time at least 1.
         lengths: (batch,), the real steps of each row, 0 to time. None means those of ``mask``, else all steps.
-        mask: (batch, time), right-padded; Keras passes it after ``Embedding(mask_zero=True)``.
-        initial_state: h and c, each (batch, units); zeros by default.
+        mask: (batch, time), right-padded. Keras passes it after ``Embedding(mask_zero=True)``.
+        initial_state: h and c, each (batch, units), zeros by default.
 
     Returns:
-        (batch, time, units), or (batch, units) without ``return_sequences``; with ``return_state``, a list of that
+        (batch, time, units), or (batch, units) without ``return_sequences``. With ``return_state``, a list of that
         followed by h and c, each (batch, units).
 
     Raises:
-        ValueError: ``units`` is not a positive integer; an argument is unknown, or one of Keras that is not taken; the
-            kernel is unknown or cannot run here; the input is not
-            three-dimensional; the mask has padding before a real step. In ``fit``, ``evaluate`` and ``predict``, the
-            mask raises TensorFlow's ``InvalidArgumentError``; with ``jit_compile=True`` and in exports it is unchecked.
+        ValueError: ``units`` is not a positive integer, an argument is unknown or one of Keras that is not taken, the
+            kernel is unknown or cannot run here, the input is not three-dimensional, or the mask has padding before a
+            real step. In ``fit``, ``evaluate`` and ``predict``, the mask raises TensorFlow's ``InvalidArgumentError``.
+            With ``jit_compile=True`` and in exports it is unchecked.
 
     Reference: Ding et al. 2018, Eqs 1-4 (gates stored in Keras's order).
 
@@ -137,7 +138,7 @@ class LSTM(KernelLayer):
         initial_state: Sequence[Tensor] | None = None,
         training: bool | None = None,
     ) -> Tensor | list[Tensor]:
-        """Run the loop; see the class for the arguments."""
+        """Run the loop. See the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         if initial_state is not None:
@@ -163,7 +164,7 @@ class LSTM(KernelLayer):
         drop_weights: Callable[[Tensor], Tensor] | None = None,
         backward_inputs: list[Tensor] | None = None,
     ) -> list[list[Tensor]]:
-        """Run ``recurrence.lstm`` with the layer's weights; see there for the arguments.
+        """Run ``recurrence.lstm`` with the layer's weights. See there for the arguments.
 
         The result of ``drop_weights`` on a recurrent kernel replaces it, which every kernel supports.
         """
@@ -181,7 +182,7 @@ class LSTM(KernelLayer):
         )
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | list[Tensor | None] | None:
-        """Pass the mask on with the sequence; drop it with the last state."""
+        """Pass the mask on with the sequence, and drop it with the last state."""
         output = mask if self.return_sequences else None
         return [output, None, None] if self.return_state else output
 
@@ -193,14 +194,34 @@ class LSTM(KernelLayer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "return_sequences": self.return_sequences,
-            "return_state": self.return_state,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
-            "unit_forget_bias": self.unit_forget_bias,
-            "kernel": self.kernel,
-        }
+        names = (
+            *("units", "return_sequences", "return_state"),
+            *("kernel_initializer", "recurrent_initializer", "bias_initializer", "unit_forget_bias", "kernel"),
+        )
+        return super().get_config() | arguments_of(self, *names)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class BiLSTM(LSTM):
+    """Bi-LSTM over right-padded sequences: h_t = [forward h_t; backward h_t].
+
+    The backward direction starts at each row's last real step, so padding never changes a result. It computes the same
+    as ``keras.layers.Bidirectional(keras.layers.LSTM(units))`` under a mask, and ``get_weights`` has the same
+    order and shapes (forward kernel, recurrent kernel, bias, then backward), so weights can be copied both ways::
+
+        ours.set_weights(theirs.get_weights())
+        theirs.set_weights(ours.get_weights())
+
+    Args, call arguments and differences from Keras are those of ``LSTM``. ``units`` (the papers' d) is the width of one
+    direction, states are ``2 * units`` wide, and without ``return_sequences`` the output is [last forward state; first
+    backward state].
+
+    Reference: Ding et al. 2018, Eqs 5-7.
+
+    Example:
+        >>> import numpy as np
+        >>> BiLSTM(4)(np.ones((2, 3, 5), "float32"), lengths=np.array([3, 1])).shape
+        TensorShape([2, 3, 8])
+    """
+
+    direction_names: ClassVar[tuple[str, ...]] = ("forward", "backward")

@@ -10,12 +10,13 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of
 
 POOLINGS = ("mean", "max", "last", "attention", "last_mean_max")
 
 
 def masked_softmax(logits: Tensor, mask: Tensor, axis: int = 1) -> Tensor:
-    """Softmax over the places where ``mask`` is true, with zeros elsewhere; all zeros if it is true nowhere.
+    """Softmax over the places where ``mask`` is true, with zeros elsewhere: all zeros if it is true nowhere.
 
     Not ``ops.softmax``, which warns about one-word sentences.
     """
@@ -26,7 +27,7 @@ def masked_softmax(logits: Tensor, mask: Tensor, axis: int = 1) -> Tensor:
 
 
 def project(states: Tensor, mask: Tensor, kernel: Tensor, bias: Tensor, negative_slope: float) -> Tensor:
-    """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units); h_t is treated as zeros where ``mask`` is false.
+    """LeakyReLU(h_t W + b) in float32 at least, (batch, time, units), with zeros for h_t where ``mask`` is false.
 
     The result may be many times as wide as the states. To avoid passes over it, the states are masked instead of the
     result, and b is an additional row of W.
@@ -39,13 +40,13 @@ def project(states: Tensor, mask: Tensor, kernel: Tensor, bias: Tensor, negative
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class MaskedPooling(keras.layers.Layer):
-    """Pool states (batch, time, features) to one vector over each row's real steps; an empty row gives zeros.
+    """Pool states (batch, time, features) to one vector over each row's real steps. An empty row gives zeros.
 
     - ``mean``: sum_t m_t h_t / max(sum_t m_t, 1), the average pooling of Ding et al. 2018, section 3.3 (3).
     - ``max``: the largest value of each feature.
     - ``last``: the state at the last real step. With ``num_directions=2``, the second half of the features, which was
       read backward, is taken from the first step.
-    - ``attention``: sum_t a_t h_t with a = softmax over the real steps of u . tanh(W h_t + b); ``attention_units``
+    - ``attention``: sum_t a_t h_t with a = softmax over the real steps of u . tanh(W h_t + b). ``attention_units``
       is the length of u, by default the number of features.
     - ``last_mean_max``: the first three side by side, [last; mean; max], the concat pooling of Howard and Ruder 2018,
       section 3.3.
@@ -67,7 +68,7 @@ class MaskedPooling(keras.layers.Layer):
         (batch, features), three times as wide with ``last_mean_max``.
 
     Raises:
-        ValueError: An unknown mode; ``num_directions`` other than 1 and 2; an odd number of features with 2.
+        ValueError: An unknown mode, ``num_directions`` other than 1 and 2, or an odd number of features with 2.
 
     Example:
         >>> import numpy as np
@@ -87,7 +88,7 @@ class MaskedPooling(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, inputs_shape: Shape) -> None:
-        """Create the weights of ``attention``; the other modes have none."""
+        """Create the weights of ``attention``. The other modes have none."""
         features = inputs_shape[-1]
         if len(inputs_shape) != 3 or features is None or features % self.num_directions:
             raise ValueError(
@@ -101,7 +102,7 @@ class MaskedPooling(keras.layers.Layer):
             self.query = self.add_weight(name="query", shape=(units, 1), initializer="glorot_uniform")
 
     def call(self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        """Pool; see the class for the arguments."""
+        """Pool. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         real = recurrence.real_steps(lengths, ops.shape(inputs)[1])
         pooled = getattr(self, f"_{self.mode}")(inputs, lengths, real)
@@ -144,9 +145,4 @@ class MaskedPooling(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {
-            **super().get_config(),
-            "mode": self.mode,
-            "num_directions": self.num_directions,
-            "attention_units": self.attention_units,
-        }
+        return super().get_config() | arguments_of(self, "mode", "num_directions", "attention_units")

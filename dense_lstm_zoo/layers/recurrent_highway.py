@@ -11,23 +11,23 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.initializers import OrthogonalBlocks, scaled_normal
-from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.highway import recurrent_highway_loop, recurrent_highway_step
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class RecurrentHighwayCell(keras.layers.Layer):
-    """A step of ``depth`` highway micro-layers with an output gate; the first micro-layer reads x.
+    """A step of ``depth`` highway micro-layers with an output gate. The first micro-layer reads x.
 
-    s_0 = y'; s_l = h_l t_l + s_{l-1} c_l, l = 1..depth, with h = tanh and t, c = sigmoid of s_{l-1} R_l + b_l (+ x W if
-    l = 1); y = sigmoid(W_o x + R_o y' + b_o) tanh(s_depth).
+    s_0 = y', s_l = h_l t_l + s_{l-1} c_l, l = 1..depth, with h = tanh and t, c = sigmoid of s_{l-1} R_l + b_l (+ x W if
+    l = 1), y = sigmoid(W_o x + R_o y' + b_o) tanh(s_depth).
 
     Args:
         units: Width n.
         depth: Micro-layers per step.
         couple_gates: Whether c = 1 - t, which keeps s between -1 and 1.
-        transform_bias: Initial value of the biases of t; below 0, the state is at first mostly carried on.
+        transform_bias: Initial value of the biases of t. Below 0, the state is at first mostly carried on.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
@@ -82,7 +82,7 @@ class RecurrentHighwayCell(keras.layers.Layer):
         return ops.concatenate([z[..., : -self.units], z[..., -self.units :] + self.output_bias], axis=-1)
 
     def call(self, inputs: Tensor, states: list[Tensor], training: bool | None = None) -> tuple[Tensor, list[Tensor]]:
-        """Run one step; see the class for the arguments."""
+        """Run one step. See the class for the arguments."""
         z = self.project(inputs)
         weights = self.recurrent_kernel.value, self.bias.value, self.output_recurrent_kernel.value
         y = recurrent_highway_step(z[..., : -self.units], z[..., -self.units :], states[0], *weights)
@@ -90,8 +90,7 @@ class RecurrentHighwayCell(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the cell."""
-        plain = ("units", "depth", "couple_gates", "transform_bias")
-        return {**super().get_config(), **{name: getattr(self, name) for name in plain}}
+        return super().get_config() | arguments_of(self, "units", "depth", "couple_gates", "transform_bias")
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -103,7 +102,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
         depth: Micro-layers per step (L).
         couple_gates: Whether c = 1 - t.
         dropout: Dropout rate on the output.
-        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -153,7 +152,7 @@ class BiRecurrentHighway(BidirectionalEncoder):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """Run both directions; see the class for the arguments."""
+        """Run both directions. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
         ran = []

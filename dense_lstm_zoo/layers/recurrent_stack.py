@@ -14,9 +14,9 @@ from dense_lstm_zoo.layers.dropout import drop
 from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
 from dense_lstm_zoo.layers.lstm import LSTM
-from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 
 WIRINGS = ("dense", "stacked", "skip", "residual")
 CELLS = ("lstm", "gru", "simple_rnn")
@@ -42,35 +42,35 @@ class RecurrentStack(KernelLayer):
         num_layers: Depth L.
         units: Width h of every layer.
         wiring: ``"dense"``, ``"stacked"``, ``"skip"`` or ``"residual"``.
-        cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``; the LSTM runs on the project's kernels, the others on Keras's.
-        dropout: Rate on the input and on every layer's output, but not on the recurrence; a new mask each step.
+        cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``. The LSTM runs on the project's kernels, the others on Keras's.
+        dropout: Rate on the input and on every layer's output, but not on the recurrence, with a new mask each step.
         variational_dropout: Whether to use one mask for all steps of a call instead.
-        input_dropout: A separate rate on the input; None uses ``dropout``.
-        output_dropout: A separate rate on the output, which then has its own masks; None uses ``dropout``.
+        input_dropout: A separate rate on the input. None uses ``dropout``.
+        output_dropout: A separate rate on the output, which then has its own masks. None uses ``dropout``.
         recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call. The LSTM then trains on the
             portable kernel.
-        weight_dropout: Rate on the LSTM's recurrent kernels, one mask per call (DropConnect; Merity et al. 2018).
-        dropout_sharing: ``"per_output"``, one mask per output, shared by all its readers; or ``"per_reader"``.
+        weight_dropout: Rate on the LSTM's recurrent kernels, one mask per call (DropConnect, Merity et al. 2018).
+        dropout_sharing: ``"per_output"``, one mask per output, shared by all its readers, or ``"per_reader"``.
         return_state: Whether to return the final states as well.
         return_all_layers: Whether to return a list of every layer's outputs, without dropout, instead of the top.
         kernel_initializer: Initialiser of the input kernels.
         recurrent_initializer: Initialiser of the recurrent kernels.
         bias_initializer: Initialiser of the biases.
         unit_forget_bias: Whether the LSTM's forget gates start with a bias of 1 instead.
-        kernel: The kernel that runs the loop over time of an LSTM; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time of an LSTM. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: (batch, time, features); ``residual`` needs as many features as units.
+        inputs: (batch, time, features). ``residual`` needs as many features as units.
         lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        initial_state: A list with h and c (only h for other cells) of each layer, bottom to top, (batch, units) each;
+        initial_state: A list with h and c (only h for other cells) of each layer, bottom to top, (batch, units) each,
             zeros by default.
         training: Whether to apply dropout.
 
     Returns:
-        (batch, time, features + L units) with ``dense``, else (batch, time, units); zeros past the lengths. With
+        (batch, time, features + L units) with ``dense``, else (batch, time, units), zeros past the lengths. With
         ``return_state`` a list of that and the final states, in the order of ``initial_state``.
 
     Raises:
@@ -165,12 +165,12 @@ class RecurrentStack(KernelLayer):
             )
         widths = [features]
         for layer in self.layers:
-            width = sum(self._read(widths, sum_of=lambda parts: parts[0]))
+            width = sum(self._inputs_of_next(widths, sum_of=lambda parts: parts[0]))
             layer.build((*inputs_shape[:2], width))
             widths.append(self.units)
         hand_down_trainable(self)
 
-    def _read(self, below: list[_Part], sum_of: Callable[[list[_Part]], _Part]) -> list[_Part]:
+    def _inputs_of_next(self, below: list[_Part], sum_of: Callable[[list[_Part]], _Part]) -> list[_Part]:
         """Return the inputs of the next layer, as parts to concatenate, from the input and the layers below."""
         if self.wiring == "dense":
             return below
@@ -186,7 +186,7 @@ class RecurrentStack(KernelLayer):
         initial_state: Sequence[Tensor] | None = None,
         training: bool | None = None,
     ) -> Tensor | list[Tensor]:
-        """Run every layer; see the class for the arguments."""
+        """Run every layer. See the class for the arguments."""
         mask = recurrence.attached_mask(inputs) if lengths is None and mask is None else mask
         padded = lengths is not None or mask is not None
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
@@ -201,10 +201,10 @@ class RecurrentStack(KernelLayer):
             def drop_weights(recurrent_kernel: Tensor) -> Tensor:
                 return drop(recurrent_kernel, weight_dropout, self.seed_generator)
 
-            def run(i: int, read: list[Tensor], start: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
-                held = self._recurrent_mask(read[0]) if dropping else None
+            def run(i: int, parts: list[Tensor], start: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
+                recurrent_mask = self._recurrent_mask(parts[0]) if dropping else None
                 (states,), (h,), (c,) = self.layers[i].run(
-                    loop, read, start, True, recurrent_mask=held, drop_weights=drop_weights
+                    loop, parts, start, True, recurrent_mask=recurrent_mask, drop_weights=drop_weights
                 )
                 return states, [h, c]
 
@@ -212,9 +212,9 @@ class RecurrentStack(KernelLayer):
         else:
             real = recurrence.real_steps(lengths, ops.shape(inputs)[1])[:, :, 0]
 
-            def run(i: int, read: list[Tensor], start: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
+            def run(i: int, parts: list[Tensor], start: list[Tensor] | None) -> tuple[Tensor, list[Tensor]]:
                 outputs, *states = self.layers[i](
-                    ops.concatenate(read, axis=-1), mask=real, initial_state=start, training=training
+                    ops.concatenate(parts, axis=-1), mask=real, initial_state=start, training=training
                 )
                 return outputs, states
 
@@ -242,8 +242,8 @@ class RecurrentStack(KernelLayer):
         below = [offer(inputs, self.dropout if self.input_dropout is None else self.input_dropout)]
         outputs, states = [], []
         for i in range(self.num_layers):
-            read = self._read(below, sum_of=lambda parts: (parts[0][0] + parts[1][0], parts[1][1]))
-            output, final = run(i, [drop_at(rate, x) for x, rate in read], start[i])
+            offers = self._inputs_of_next(below, sum_of=lambda parts: (parts[0][0] + parts[1][0], parts[1][1]))
+            output, final = run(i, [drop_at(rate, x) for x, rate in offers], start[i])
             below.append(offer(output, self.dropout))
             outputs.append(output)
             states += final
@@ -254,12 +254,14 @@ class RecurrentStack(KernelLayer):
         top = below if self.wiring == "dense" else below[-1:]
         return [ops.concatenate([drop_at(rate, x) for x, rate in top], axis=-1), *states]
 
-    def _recurrent_mask(self, read: Tensor) -> Tensor:
+    def _recurrent_mask(self, inputs: Tensor) -> Tensor:
         """Return a mask of the recurrent state for time-major inputs: 0, or 1 / (1 - rate), the same for all steps."""
-        return drop(ops.ones((ops.shape(read)[1], self.units), "float32"), self.recurrent_dropout, self.seed_generator)
+        return drop(
+            ops.ones((ops.shape(inputs)[1], self.units), "float32"), self.recurrent_dropout, self.seed_generator
+        )
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | list[Tensor | None] | None:
-        """Pass the mask on with the sequences; drop it with the states."""
+        """Pass the mask on with the sequences, and drop it with the states."""
         sequences = self.num_layers if self.return_all_layers else 1
         states = self.num_layers * self.states_per_layer if self.return_state else 0
         return mask if sequences + states == 1 else [mask] * sequences + [None] * states
@@ -284,14 +286,37 @@ class RecurrentStack(KernelLayer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        plain = (
+        names = (
             *("num_layers", "units", "wiring", "cell", "dropout", "variational_dropout", "input_dropout"),
             *("output_dropout", "recurrent_dropout", "weight_dropout", "dropout_sharing"),
             *("return_state", "return_all_layers", "unit_forget_bias", "kernel", "seed"),
+            *("kernel_initializer", "recurrent_initializer", "bias_initializer"),
         )
-        initializers = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
-        return {
-            **super().get_config(),
-            **{name: getattr(self, name) for name in plain},
-            **{name: keras.initializers.serialize(getattr(self, name)) for name in initializers},
-        }
+        return super().get_config() | arguments_of(self, *names)
+
+
+@keras.saving.register_keras_serializable(package="dense_lstm_zoo")
+class DenseLSTM(RecurrentStack):
+    """Densely connected LSTM with states as inputs and outputs (Godin et al. 2017, Eq 10).
+
+    x_l = [e; h_1; ...; h_{l-1}],  h_l, c_l = LSTM_l(x_l),  y = [e; h_1; ...; h_L].
+
+    Args:
+        num_layers: Depth L.
+        units: Width h of every layer.
+        **options: The arguments of ``RecurrentStack`` except ``wiring`` and ``cell``.
+
+    Call arguments and results are those of ``RecurrentStack``.
+
+    Example:
+        >>> import numpy as np
+        >>> DenseLSTM(3, 4)(np.ones((2, 5, 6), "float32")).shape
+        TensorShape([2, 5, 18])
+    """
+
+    def __init__(self, num_layers: int, units: int, **options: Any) -> None:
+        super().__init__(num_layers, units, wiring="dense", cell="lstm", **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that rebuild the layer."""
+        return {name: value for name, value in super().get_config().items() if name not in ("wiring", "cell")}

@@ -13,31 +13,31 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS, BidirectionalEncoder
 from dense_lstm_zoo.layers.gated_skip_lstm import GatedSkipLSTMCell
 from dense_lstm_zoo.layers.initializers import fresh
-from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence import kernels
 from dense_lstm_zoo.layers.recurrence.gated_skip import GATED, SKIPS, skip_loop, skip_lstm
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class SkipBiLSTM(BidirectionalEncoder):
     """Stacked Bi-LSTM layers with skip connections from each layer's output into the cells two layers above.
 
-    Forward and backward layers are separate stacks that meet at the end (Eq 16). Layer l reads h^{l-1}; from layer
+    Forward and backward layers are separate stacks that meet at the end (Eq 16). Layer l reads h^{l-1}. From layer
     ``skip_distance`` + 1 on, its cells also read k = h^{l - skip_distance} of the same direction.
 
     Args:
         num_layers: Depth L.
         units: Width n of a layer, one direction.
-        skip: Where k enters; see ``GatedSkipLSTMCell``. ``"none"`` is the deep Bi-LSTM.
-        gate_inputs: The input of the skip gates; see ``GatedSkipLSTMCell``.
+        skip: Where k enters. See ``GatedSkipLSTMCell``. ``"none"`` is the deep Bi-LSTM.
+        gate_inputs: The input of the skip gates. See ``GatedSkipLSTMCell``.
         skip_distance: How many layers below k comes from.
         project_input: Whether layers with too few layers below get a skip from the input, projected to ``units``.
         interleave: Whether every layer reads both directions of the layer below.
-        dropout: Rate on the outputs of the first and the last layer, also to skips; never on the recurrence.
+        dropout: Rate on the outputs of the first and the last layer, also to skips, but never on the recurrence.
         forget_bias: Initial value of the forget gates' biases.
         gate_bias: Initial value of the skip gates' biases.
-        kernel: The kernel that runs the loop over time; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -140,7 +140,7 @@ class SkipBiLSTM(BidirectionalEncoder):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """Run every layer; see the class for the arguments."""
+        """Run every layer. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         loop = recurrence.open_loop(inputs, lengths, self.kernel, training)
 
@@ -171,16 +171,16 @@ class SkipBiLSTM(BidirectionalEncoder):
         if self.skip not in GATED:
             raise ValueError(f"skip={self.skip!r} has no gate. Accepted: {', '.join(GATED)}.")
         inputs, lengths = recurrence.real_inputs(inputs, lengths, None, self.compute_dtype)
-        loop, found = recurrence.open_loop(inputs, lengths, "portable", False), []
+        loop, activations = recurrence.open_loop(inputs, lengths, "portable", False), []
 
         def run(cell: GatedSkipLSTMCell, z: Tensor, k: Tensor | None, reverse: bool) -> Tensor:
             recurrent = recurrence.wide(cell.recurrent_kernel)
             states = skip_loop(loop, z, k, recurrent, skip=cell.skip, reverse=reverse)
-            found.extend([states["g"]] if "g" in states else [])
+            activations.extend([states["g"]] if "g" in states else [])
             return states["h"]
 
         self._run(loop.inputs, run, training=False)
-        return loop.close([ops.concatenate(found[i : i + 2], axis=-1) for i in range(0, len(found), 2)])
+        return loop.close([ops.concatenate(activations[i : i + 2], axis=-1) for i in range(0, len(activations), 2)])
 
     def _run(
         self,
@@ -191,18 +191,21 @@ class SkipBiLSTM(BidirectionalEncoder):
         """Return the states of both directions of every layer, with the (projected) input as layer 0."""
         dtype = inputs.dtype
         outputs: list[list[Tensor]] = [[projection(inputs) for projection in self.projections]]
-        read = [inputs, inputs]
+        layer_inputs = [inputs, inputs]
         for layer, cells in enumerate(self.cells, start=1):
             source = self._skips_from(layer)
             states = []
             for d, cell in enumerate(cells):
                 k = None if source is None else recurrence.wide(outputs[source][d])
-                found = run(
-                    cell, recurrence.wide(cell.project(read[d], None if k is None else ops.cast(k, dtype))), k, bool(d)
+                output = run(
+                    cell,
+                    recurrence.wide(cell.project(layer_inputs[d], None if k is None else ops.cast(k, dtype))),
+                    k,
+                    bool(d),
                 )
-                states.append(ops.cast(found, dtype))
+                states.append(ops.cast(output, dtype))
             if training and self.dropout and layer in (1, self.num_layers):
                 states = [keras.random.dropout(x, self.dropout, seed=self.seed_generator) for x in states]
             outputs.append(states)
-            read = [ops.concatenate(states, axis=-1)] * 2 if self.interleave else states
+            layer_inputs = [ops.concatenate(states, axis=-1)] * 2 if self.interleave else states
         return outputs

@@ -12,9 +12,9 @@ from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.bidirectional import DIRECTIONS
 from dense_lstm_zoo.layers.initializers import InitializerLike, fresh
 from dense_lstm_zoo.layers.kernel_layer import KernelLayer
-from dense_lstm_zoo.layers.parts import hand_down_trainable
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 from dense_lstm_zoo.layers.recurrent_stack import RecurrentStack
+from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -23,34 +23,34 @@ class TextEncoderStates(KernelLayer):
 
     With a text x_1..x_T and the vector <eos> that every text begins with, layer l of the two stacks gives
 
-        f_t = forward_l(<eos>, x_1, ..., x_t);   b_t = backward_l(<eos>, x_T, ..., x_t);   h_{l,t} = [f_t; b_t].
+        f_t = forward_l(<eos>, x_1, ..., x_t),   b_t = backward_l(<eos>, x_T, ..., x_t),   h_{l,t} = [f_t; b_t].
 
-    Both states have read the word that they stand at; their language models predict the one after it, and the one
+    Both states have read the word that they stand at. Their language models predict the one after it, and the one
     before it. Padding is read by neither.
 
     Args:
         num_layers: Depth L of one direction.
         units: Width of a layer, one direction.
-        wiring: How the layers of a direction are connected; see ``layers.RecurrentStack``.
+        wiring: How the layers of a direction are connected. See ``layers.RecurrentStack``.
         cell: ``"lstm"``, ``"gru"`` or ``"simple_rnn"``.
         directions: 2, or 1 for the forward direction alone.
-        dropout: Rate on the words and between layers, with a new mask at each step; the states returned have none.
+        dropout: Rate on the words and between layers, with a new mask at each step. The states returned have none.
         weight_dropout: Rate on the LSTMs' recurrent kernels, one mask per call (Merity et al. 2018).
         recurrent_initializer: Initialiser of the recurrent kernels.
         unit_forget_bias: Whether the LSTM's forget gates start with a bias of 1.
-        kernel: The kernel that runs the loop over time of an LSTM; see ``dense_lstm_zoo.layers.recurrence.kernels``.
+        kernel: The kernel that runs the loop over time of an LSTM. See ``dense_lstm_zoo.layers.recurrence.kernels``.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``. With ``trainable=False`` the states are constants: no gradient
             is computed through the loops, and nothing is dropped.
 
     Call arguments:
-        inputs: Word vectors (batch, time, features); ``residual`` needs as many features as units.
+        inputs: Word vectors (batch, time, features). ``residual`` needs as many features as units.
         lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
         training: Whether to apply dropout.
 
     Returns:
-        A list with the states of each layer, bottom to top, (batch, time, directions * units); zeros past the lengths.
+        A list with the states of each layer, bottom to top, (batch, time, directions * units), zeros past the lengths.
 
     Raises:
         ValueError: A value out of range, or a width that ``residual`` cannot add.
@@ -121,20 +121,23 @@ class TextEncoderStates(KernelLayer):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
     ) -> list[Tensor]:
-        """Run both directions; see the class for the arguments."""
+        """Run both directions. See the class for the arguments."""
         inputs, lengths = recurrence.real_inputs(inputs, lengths, mask, self.compute_dtype)
         if not self.trainable:
             inputs, training = ops.stop_gradient(inputs), False
         start = ops.cast(ops.broadcast_to(self.eos, (ops.shape(inputs)[0], 1, self.eos.shape[0])), inputs.dtype)
-        found = []
+        layers_by_direction = []
         for direction, stack in zip(DIRECTIONS, self.stacks, strict=False):
             stack.kernel = self.kernel
             is_backward = direction == "backward"
-            read = ops.concatenate([start, _turned(inputs, lengths) if is_backward else inputs], axis=1)
-            layers = keras.tree.flatten(stack(read, lengths=lengths + 1, training=training))
+            words = ops.concatenate([start, _turned(inputs, lengths) if is_backward else inputs], axis=1)
+            layers = keras.tree.flatten(stack(words, lengths=lengths + 1, training=training))
             states = [layer[:, 1:] for layer in layers]
-            found.append([_turned(state, lengths) for state in states] if is_backward else states)
-        joined = [ops.concatenate(parts, axis=-1) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
+            layers_by_direction.append([_turned(state, lengths) for state in states] if is_backward else states)
+        joined = [
+            ops.concatenate(parts, axis=-1) if len(parts) > 1 else parts[0]
+            for parts in zip(*layers_by_direction, strict=True)
+        ]
         return joined if self.trainable else [ops.stop_gradient(states) for states in joined]
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> list[Tensor | None]:
@@ -152,18 +155,14 @@ class TextEncoderStates(KernelLayer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        of_stack = self.stacks[0].get_config()
+        stack = self.stacks[0].get_config()
         names = ("num_layers", "units", "wiring", "cell", "dropout", "weight_dropout", "unit_forget_bias")
-        return {
-            **super().get_config(),
-            **{name: of_stack[name] for name in names},
-            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
-            **{name: getattr(self, name) for name in ("directions", "kernel", "seed")},
-        }
+        config = super().get_config() | {name: stack[name] for name in names}
+        return config | arguments_of(self, "recurrent_initializer", "directions", "kernel", "seed")
 
 
 def _turned(x: Tensor, lengths: Tensor) -> Tensor:
-    """Reverse the real steps of each row of (batch, time, features); whole rows are gathered, which is fast."""
+    """Reverse the real steps of each row of (batch, time, features). Whole rows are gathered, which is fast."""
     batch, time = ops.shape(x)[:2]
     steps = ops.arange(time, dtype="int32")[None, :]
     source = ops.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)

@@ -11,17 +11,17 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.dropout import drop
-from dense_lstm_zoo.layers.ids import checked_ids
 from dense_lstm_zoo.layers.initializers import InitializerLike
+from dense_lstm_zoo.layers.lookups import checked_ids, look_up
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
-from dense_lstm_zoo.layers.table_rows import look_up
+from dense_lstm_zoo.layers.saving import arguments_of
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class TiedEmbedding(keras.layers.Embedding):
     """Look up word vectors or, in reverse, score every word by its vector (Press & Wolf 2017).
 
-    e = E[w];  in reverse s = E x, with the same table E (also Inan et al. 2017). Training drops whole words: a
+    e = E[w], and in reverse s = E x, with the same table E (also Inan et al. 2017). Training drops whole words: a
     dropped word is a vector of zeros wherever the call's ids contain it, in every row, and the others are divided by
     1 - rate (Gal & Ghahramani 2016). Scores are not affected by dropout.
 
@@ -30,18 +30,18 @@ class TiedEmbedding(keras.layers.Embedding):
         output_dim: Length of a word vector e.
         dropout: Rate of dropped words.
         sparse_gradient: Whether the gradient of a lookup has only the rows of its words, each once, as a
-            ``tf.IndexedSlices``; otherwise it is a whole table. Rows suit ``FusedSGD`` and large vocabularies. With
+            ``tf.IndexedSlices``. Otherwise it is a whole table. Rows suit ``FusedSGD`` and large vocabularies. With
             LoRA (``enable_lora``) the table is not trained, and its two factors have whole gradients.
         seed: Seed for the masks.
         **kwargs: Arguments of ``keras.layers.Embedding``.
 
     Call arguments:
-        inputs: Integer ids (batch, time); in reverse (batch, time, output_dim).
+        inputs: Integer ids (batch, time), or in reverse (batch, time, output_dim).
         reverse: Whether to score words.
         training: Whether to apply dropout.
 
     Returns:
-        Word vectors (batch, time, output_dim); in reverse scores (batch, time, input_dim).
+        Word vectors (batch, time, output_dim), or in reverse scores (batch, time, input_dim).
 
     Raises:
         ValueError: A rate out of range.
@@ -68,7 +68,7 @@ class TiedEmbedding(keras.layers.Embedding):
         self.dropout = checks.fraction("dropout", dropout)
         self.sparse_gradient = sparse_gradient
         self.seed = seed
-        # A generator draws its seed from the global one; an unused one would change the seeds of all other layers.
+        # A generator draws its seed from the global one. An unused one would change the seeds of all other layers.
         self.seed_generator = keras.random.SeedGenerator(seed) if self.dropout else None
 
     def add_weight(self, *args: Any, **kwargs: Any) -> keras.Variable:
@@ -76,7 +76,7 @@ class TiedEmbedding(keras.layers.Embedding):
         return super().add_weight(*args, **kwargs, autocast=False)
 
     def set_matrix(self, matrix: np.ndarray) -> None:
-        """Set every row from ``matrix`` (input_dim, output_dim); before ``enable_lora``, which adds to the rows."""
+        """Set every row from ``matrix`` (input_dim, output_dim), before ``enable_lora``, which adds to the rows."""
         if self.lora_enabled:
             raise ValueError(f"{self.name} adds LoRA's product to its table: call set_matrix before enable_lora.")
         matrix = np.asarray(matrix)
@@ -108,7 +108,7 @@ class TiedEmbedding(keras.layers.Embedding):
         return vectors * ops.take(words, ids, axis=0)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        """Return the mask of ids (with ``mask_zero``); vectors, which are read in reverse, pass theirs on."""
+        """Return the mask of ids (with ``mask_zero``). Vectors, which are read in reverse, pass theirs on."""
         is_reverse = len(inputs.shape) == 3 and inputs.shape[2] == self.output_dim and _is_float(inputs)
         return mask if is_reverse else super().compute_mask(inputs, mask)
 
@@ -122,8 +122,7 @@ class TiedEmbedding(keras.layers.Embedding):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        own = {name: getattr(self, name) for name in ("dropout", "sparse_gradient", "seed")}
-        return {**super().get_config(), **own}
+        return super().get_config() | arguments_of(self, "dropout", "sparse_gradient", "seed")
 
 
 def _is_float(x: Tensor) -> bool:
@@ -163,4 +162,4 @@ class Bias(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "bias_initializer": keras.initializers.serialize(self.bias_initializer)}
+        return super().get_config() | arguments_of(self, "bias_initializer")

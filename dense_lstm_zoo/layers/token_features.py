@@ -1,4 +1,4 @@
-"""Features of a token: the words around it, its characters, its capitalisation (Wu et al. 2016; Xie et al. 2019)."""
+"""Features of a token: the words around it, its characters, its capitalisation (Wu et al. 2016, Xie et al. 2019)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
 from dense_lstm_zoo.layers.convolution import largest
 from dense_lstm_zoo.layers.dropout import drop
-from dense_lstm_zoo.layers.ids import checked_ids
 from dense_lstm_zoo.layers.initializers import scaled_normal
-from dense_lstm_zoo.layers.parts import hand_down_trainable
+from dense_lstm_zoo.layers.lookups import checked_ids
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor, known_values
+from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -28,7 +28,7 @@ class GatedContextWindow(keras.layers.Layer):
 
     Args:
         size: Words in the window, odd.
-        gated: Whether there are gates; otherwise the vectors are used unchanged.
+        gated: Whether there are gates. Otherwise the vectors are used unchanged.
         dropout: Dropout rate of whole words of a window, independently per window.
         seed: Seed for the dropout masks.
         **kwargs: Arguments of ``keras.layers.Layer``.
@@ -79,7 +79,7 @@ class GatedContextWindow(keras.layers.Layer):
     def call(
         self, inputs: Tensor, lengths: Tensor | None = None, mask: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """Gather the window of every word; see the class for the arguments."""
+        """Gather the window of every word. See the class for the arguments."""
         inputs = recurrence.floats(inputs, self.compute_dtype)
         lengths = recurrence.resolve_lengths(inputs, lengths, mask)
         batch, time, features = ops.shape(inputs)
@@ -108,7 +108,7 @@ class GatedContextWindow(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), **{name: getattr(self, name) for name in ("size", "gated", "dropout", "seed")}}
+        return super().get_config() | arguments_of(self, "size", "gated", "dropout", "seed")
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -116,7 +116,7 @@ class AffixEmbedding(keras.layers.Layer):
     """The concatenated vectors of the first and the last characters of a word.
 
     Args:
-        num_chars: Number of character ids; 0 is padding.
+        num_chars: Number of character ids, of which 0 is padding.
         char_dim: Length of a character vector.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
@@ -155,7 +155,7 @@ class AffixEmbedding(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        return {**super().get_config(), "num_chars": self.num_chars, "char_dim": self.char_dim}
+        return super().get_config() | arguments_of(self, "num_chars", "char_dim")
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -163,24 +163,24 @@ class CharacterCNN(keras.layers.Layer):
     """A word vector from characters: convolutions over them, ReLU, and max pooling over the word.
 
     Args:
-        num_chars: Number of character ids; 0 is padding.
+        num_chars: Number of character ids, of which 0 is padding.
         char_dim: Length of a character vector.
         filters: Number of features of the result.
-        kernel_sizes: Widths of the convolutions; several widths are concatenated and share ``filters`` as evenly as
+        kernel_sizes: Widths of the convolutions. Several widths are concatenated and share ``filters`` as evenly as
             possible: 17, 17 and 16 of 50.
         num_layers: Number of convolutions in sequence, with equal widths and filters, before the max pooling.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:
-        inputs: Character ids (batch, time, characters), right-padded with 0; words that are too short for the
+        inputs: Character ids (batch, time, characters), right-padded with 0. Words that are too short for the
             convolutions are padded with zeros to the shortest possible length.
 
     Returns:
         (batch, time, filters). Padding after a word's characters has no effect.
 
     Raises:
-        ValueError: A number below 1, no width, or fewer ``filters`` than ``kernel_sizes``; a word with padding before a
-            character, which in a graph is ``InvalidArgumentError`` (see ``recurrence/padding.py``).
+        ValueError: A number below 1, no width, or fewer ``filters`` than ``kernel_sizes``, or a word with padding
+            before a character, which in a graph is ``InvalidArgumentError`` (see ``recurrence/padding.py``).
 
     Reference: Xie et al. 2019, sections 3.1 ("multi-filters") and 4.2 ("1D convolution of 2-layer").
 
@@ -226,7 +226,7 @@ class CharacterCNN(keras.layers.Layer):
         hand_down_trainable(self)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Convolve the characters of every word; see the class for the arguments."""
+        """Convolve the characters of every word. See the class for the arguments."""
         ids = checked_ids(self, inputs, self.num_chars)
         batch, time, width = ops.shape(ids)
         ids = ops.pad(ops.reshape(ids, (batch * time, width)), [[0, 1], [0, 0]])  # even an empty batch has one word
@@ -243,14 +243,14 @@ class CharacterCNN(keras.layers.Layer):
         is_char = ops.not_equal(ids, 0)
         vectors = ops.cast(ops.take(self.table, ids, axis=0), self.compute_dtype)
         vectors = vectors * ops.cast(is_char, self.compute_dtype)[..., None]
-        found = []
+        pooled = []
         for number, size in enumerate(self.kernel_sizes):
             values = vectors
             for convolution in self.convolutions[number * self.num_layers : (number + 1) * self.num_layers]:
                 values = ops.relu(convolution(values))
-            # A layer reduces a word of n characters to n - size + 1 places; the last layer leaves at least one.
-            found.append(largest(values, ops.maximum(lengths - self.num_layers * (size - 1), 1)))
-        words = ops.take(ops.concatenate(found, axis=-1), places[:-1], axis=0)
+            # A layer reduces a word of n characters to n - size + 1 places. The last layer leaves at least one.
+            pooled.append(largest(values, ops.maximum(lengths - self.num_layers * (size - 1), 1)))
+        words = ops.take(ops.concatenate(pooled, axis=-1), places[:-1], axis=0)
         return ops.reshape(words, (batch, time, self.filters))
 
     def compute_output_shape(self, inputs_shape: Shape) -> Shape:
@@ -259,5 +259,11 @@ class CharacterCNN(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        names = ("num_chars", "char_dim", "filters", "kernel_sizes", "num_layers")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        names = (
+            "num_chars",
+            "char_dim",
+            "filters",
+            "kernel_sizes",
+            "num_layers",
+        )
+        return super().get_config() | arguments_of(self, *names)

@@ -10,17 +10,17 @@ from keras import ops
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers import recurrence
-from dense_lstm_zoo.layers.ids import checked_ids
+from dense_lstm_zoo.layers.lookups import checked_ids
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class SequenceLengths(keras.layers.Layer):
-    """Count the real tokens of each row of right-padded ids: (batch, time) to (batch,); id 0 is padding.
+    """Count the real tokens of each row of right-padded ids: (batch, time) to (batch,). Id 0 is padding.
 
     Raises:
         ValueError: A row has padding before a real token. In ``fit``, ``evaluate`` and ``predict`` this is TensorFlow's
-            ``InvalidArgumentError``; with ``jit_compile=True`` and in exports nothing is checked.
+            ``InvalidArgumentError``. With ``jit_compile=True`` and in exports nothing is checked.
 
     Example:
         >>> import numpy as np
@@ -45,7 +45,7 @@ class SequenceLengths(keras.layers.Layer):
 class WordEmbedding(keras.layers.Layer):
     """Look up word vectors in a trained table followed by a frozen one.
 
-    Ids below ``vocab_size - num_frozen_words`` are rows of the trained table; the others, words that no training text
+    Ids below ``vocab_size - num_frozen_words`` are rows of the trained table. The others, words that no training text
     contains, are rows of the frozen one. A dense optimiser step over words that never get a gradient would be the
     largest cost of a small model.
 

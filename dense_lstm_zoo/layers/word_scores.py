@@ -10,6 +10,7 @@ from keras import ops
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.layers.initializers import InitializerLike
 from dense_lstm_zoo.layers.recurrence.tensors import Shape, Tensor
+from dense_lstm_zoo.layers.saving import arguments_of
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -61,5 +62,4 @@ class WordScores(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that rebuild the layer."""
-        initializer = keras.initializers.serialize(self.kernel_initializer)
-        return {**super().get_config(), "words": self.words, "kernel_initializer": initializer}
+        return super().get_config() | arguments_of(self, "words", "kernel_initializer")

@@ -38,7 +38,7 @@ def run_layers(
     below, states = [inputs], []
     for i, one in enumerate(layer.layers):
         start = [graph.op("Unsqueeze", state, graph.ints(0)) for state in initial_state[i * per_layer :][:per_layer]]
-        read = _joined(graph, layer._read(below, sum_of=lambda parts: graph.op("Add", *parts)))
+        read = _joined(graph, layer._inputs_of_next(below, sum_of=lambda parts: graph.op("Add", *parts)))
         output, final = _CELLS[layer.cell](graph, one, read, start)
         below.append(output)
         states += [graph.op("Squeeze", state, graph.ints(0)) for state in final]

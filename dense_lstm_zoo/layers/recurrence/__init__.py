@@ -1,6 +1,6 @@
 """The time loops of all recurrent layers: the kernels, and the rule that picks one.
 
-A kernel takes hoisted projections, lengths and recurrent kernels of one direction and returns states; no code outside
+A kernel takes hoisted projections, lengths and recurrent kernels of one direction and returns states. No code outside
 this folder knows how the loop over time runs. A layer opens a loop with ``open_loop``, runs its cells in it (``lstm``,
 or the functions in ``gated_skip`` and ``highway``), and closes it.
 """

@@ -55,7 +55,7 @@ def compiled_lstm(
     reverse: bool,
     final_state: bool,
 ) -> list[Tensor]:
-    """Run one direction; arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
+    """Run one direction. Arguments and results are those of ``portable_lstm``, in a shape of ``pad_to_few_shapes``."""
     if hidden is None and not final_state:
         return [with_own_gradient(_from_zeros, (reverse,), projected, lengths, recurrent, plain=plain_from_zeros)]
     start = start_or_zeros(projected, hidden, cell)
@@ -69,10 +69,10 @@ def compiled_lstm(
 
 def _from_zeros(reverse: bool, z: Tensor, lengths: Tensor, r: Tensor) -> WithGradient:
     z, r = unwatched(z, r)
-    states, held, gates = run_forward(z, lengths, r, reverse)
+    states, cells, gates = run_forward(z, lengths, r, reverse)
 
     def gradient(d_states: Tensor) -> tuple[Tensor, None, Tensor]:
-        dz, d_r = run_backward(states, held, gates, lengths, r, reverse, d_states)
+        dz, d_r = run_backward(states, cells, gates, lengths, r, reverse, d_states)
         return dz, None, d_r
 
     return states, gradient
@@ -89,11 +89,11 @@ def _plain(z: Tensor, lengths: Tensor, r: Tensor, *options: Any) -> list[Tensor]
 
 def _from_start(z: Tensor, lengths: Tensor, r: Tensor, h0: Tensor, c0: Tensor) -> WithGradient:
     z, r, h0, c0 = unwatched(z, r, h0, c0)
-    states, held, gates = unwatched(*lstm_programs.forward(z.dtype, True)(z, lengths, r, tf.constant(0), h0, c0))
-    h, c = final_states(lengths, (h0, states), (c0, held))
+    states, cells, gates = unwatched(*lstm_programs.forward(z.dtype, True)(z, lengths, r, tf.constant(0), h0, c0))
+    h, c = final_states(lengths, (h0, states), (c0, cells))
 
     def gradient(d_states: Tensor, d_h: Tensor, d_c: Tensor) -> tuple[Tensor | None, ...]:
-        return _gradient_from_start(states, held, gates, lengths, r, h0, c0, d_states, d_h, d_c)
+        return _gradient_from_start(states, cells, gates, lengths, r, h0, c0, d_states, d_h, d_c)
 
     return (states, h, c), gradient
 
@@ -104,7 +104,7 @@ def _plain_from_start(z: Tensor, lengths: Tensor, r: Tensor, h0: Tensor, c0: Ten
 
 def _gradient_from_start(
     states: Tensor,
-    held: Tensor,
+    cells: Tensor,
     gates: Tensor,
     lengths: Tensor,
     r: Tensor,
@@ -116,7 +116,7 @@ def _gradient_from_start(
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of projections, lengths (none), recurrent kernel, h0 and c0."""
     program = lstm_programs.backward(gates.dtype, True)
-    dz, d_h0, d_c0 = program(gates, held, lengths, r, tf.constant(0), d_states, c0, d_h, d_c)
+    dz, d_h0, d_c0 = program(gates, cells, lengths, r, tf.constant(0), d_states, c0, d_h, d_c)
     return dz, None, _recurrent_gradient(tf.concat([h0[None], states[:-1]], axis=0), dz), d_h0, d_c0
 
 
@@ -126,11 +126,11 @@ def run_forward(z: Tensor, lengths: Tensor, r: Tensor, reverse: bool) -> list[Te
 
 
 def run_backward(
-    states: Tensor, held: Tensor, gates: Tensor, lengths: Tensor, r: Tensor, reverse: bool, d_states: Tensor
+    states: Tensor, cells: Tensor, gates: Tensor, lengths: Tensor, r: Tensor, reverse: bool, d_states: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the gradients of the projections and of the recurrent kernel, for what ``run_forward`` returned."""
     program = lstm_programs.backward(gates.dtype, False)
-    (dz,) = program(gates, held, lengths, r, tf.constant(int(reverse)), d_states)
+    (dz,) = program(gates, cells, lengths, r, tf.constant(int(reverse)), d_states)
     dz.set_shape((None, None, r.shape[1]))
     return dz, _recurrent_gradient(previous_states(states, reverse), dz)
 
@@ -161,7 +161,7 @@ def compiled_if_small_lstm(
 ) -> list[Tensor]:
     """Run one direction for a prediction: compiled for small batches, with ``native_lstm`` for others.
 
-    Nothing is kept for a backward pass; if there is one, it first runs the compiled forward pass.
+    Nothing is kept for a backward pass. If there is one, it first runs the compiled forward pass.
     """
     start = () if hidden is None else (hidden, cell)
     options, tensors = (reverse, final_state), (projected, lengths, recurrent, *start)

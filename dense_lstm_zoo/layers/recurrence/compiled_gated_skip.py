@@ -21,7 +21,7 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 def compiled_gated_outputs(
     projected: Tensor, skips: Tensor, lengths: Tensor, recurrent: Tensor, reverse: bool, step: Callable[..., Tensor]
 ) -> Tensor:
-    """Return the states [T, B, n]; arguments are those of ``gated_skip.skip_lstm``.
+    """Return the states [T, B, n]. Arguments are those of ``gated_skip.skip_lstm``.
 
     ``step`` is the same step as ``Loop.run_steps`` takes it, for gradients of gradients.
     """
@@ -34,10 +34,10 @@ def _gated_outputs(
 ) -> WithGradient:
     z, k, r = unwatched(z, k, r)
     direction = tf.constant(int(reverse))
-    states, held, gates = unwatched(*_forward(z.dtype)(z, k, lengths, r, direction))
+    states, cells, gates = unwatched(*_forward(z.dtype)(z, k, lengths, r, direction))
 
     def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, None, Tensor]:
-        dz, dk = _backward(z.dtype)(gates, held, k, lengths, r, direction, upstream)
+        dz, dk = _backward(z.dtype)(gates, cells, k, lengths, r, direction, upstream)
         return dz, dk, None, tf.matmul(flat(previous_states(states, reverse)), flat(dz), transpose_a=True)
 
     return states, gradient
@@ -68,35 +68,35 @@ def _run_forward(z: Tensor, k: Tensor, lengths: Tensor, r: Tensor, direction: Te
     outputs = [programs.array_of_zeros(z, width) for width in (units, units, 5 * units)]
 
     def step(
-        t: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray, held: tf.TensorArray, gates: tf.TensorArray
+        t: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray, cells: tf.TensorArray, gates: tf.TensorArray
     ) -> tuple[Tensor | tf.TensorArray, ...]:
         real = (t < lengths)[:, None]
         gates = gates.write(t, programs.activated(projected.read(t) + tf.matmul(h, r), units, "sstss"))
         i, f, a, o, g = tf.split(gates.read(t), 5, axis=1)
-        held = held.write(t, tf.where(real, f * c + i * a, zeros))
-        states = states.write(t, o * tf.tanh(held.read(t)) + tf.where(real, g * skips.read(t), zeros))
-        return t + pace, states.read(t), held.read(t), states, held, gates
+        cells = cells.write(t, tf.where(real, f * c + i * a, zeros))
+        states = states.write(t, o * tf.tanh(cells.read(t)) + tf.where(real, g * skips.read(t), zeros))
+        return t + pace, states.read(t), cells.read(t), states, cells, gates
 
     first = direction * (steps - 1)  # padding past the longest row is skipped
-    _, _, _, *written = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, zeros, zeros, *outputs))
-    return [array.stack() for array in written]
+    _, _, _, *arrays = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, zeros, zeros, *outputs))
+    return [array.stack() for array in arrays]
 
 
 def _run_backward(
-    gates: Tensor, held: Tensor, k: Tensor, lengths: Tensor, r: Tensor, direction: Tensor, d_states: Tensor
+    gates: Tensor, cells: Tensor, k: Tensor, lengths: Tensor, r: Tensor, direction: Tensor, d_states: Tensor
 ) -> list[Tensor]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
     zeros, through_kernel = programs.zero_state(gates, units), programs.times_transposed(r)
-    gate_array, held_array = programs.array_of(gates), programs.array_of(held)
+    gate_array, cell_array = programs.array_of(gates), programs.array_of(cells)
     skips, upstream = programs.array_of(k), programs.array_of(d_states)
     outputs = [programs.array_of_zeros(gates, width) for width in (5 * units, units)]
 
     def step(
-        t: Tensor, dh: Tensor, dc: Tensor, written: tf.TensorArray, d_skips: tf.TensorArray
+        t: Tensor, dh: Tensor, dc: Tensor, dz_array: tf.TensorArray, d_skips: tf.TensorArray
     ) -> tuple[Tensor | tf.TensorArray, ...]:
         real = (t < lengths)[:, None]
         i, f, a, o, g = tf.split(gate_array.read(t), 5, axis=1)
-        previous, tanh_c = programs.read_or(held_array, t - pace, steps, zeros), tf.tanh(held_array.read(t))
+        previous, tanh_c = programs.read_or(cell_array, t - pace, steps, zeros), tf.tanh(cell_array.read(t))
         dh = tf.where(real, dh + upstream.read(t), zeros)
         dc = tf.where(real, dc + dh * o * (1 - tanh_c * tanh_c), zeros)
         parts = (
@@ -107,8 +107,8 @@ def _run_backward(
             dh * skips.read(t) * g * (1 - g),
         )
         dz = tf.concat(parts, axis=1)
-        return t - pace, through_kernel(dz), dc * f, written.write(t, dz), d_skips.write(t, dh * g)
+        return t - pace, through_kernel(dz), dc * f, dz_array.write(t, dz), d_skips.write(t, dh * g)
 
     last = (1 - direction) * (steps - 1)
-    _, _, _, *written = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, *outputs))
-    return [array.stack() for array in written]
+    _, _, _, *arrays = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, *outputs))
+    return [array.stack() for array in arrays]

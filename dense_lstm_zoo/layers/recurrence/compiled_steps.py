@@ -1,7 +1,7 @@
-"""A loop over time for any step, compiled by XLA once per shape; the backward pass reruns and differentiates steps.
+"""A loop over time for any step, compiled by XLA once per shape. The backward pass reruns and differentiates steps.
 
 As in ``compiled.py``: one call runs one direction, the two run side by side, and lengths act inside the loop. Only the
-carry of each step is kept; TensorFlow's own gradient of a loop would keep every value and could not be compiled.
+carry of each step is kept. TensorFlow's own gradient of a loop would keep every value and could not be compiled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 def run_compiled_steps(
     step: Callable[..., Tensor], width: int, inputs: Tensor, weights: Sequence[Tensor], lengths: Tensor, reverse: bool
 ) -> Tensor:
-    """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
+    """Run one direction of any recurrence. Arguments and result are those of ``Loop.run_steps``."""
     shapes = tuple(tuple(w.shape) for w in weights)
     options = step, width, reverse, shapes
     return with_own_gradient(_steps, options, inputs, lengths, *weights, plain=_plain_steps)
@@ -89,16 +89,16 @@ def _forward(
 ) -> Tensor:
     """Return the carry after every step."""
     steps = tf.reduce_max(lengths)  # padding past the longest row is skipped
-    reads, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
+    input_array, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
     carries = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=zeros.shape)
 
-    def one(s: Tensor, carry: Tensor, carries: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
+    def run_step(s: Tensor, carry: Tensor, carries: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
         t = s + backward_in_time * (steps - 1 - 2 * s)
         real = (t < lengths)[:, None]
-        new = step(carry, reads.read(t), *weights)
+        new = step(carry, input_array.read(t), *weights)
         return s + 1, tf.where(real, new, carry), carries.write(t, tf.where(real, new, zeros))
 
-    return tf.while_loop(lambda s, *_: s < steps, one, (0, zeros, carries))[2].stack()
+    return tf.while_loop(lambda s, *_: s < steps, run_step, (0, zeros, carries))[2].stack()
 
 
 def _backward(
@@ -113,25 +113,25 @@ def _backward(
 ) -> list[Tensor]:
     """Return the gradients of the inputs and of the weights."""
     steps = tf.reduce_max(lengths)
-    reads, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
-    kept, upstream = array_of(carries), array_of(d_carries)
-    d_reads = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=inputs.shape[1:])
+    input_array, zeros = array_of(inputs), tf.zeros((tf.shape(inputs)[1], width), inputs.dtype)
+    carry_array, upstream = array_of(carries), array_of(d_carries)
+    d_input_array = tf.TensorArray(inputs.dtype, tf.shape(inputs)[0], element_shape=inputs.shape[1:])
 
-    def one(
-        s: Tensor, d_carry: Tensor, d_reads: tf.TensorArray, *d_weights: Tensor
+    def run_step(
+        s: Tensor, d_carry: Tensor, d_input_array: tf.TensorArray, *d_weights: Tensor
     ) -> tuple[Tensor | tf.TensorArray, ...]:
         t = s + backward_in_time * (steps - 1 - 2 * s)
         before = tf.maximum(s - 1, 0)
         before = before + backward_in_time * (steps - 1 - 2 * before)
         # Going backward in time, the carry before a row's first step is the zeros of its padding.
-        previous, read = tf.where(s > 0, kept.read(before), zeros), reads.read(t)
+        previous, step_input = tf.where(s > 0, carry_array.read(before), zeros), input_array.read(t)
         real = (t < lengths)[:, None]
         d_new = tf.where(real, d_carry + upstream.read(t), zeros)
-        sources = [tf.identity(x) for x in (previous, read, *weights)]
-        d_previous, d_read, *own = tf.gradients(step(*sources), sources, d_new)
+        sources = [tf.identity(x) for x in (previous, step_input, *weights)]
+        d_previous, d_input, *own = tf.gradients(step(*sources), sources, d_new)
         sums = (total + part for total, part in zip(d_weights, own, strict=True))
-        return s - 1, tf.where(real, d_previous, d_carry), d_reads.write(t, d_read), *sums
+        return s - 1, tf.where(real, d_previous, d_carry), d_input_array.write(t, d_input), *sums
 
-    start = (steps - 1, zeros, d_reads, *(tf.zeros_like(w) for w in weights))
-    _, _, d_reads, *d_weights = tf.while_loop(lambda s, *_: s >= 0, one, start)
-    return [d_reads.stack(), *d_weights]
+    start = (steps - 1, zeros, d_input_array, *(tf.zeros_like(w) for w in weights))
+    _, _, d_input_array, *d_weights = tf.while_loop(lambda s, *_: s >= 0, run_step, start)
+    return [d_input_array.stack(), *d_weights]

@@ -20,9 +20,9 @@ def cudnn_lstm(
     cell: Tensor | None,
     reverse: bool,
 ) -> list[Tensor]:
-    """Run one direction of time-major ``inputs`` [T, B, in], not yet projected; return states and the final h and c.
+    """Run one direction of time-major ``inputs`` [T, B, in], not yet projected, and return states and final h and c.
 
-    ``weights`` are those of a Keras LSTM; the other arguments are those of ``portable_lstm``.
+    ``weights`` are those of a Keras LSTM. The other arguments are those of ``portable_lstm``.
     """
     _explain_missing_gradient()
     units = weights[1].shape[0]
@@ -60,7 +60,7 @@ def _explain_missing_gradient() -> None:
 
 @functools.cache
 def _layer(input_dim: int, units: int, dtype: str) -> keras.layers.LSTM:
-    """Return a layer of this shape; only its code is used; the weights are passed in."""
+    """Return a layer of this shape, of which only the code is used: the weights are passed in."""
     layer = keras.layers.LSTM(units, return_sequences=True, return_state=True, dtype=dtype)
     layer.build((None, None, input_dim))
     return layer

@@ -11,12 +11,12 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor, of_shape
 
 
 def dense_bilstm(loop: Loop, layers: list[list[LSTMWeights]], coupled: bool) -> list[Tensor]:
-    """Run layers that each read the input and the states of all layers below; see ``layers.DenseBiLSTM``.
+    """Run layers that each read the input and the states of all layers below. See ``layers.DenseBiLSTM``.
 
     Args:
         loop: The open loop, whose kernel must group layers.
-        layers: The weights of each layer's two directions; all layers but the last are of one width.
-        coupled: Whether both directions of a layer read both directions below; otherwise each reads its own.
+        layers: The weights of each layer's two directions. All layers but the last are of one width.
+        coupled: Whether both directions of a layer read both directions below. Otherwise each reads its own.
 
     Returns:
         The states of each layer, [T, B, 2u], zeros past the length.

@@ -17,7 +17,7 @@ from dense_lstm_zoo.layers.recurrence.compiled import flat, plain_from_zeros, ru
 from dense_lstm_zoo.layers.recurrence.own_gradient import WithGradient, unwatched, with_own_gradient
 from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-_WIDTH = 512  # columns of a joint product; more gain little, and small groups keep memory low
+_WIDTH = 512  # columns of a joint product: more gain little, and small groups keep memory low
 
 
 def group_sizes(num_layers: int, units: int) -> list[int]:
@@ -33,11 +33,11 @@ def group_sizes(num_layers: int, units: int) -> list[int]:
 
 
 class Group(NamedTuple):
-    """What a group's graph depends on.
+    """A group's shape, on which its graph depends.
 
     Args:
         num_layers: Bi-LSTMs in the group.
-        coupled: Whether both directions read both directions below; otherwise each reads its own.
+        coupled: Whether both directions read both directions below. Otherwise each reads its own.
         has_below: Whether there are states of layers below the group.
     """
 
@@ -71,7 +71,7 @@ def run_group(
         group: What to run.
         lengths: Real steps of each row [B], int32.
         inputs: The encoder's input, [T, B, e].
-        below: The states of all layers below, joined: [T, B, n] for each stream; empty without any.
+        below: The states of all layers below, joined: [T, B, n] for each stream, or nothing.
         weights: Kernel, recurrent kernel and bias of each layer's forward and then backward direction, shaped as in
             ``keras.layers.LSTM``.
 
@@ -81,10 +81,10 @@ def run_group(
     return list(with_own_gradient(_run, group, lengths, inputs, *below, *weights, plain=_plain))
 
 
-class _Ran(NamedTuple):
+class _ForwardPass(NamedTuple):
     """A group's forward pass: what it read and what came out, as its backward pass needs it."""
 
-    reads: list[Tensor]  # what was there before the group ran, for each stream
+    stream_inputs: list[Tensor]  # what was there before the group ran, for each stream
     joint: list[Tensor]  # the kernels that multiply it, side by side, for each block
     kernels: list[Tensor]  # of each loop, like those that follow
     recurrents: list[Tensor]
@@ -93,8 +93,8 @@ class _Ran(NamedTuple):
     streams: list[list[Tensor]]  # the states, for each stream
 
 
-def _joined(ran: _Ran) -> list[Tensor]:
-    return [tf.concat(states, axis=-1) for states in ran.streams]
+def _joined(forward: _ForwardPass) -> list[Tensor]:
+    return [tf.concat(states, axis=-1) for states in forward.streams]
 
 
 def _forward(
@@ -103,31 +103,31 @@ def _forward(
     inputs: Tensor,
     tensors: list[Tensor],
     loop: Callable[..., list[Tensor]] = run_forward,
-) -> _Ran:
+) -> _ForwardPass:
     below, weights = tensors[: group.num_streams * group.has_below], tensors[group.num_streams * group.has_below :]
     kernels, recurrents, biases = weights[0::3], weights[1::3], weights[2::3]
-    reads = [tf.concat([inputs, states], axis=-1) for states in below] or [inputs] * group.num_streams
+    stream_inputs = [tf.concat([inputs, states], axis=-1) for states in below] or [inputs] * group.num_streams
     outside = kernels[0].shape[0]  # rows of the kernels that multiply what is there before the group runs
     joint = [tf.concat([kernels[n][:outside] for n in block], axis=1) for block in group.blocks]
-    projected = _project(group, reads, joint, biases)
+    projected = _project(group, stream_inputs, joint, biases)
 
     state_dtype = tf.float64 if inputs.dtype == tf.float64 else tf.float32
-    ran = _Ran(reads, joint, kernels, recurrents, [], [], [[] for _ in range(group.num_streams)])
+    forward = _ForwardPass(stream_inputs, joint, kernels, recurrents, [], [], [[] for _ in range(group.num_streams)])
     for layer in range(group.num_layers):
-        joined = _joined(ran) if layer else [None] * group.num_streams
+        joined = _joined(forward) if layer else [None] * group.num_streams
         for d in (0, 1):
             n = 2 * layer + d
-            ran.inside.append(joined[group.stream(d)])
+            forward.inside.append(joined[group.stream(d)])
             z = projected[n]
             if layer:
-                z = z + _like(tf.matmul(flat(ran.inside[n]), kernels[n][outside:]), z)
+                z = z + _like(tf.matmul(flat(forward.inside[n]), kernels[n][outside:]), z)
             r = tf.cast(recurrents[n], state_dtype)
-            ran.results.append(loop(tf.cast(z, state_dtype), lengths, r, bool(d)))
+            forward.results.append(loop(tf.cast(z, state_dtype), lengths, r, bool(d)))
         for d in (0, 1):
-            states = tf.cast(ran.results[2 * layer + d][0], inputs.dtype)
+            states = tf.cast(forward.results[2 * layer + d][0], inputs.dtype)
             states.set_shape((None, None, recurrents[0].shape[0]))
-            ran.streams[group.stream(d)].append(states)
-    return ran
+            forward.streams[group.stream(d)].append(states)
+    return forward
 
 
 def _run(
@@ -135,12 +135,12 @@ def _run(
 ) -> WithGradient:
     group = Group(num_layers, coupled, has_below)
     inputs, *tensors = unwatched(inputs, *tensors)  # type: ignore[assignment]
-    ran = _forward(group, lengths, inputs, list(tensors))
+    forward = _forward(group, lengths, inputs, list(tensors))
 
     def gradient(*upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return (None, *_gradient(group, lengths, inputs.shape[-1], ran, upstream))
+        return (None, *_gradient(group, lengths, inputs.shape[-1], forward, upstream))
 
-    return _joined(ran), gradient
+    return _joined(forward), gradient
 
 
 def _plain(
@@ -152,44 +152,51 @@ def _plain(
     return _joined(_forward(Group(num_layers, coupled, has_below), lengths, inputs, list(tensors), loop))
 
 
-def _project(group: Group, reads: list[Tensor], joint: list[Tensor], biases: list[Tensor]) -> dict[int, Tensor]:
+def _project(group: Group, stream_inputs: list[Tensor], joint: list[Tensor], biases: list[Tensor]) -> dict[int, Tensor]:
     """Return the projections [T, B, 4u] of what is there before the group runs, for each loop."""
     projected: dict[int, Tensor] = {}
     for block, kernel in zip(group.blocks, joint, strict=True):
-        read = reads[group.stream(block[0] % 2)]
-        z = tf.nn.bias_add(tf.matmul(flat(read), kernel), tf.concat([biases[n] for n in block], axis=0))
+        inputs = stream_inputs[group.stream(block[0] % 2)]
+        z = tf.nn.bias_add(tf.matmul(flat(inputs), kernel), tf.concat([biases[n] for n in block], axis=0))
         pieces = tf.split(z, len(block), axis=1) if len(block) > 1 else [z]
-        projected |= {n: _like(piece, read) for n, piece in zip(block, pieces, strict=True)}
+        projected |= {n: _like(piece, inputs) for n, piece in zip(block, pieces, strict=True)}
     return projected
 
 
-def _gradient(group: Group, lengths: Tensor, features: int, ran: _Ran, upstream: Sequence[Tensor]) -> list[Tensor]:
+def _gradient(
+    group: Group, lengths: Tensor, features: int, forward: _ForwardPass, upstream: Sequence[Tensor]
+) -> list[Tensor]:
     """Return the gradients of the input, of the states below and of the weights."""
-    dtype = ran.reads[0].dtype
-    dz, d_recurrents = _through_loops(group, lengths, ran, upstream)
+    dtype = forward.stream_inputs[0].dtype
+    dz, d_recurrents = _through_loops(group, lengths, forward, upstream)
     weights: dict[int, list[Tensor]] = {}
-    d_reads: list[list[Tensor]] = [[] for _ in ran.reads]
-    for block, kernel in zip(group.blocks, ran.joint, strict=True):
+    d_reads: list[list[Tensor]] = [[] for _ in forward.stream_inputs]
+    for block, kernel in zip(group.blocks, forward.joint, strict=True):
         stream = group.stream(block[0] % 2)
         d_joint = tf.concat([dz[n] for n in block], axis=1) if len(block) > 1 else dz[block[0]]
         d_reads[stream].append((d_joint, kernel))
         # As a product, this sum takes a fraction of the time.
         d_biases = tf.split(tf.matmul(tf.ones((1, tf.shape(d_joint)[0]), dtype), d_joint)[0], len(block))
-        d_kernels = tf.split(tf.matmul(flat(ran.reads[stream]), d_joint, transpose_a=True), len(block), axis=1)
+        d_kernels = tf.split(
+            tf.matmul(flat(forward.stream_inputs[stream]), d_joint, transpose_a=True), len(block), axis=1
+        )
         for n, d_kernel, d_bias in zip(block, d_kernels, d_biases, strict=True):
-            if ran.inside[n] is not None:
-                own = tf.matmul(flat(ran.inside[n]), dz[n], transpose_a=True)
+            if forward.inside[n] is not None:
+                own = tf.matmul(flat(forward.inside[n]), dz[n], transpose_a=True)
                 d_kernel = tf.concat([d_kernel, own], axis=0)
             weights[n] = [d_kernel, tf.cast(d_recurrents[n], dtype), d_bias]
-    return [*_read_gradients(group, d_reads, ran.reads, features), *(g for n in sorted(weights) for g in weights[n])]
+    return [
+        *_read_gradients(group, d_reads, forward.stream_inputs, features),
+        *(g for n in sorted(weights) for g in weights[n]),
+    ]
 
 
 def _through_loops(
-    group: Group, lengths: Tensor, ran: _Ran, upstream: Sequence[Tensor]
+    group: Group, lengths: Tensor, forward: _ForwardPass, upstream: Sequence[Tensor]
 ) -> tuple[dict[int, Tensor], dict[int, Tensor]]:
     """Return the gradients of each loop's projections, [T B, 4u], and of its recurrent kernel, from the top down."""
-    dtype, units = ran.reads[0].dtype, ran.recurrents[0].shape[0]
-    outside = ran.joint[0].shape[0]
+    dtype, units = forward.stream_inputs[0].dtype, forward.recurrents[0].shape[0]
+    outside = forward.joint[0].shape[0]
     d_streams = [flat(d) for d in upstream]
     dz: dict[int, Tensor] = {}
     d_recurrents: dict[int, Tensor] = {}
@@ -197,31 +204,36 @@ def _through_loops(
         d_inside: list[list[Tensor]] = [[] for _ in d_streams]
         for d in (0, 1):
             n, stream = 2 * layer + d, group.stream(d)
-            states, held, gates = ran.results[n]
+            states, cells, gates = forward.results[n]
             at = units * (n if group.coupled else layer)
             d_states = _like(tf.cast(d_streams[stream][:, at : at + units], states.dtype), states)
-            recurrent = tf.cast(ran.recurrents[n], states.dtype)
-            dz_n, d_recurrents[n] = run_backward(states, held, gates, lengths, recurrent, bool(d), d_states)
+            recurrent = tf.cast(forward.recurrents[n], states.dtype)
+            dz_n, d_recurrents[n] = run_backward(states, cells, gates, lengths, recurrent, bool(d), d_states)
             dz[n] = tf.cast(flat(dz_n), dtype)
             if layer:
-                d_inside[stream].append(tf.matmul(dz[n], ran.kernels[n][outside:], transpose_b=True))
+                d_inside[stream].append(tf.matmul(dz[n], forward.kernels[n][outside:], transpose_b=True))
         if layer:
             width = units * layer * (2 if group.coupled else 1)
             d_streams = [tf.add_n([d[:, :width], *more]) for d, more in zip(d_streams, d_inside, strict=True)]
     return dz, d_recurrents
 
 
-def _read_gradients(group: Group, d_reads: list[list[Tensor]], reads: list[Tensor], features: int) -> list[Tensor]:
+def _read_gradients(
+    group: Group, d_reads: list[list[Tensor]], stream_inputs: list[Tensor], features: int
+) -> list[Tensor]:
     """Return the gradient of the input and, apart from it, of each stream's states below: a graph may need only one."""
 
-    def through(rows: slice, pairs: list[Tensor], read: Tensor) -> Tensor:
+    def through(rows: slice, pairs: list[Tensor], like: Tensor) -> Tensor:
         parts = [tf.matmul(d_joint, kernel[rows], transpose_b=True) for d_joint, kernel in pairs]
-        return _like(tf.add_n(parts), read)
+        return _like(tf.add_n(parts), like)
 
-    inputs = through(slice(0, features), [pair for pairs in d_reads for pair in pairs], reads[0])
+    inputs = through(slice(0, features), [pair for pairs in d_reads for pair in pairs], stream_inputs[0])
     if not group.has_below:
         return [inputs]
-    return [inputs, *(through(slice(features, None), pairs, read) for pairs, read in zip(d_reads, reads, strict=True))]
+    return [
+        inputs,
+        *(through(slice(features, None), pairs, like) for pairs, like in zip(d_reads, stream_inputs, strict=True)),
+    ]
 
 
 def _like(rows: Tensor, sequence: Tensor) -> Tensor:

@@ -19,12 +19,12 @@ GATED = ("gated_internals", "gated_outputs", "gated_sigmoid")
 
 
 def skip_step(z: Tensor, c: Tensor, k: Tensor | None, skip: str) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Return h, c and the skip gate (None without one) after one step; Eqs 9-15 and Table 2 of Wu et al. 2016.
+    """Return h, c and the skip gate (None without one) after one step (Eqs 9-15 and Table 2 of Wu et al. 2016).
 
     Args:
         z: Sums of all gates, x W + h U + b: [B, 4n] in the order i, f, c, o, or [B, 5n] with the skip gate.
         c: [B, n].
-        k: The skipped output, [B, n]; None with ``skip="none"``.
+        k: The skipped output, [B, n]. None with ``skip="none"``.
         skip: A name of ``SKIPS``.
     """
     units = c.shape[-1]
@@ -56,7 +56,7 @@ def skip_lstm(
     Args:
         loop: The open loop, which sets the kernel and the lengths.
         projected: x W + b, [T, B, G n] with G = 4, or 5 for a gated skip.
-        skips: k, [T, B, n]; None with ``skip="none"``.
+        skips: k, [T, B, n]. None with ``skip="none"``.
         recurrent: U, [n, G n].
         skip: A name of ``SKIPS``.
         reverse: Whether to run from each row's last real step to its first.
@@ -81,7 +81,7 @@ def skip_lstm(
 def skip_loop(
     loop: Loop, projected: Tensor, skips: Tensor | None, recurrent: Tensor, *, skip: str, reverse: bool
 ) -> dict[str, Tensor]:
-    """Run ``skip_lstm`` step by step; return the states h and c and, for a gated skip, its gate g."""
+    """Run ``skip_lstm`` step by step, and return the states h and c and, for a gated skip, its gate g."""
     units = recurrent.shape[0]
     inputs = projected if skips is None else ops.concatenate([projected, skips], axis=-1)
     names = "hcg" if skip in GATED else "hc"
@@ -93,10 +93,10 @@ def skip_loop(
 def _packed_step(skip: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """Return ``skip_step`` for ``Loop.run_steps``: with the carry and the inputs packed into one tensor each."""
 
-    def step(carry: Tensor, read: Tensor, recurrent: Tensor) -> Tensor:
+    def step(carry: Tensor, inputs: Tensor, recurrent: Tensor) -> Tensor:
         units, gates = recurrent.shape
-        z = read[:, :gates] + ops.matmul(carry[:, :units], recurrent)
-        k = None if skip == "none" else read[:, gates:]
+        z = inputs[:, :gates] + ops.matmul(carry[:, :units], recurrent)
+        k = None if skip == "none" else inputs[:, gates:]
         h, c, g = skip_step(z, carry[:, units : 2 * units], k, skip)
         return ops.concatenate([h, c] if g is None else [h, c, g], axis=-1)
 

@@ -11,10 +11,10 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 def highway_step(z: Tensor, c: Tensor, c_below: Tensor, peepholes: Tensor) -> tuple[Tensor, Tensor]:
     """Return h and c after one step of a highway LSTM.
 
-    c = f c' + i s + d c_below with d = sigmoid(z_d + w_c c' + w_l c_below); h = o tanh(c).
+    c = f c' + i s + d c_below with d = sigmoid(z_d + w_c c' + w_l c_below), h = o tanh(c).
 
     Args:
-        z: Sums of the gates, [B, 5n] in the order i, f, c, o, d; d reads no h.
+        z: Sums of the gates, [B, 5n] in the order i, f, c, o, d, where d reads no h.
         c: [B, n].
         c_below: c of the layer below at this step, [B, n].
         peepholes: w_c and w_l, [2, n].
@@ -28,7 +28,7 @@ def highway_step(z: Tensor, c: Tensor, c_below: Tensor, peepholes: Tensor) -> tu
 def highway_loop(
     loop: Loop, projected: Tensor, c_below: Tensor, recurrent: Tensor, peepholes: Tensor, *, reverse: bool
 ) -> tuple[Tensor, Tensor]:
-    """Run one direction of a highway LSTM; return the states h and c, [T, B, n] each, zeros past the length.
+    """Run one direction of a highway LSTM, and return the states h and c, [T, B, n] each, zeros past the length.
 
     Args:
         loop: The open loop, which sets the kernel and the lengths.
@@ -45,10 +45,10 @@ def highway_loop(
     return h, c
 
 
-def _packed_step(carry: Tensor, read: Tensor, recurrent: Tensor, peepholes: Tensor) -> Tensor:
+def _packed_step(carry: Tensor, inputs: Tensor, recurrent: Tensor, peepholes: Tensor) -> Tensor:
     units, gates = recurrent.shape
-    z = read[:, :gates] + ops.matmul(carry[:, :units], recurrent)
-    return ops.concatenate(highway_step(z, carry[:, units:], read[:, gates:], peepholes), axis=-1)
+    z = inputs[:, :gates] + ops.matmul(carry[:, :units], recurrent)
+    return ops.concatenate(highway_step(z, carry[:, units:], inputs[:, gates:], peepholes), axis=-1)
 
 
 def recurrent_highway_step(
@@ -56,8 +56,8 @@ def recurrent_highway_step(
 ) -> Tensor:
     """Return y after one step of a recurrent highway network with an output gate.
 
-    s_0 = y', the previous output; s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
-    sigmoid of s_{l-1} R_l + b_l, plus x W in the first; y = sigmoid(z_o + y' R_o) tanh(s_L). With two
+    s_0 = y', the previous output, s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
+    sigmoid of s_{l-1} R_l + b_l, plus x W in the first, y = sigmoid(z_o + y' R_o) tanh(s_L). With two
     blocks instead of three, c = 1 - t (coupled).
 
     Args:
@@ -82,7 +82,7 @@ def recurrent_highway_step(
 def recurrent_highway_loop(
     loop: Loop, projected: Tensor, recurrent: Tensor, biases: Tensor, output_recurrent: Tensor, *, reverse: bool
 ) -> Tensor:
-    """Run one direction of a recurrent highway network; return y [T, B, n], zeros past the length.
+    """Run one direction of a recurrent highway network, and return y [T, B, n], zeros past the length.
 
     Args:
         loop: The open loop, which sets the kernel and the lengths.
@@ -97,7 +97,7 @@ def recurrent_highway_loop(
 
 
 def _recurrent_highway_step(
-    y: Tensor, read: Tensor, recurrent: Tensor, biases: Tensor, output_recurrent: Tensor
+    y: Tensor, inputs: Tensor, recurrent: Tensor, biases: Tensor, output_recurrent: Tensor
 ) -> Tensor:
     width = recurrent.shape[2]
-    return recurrent_highway_step(read[:, :width], read[:, width:], y, recurrent, biases, output_recurrent)
+    return recurrent_highway_step(inputs[:, :width], inputs[:, width:], y, recurrent, biases, output_recurrent)

@@ -19,14 +19,14 @@ class Kernel:
     """A way to run loops over time. There are three kinds of loop.
 
     ``layer`` is an LSTM layer, ``lstm`` an LSTM whose inputs are projected before they reach the kernel, and ``steps``
-    any other recurrence, given to the kernel as a single step. A kernel's class defines only what it runs itself;
+    any other recurrence, given to the kernel as a single step. A kernel's class defines only what it runs itself.
     ``for_loop`` returns the kernel for the rest.
     """
 
     name: ClassVar[str]
     projects_inputs: ClassVar[bool] = False  # whether it runs a layer with ``lstm_of_inputs`` instead of ``lstm``
     groups_layers: ClassVar[bool] = False  # whether densely connected layers run as ``dense_bilstm``, not one by one
-    skips: ClassVar[tuple[str, ...]] = ()  # the skips that ``gated_skip`` supports; others run as steps
+    skips: ClassVar[tuple[str, ...]] = ()  # the skips that ``gated_skip`` supports (others run as steps)
     instead: ClassVar[Mapping[str, Kernel]] = {}  # kinds of loop that it does not run -> the kernel that does
     in_predictions: ClassVar[str] = ""  # when it runs, if that depends on the size of a prediction
 
@@ -55,7 +55,7 @@ class Kernel:
         reverse: bool,
         final_state: bool,
     ) -> list[Tensor]:
-        """Run one direction of an LSTM; see ``portable_lstm``."""
+        """Run one direction of an LSTM. See ``portable_lstm``."""
         raise NotImplementedError
 
     def lstm_of_inputs(
@@ -68,7 +68,7 @@ class Kernel:
         *,
         reverse: bool,
     ) -> list[Tensor]:
-        """Run one direction of an LSTM including the projection of its inputs; see ``cudnn_lstm``."""
+        """Run one direction of an LSTM including the projection of its inputs. See ``cudnn_lstm``."""
         raise NotImplementedError
 
     def gated_skip(
@@ -81,7 +81,7 @@ class Kernel:
         reverse: bool,
         step: Callable[..., Tensor],
     ) -> Tensor:
-        """Run one direction of an LSTM with one of ``skips`` inside its cells, by ``step``; see ``skip_lstm``."""
+        """Run one direction of an LSTM with one of ``skips`` inside its cells, by ``step``. See ``skip_lstm``."""
         raise NotImplementedError
 
     def steps(
@@ -94,7 +94,7 @@ class Kernel:
         *,
         reverse: bool,
     ) -> Tensor:
-        """Run one direction of any recurrence; see ``portable_steps``."""
+        """Run one direction of any recurrence. See ``portable_steps``."""
         raise NotImplementedError
 
 

@@ -1,14 +1,14 @@
 """The kernels by name, and the rule that picks one.
 
-- ``portable``: ``keras.ops`` alone; every backend.
-- ``native``: TensorFlow's own ops; nothing is compiled, so any shape starts at once, and an exported graph holds only
+- ``portable``: ``keras.ops`` alone, on every backend.
+- ``native``: TensorFlow's own ops. Nothing is compiled, so any shape starts at once, and an exported graph holds only
   core ops.
-- ``compiled``: an XLA program for each shape, with the project's own backward pass; the fastest if shapes recur.
+- ``compiled``: an XLA program for each shape, with the project's own backward pass, the fastest if shapes recur.
 - ``cudnn``: Keras's LSTM, which runs cuDNN's on a GPU.
-- ``auto``: ``cudnn`` if TensorFlow sees a GPU; else ``compiled`` in training and for small batches and ``native`` for
-  other predictions; ``portable`` on other backends.
+- ``auto``: ``cudnn`` if TensorFlow sees a GPU, else ``compiled`` in training and for small batches and ``native`` for
+  other predictions, and ``portable`` on other backends.
 
-Layers take and save a name; the objects in ``kernel_classes`` run the loops and explain the choice.
+Layers take and save a name. The objects in ``kernel_classes`` run the loops and explain the choice.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def check(name: str) -> str:
 
 
 def check_saved(name: str) -> str:
-    """Return the kernel of a saved layer; if it cannot run on this machine, warn and return ``portable``.
+    """Return the kernel of a saved layer. If it cannot run on this machine, warn and return ``portable``.
 
     Raises:
         ValueError: An unknown name.
@@ -81,13 +81,13 @@ def explain(name: str, loop: str = "layer", *, in_training: bool = True) -> str:
 
     Args:
         name: A name of ``KERNELS``.
-        loop: The kind of loop, ``layer``, ``lstm`` or ``steps``; see ``Kernel``.
-        in_training: Whether to include training; otherwise only what predictions run.
+        loop: The kind of loop, ``layer``, ``lstm`` or ``steps``. See ``Kernel``.
+        in_training: Whether to include training. Otherwise only what predictions run.
     """
     if name != "auto":
-        asked = _BY_NAME[name]
-        runs = asked.for_loop(loop)
-        return f"{name}: asked for" if runs is asked else f"{runs.name}: {name} does not support these cells"
+        kernel = _BY_NAME[name]
+        runs = kernel.for_loop(loop)
+        return f"{name}: asked for" if runs is kernel else f"{runs.name}: {name} does not support these cells"
     picked, reason = _automatic(training=False)
     runs, trained = (kernel.for_loop(loop) for kernel in (picked, pick(name, training=True)))
     if picked is CUDNN and runs is not picked:

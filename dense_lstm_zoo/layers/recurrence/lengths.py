@@ -32,12 +32,12 @@ def resolve_lengths(inputs: Tensor, lengths: Tensor | None, mask: Tensor | None)
         if len(lengths.shape) == 2 and lengths.shape[1] == 1:
             lengths = lengths[:, 0]
         _check_shape("lengths", "(batch,)", lengths, (batch,))
-        return _checked(lengths, ops.shape(inputs)[1])
+        return _lengths_in_range(lengths, ops.shape(inputs)[1])
     if mask is not None:
         _check_shape("mask", "(batch, time)", mask, (batch, num_steps))
-        found = lengths_from_mask(mask)
+        counts = lengths_from_mask(mask)
         # More steps than there are would be read from memory that is not there.
-        return ops.minimum(found, ops.shape(inputs)[1]) if None in (mask.shape[1], num_steps) else found
+        return ops.minimum(counts, ops.shape(inputs)[1]) if None in (mask.shape[1], num_steps) else counts
     return ops.full((ops.shape(inputs)[0],), ops.shape(inputs)[1], dtype="int32")
 
 
@@ -60,11 +60,11 @@ def floats(inputs: Tensor, dtype: str) -> Tensor:
     return inputs if keras.backend.is_float_dtype(inputs.dtype) else ops.cast(inputs, dtype)
 
 
-def _check_shape(name: str, form: str, given: Tensor, wanted: Shape) -> None:
+def _check_shape(name: str, form: str, tensor: Tensor, shape: Shape) -> None:
     """Raise ``ValueError`` for another rank, or a size that is known to differ."""
-    found = tuple(given.shape)
-    if len(found) != len(wanted) or any(None not in (x, y) and x != y for x, y in zip(found, wanted, strict=True)):
-        raise ValueError(f"{name} must have the shape {form} of the inputs, {wanted}; received shape {found}.")
+    actual = tuple(tensor.shape)
+    if len(actual) != len(shape) or any(None not in (x, y) and x != y for x, y in zip(actual, shape, strict=True)):
+        raise ValueError(f"{name} must have the shape {form} of the inputs, {shape}; received shape {actual}.")
 
 
 def attached_mask(inputs: Tensor) -> Tensor | None:
@@ -72,7 +72,7 @@ def attached_mask(inputs: Tensor) -> Tensor | None:
     return getattr(inputs, "_keras_mask", None)
 
 
-def _checked(lengths: Tensor, num_steps: int | Tensor) -> Tensor:
+def _lengths_in_range(lengths: Tensor, num_steps: int | Tensor) -> Tensor:
     values = known_values(lengths)
     if values is None:
         return ops.clip(lengths, 0, num_steps)
@@ -83,7 +83,7 @@ def _checked(lengths: Tensor, num_steps: int | Tensor) -> Tensor:
 
 
 def reverse_sequence(inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Reverse the first ``lengths[b]`` steps of each row of ``inputs`` [T, B, n]; the padding stays where it is."""
+    """Reverse the first ``lengths[b]`` steps of each row of ``inputs`` [T, B, n]. The padding stays where it is."""
     steps = ops.arange(ops.shape(inputs)[0], dtype="int32")[:, None]
     source = ops.where(steps < lengths[None, :], lengths[None, :] - 1 - steps, steps)
     return ops.take_along_axis(inputs, source[:, :, None], axis=0)

@@ -15,7 +15,7 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor, of_shape
 
 @dataclass(frozen=True)
 class Loop:
-    """A batch that was made time-major and padded for the selected kernel; see ``open_loop``.
+    """A batch that was made time-major and padded for the selected kernel. See ``open_loop``.
 
     Args:
         inputs: [T, B, n].
@@ -37,11 +37,11 @@ class Loop:
         """Run ``step`` over time-major inputs from a carry of zeros.
 
         Args:
-            step: Function from (carry [B, width], input [B, n], *weights) to the next carry; the whole state of the
+            step: Function from (carry [B, width], input [B, n], *weights) to the next carry. The whole state of the
                 recurrence is packed into the carry. Programs are compiled per function, so pass the same one each time.
             width: Features of the carry.
             inputs: [T, B, n].
-            weights: Everything else the step reads; tensors that need gradients must be here.
+            weights: Everything else the step reads. Tensors that need gradients must be here.
             reverse: Whether to run from each row's last real step to its first.
 
         Returns:
@@ -67,7 +67,7 @@ class Loop:
 
 
 def open_loop(inputs: Tensor, lengths: Tensor, kernel: str, training: bool | None, kind: str = "steps") -> Loop:
-    """Pick a kernel, and transpose and pad a batch for it; this is done only here.
+    """Pick a kernel, and transpose and pad a batch for it. This is done only here.
 
     A layer opens a loop, runs its cells on ``loop.inputs`` and closes the loop on their results::
 
@@ -80,7 +80,7 @@ def open_loop(inputs: Tensor, lengths: Tensor, kernel: str, training: bool | Non
         lengths: Real steps of each row [batch], int32.
         kernel: A name of ``kernels.KERNELS``.
         training: Whether gradients are needed.
-        kind: The kind of loop, ``layer`` or ``steps``; see ``Kernel``. It decides which kernel it is padded for.
+        kind: The kind of loop, ``layer`` or ``steps``. See ``Kernel``. It decides which kernel it is padded for.
     """
     picked = kernels.pick(kernel, training)
     turned = ops.transpose(inputs, (1, 0, 2))

@@ -34,52 +34,53 @@ def lstm(
 
     Args:
         loop: The open loop, which sets the kernel and the lengths.
-        inputs: The layer's input [T, B, in], as parts [T, B, n] that are concatenated; T >= 1.
+        inputs: The layer's input [T, B, in], as parts [T, B, n] that are concatenated, with T >= 1.
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
-        initial_state: h and c, each [B, D u]; zeros by default.
+        initial_state: h and c, each [B, D u], zeros by default.
         final_state: Whether to return the final state as well.
-        recurrent_mask: [B, u], multiplies h on its way to the next step (recurrent dropout); only for one direction and
+        recurrent_mask: [B, u], multiplies h on its way to the next step (recurrent dropout). Only for one direction and
             the portable kernel.
         backward_inputs: The backward direction's input, instead of ``inputs``.
 
     Returns:
-        The states [T, B, u] of each direction, zeros past the length; with ``final_state`` also the final h of each
-        and the final c of each, [B, u]. All are in the inputs' dtype; the loop's state is float32 or wider.
+        The states [T, B, u] of each direction, zeros past the length. With ``final_state`` also the final h of each
+        and the final c of each, [B, u]. All are in the inputs' dtype. The loop's state is float32 or wider.
     """
     dtype = inputs[0].dtype
     state_dtype = wide_dtype(inputs[0])
-    reads = [inputs, inputs if backward_inputs is None else backward_inputs][: len(directions)]
+    parts_by_direction = [inputs, inputs if backward_inputs is None else backward_inputs][: len(directions)]
     start = _start(initial_state, len(directions), loop, state_dtype)
     kernel = loop.kernel.for_loop("layer")
     if kernel.projects_inputs:
         joined = join(inputs)
-        ran = [
+        by_direction = [
             kernel.lstm_of_inputs(
-                joined if read is inputs else join(read), loop.lengths, weights, *start[d], reverse=bool(d)
+                joined if parts is inputs else join(parts), loop.lengths, weights, *start[d], reverse=bool(d)
             )
-            for d, (read, weights) in enumerate(zip(reads, directions, strict=True))
+            for d, (parts, weights) in enumerate(zip(parts_by_direction, directions, strict=True))
         ]
     else:
-        # One product for all steps; only the small recurrent product remains inside the loop. Both directions read the
+        # One product for all steps. Only the small recurrent product remains inside the loop. Both directions read the
         # same input, so it is joined once.
         shortened = _in_two_parts(inputs)
-        reads = [shortened if read is inputs else _in_two_parts(read) for read in reads]
+        parts_by_direction = [shortened if parts is inputs else _in_two_parts(parts) for parts in parts_by_direction]
         projected = [
-            ops.cast(project(read, d.kernel) + d.bias, state_dtype) for read, d in zip(reads, directions, strict=True)
+            ops.cast(project(parts, d.kernel) + d.bias, state_dtype)
+            for parts, d in zip(parts_by_direction, directions, strict=True)
         ]
         recurrent = [ops.cast(d.recurrent_kernel, state_dtype) for d in directions]
         options: dict[str, Any] = {"final_state": final_state}
         if recurrent_mask is not None:
             options["recurrent_mask"] = ops.cast(recurrent_mask, state_dtype)
-        ran = [
+        by_direction = [
             kernel.lstm(projected[d], loop.lengths, recurrent[d], *start[d], reverse=bool(d), **options)
             for d in range(len(directions))
         ]
-    wanted = list(zip(*ran, strict=True))[: 3 if final_state else 1]
+    results = list(zip(*by_direction, strict=True))[: 3 if final_state else 1]
     # A kernel's results are the states of every step, followed by those of one step.
     units, steps_and_batch = directions[0].recurrent_kernel.shape[0], inputs[0].shape[:2]
     shapes = [(*steps_and_batch, units), *[(steps_and_batch[1], units)] * 2]
-    return [[of_shape(ops.cast(x, dtype), shape) for x in part] for part, shape in zip(wanted, shapes, strict=False)]
+    return [[of_shape(ops.cast(x, dtype), shape) for x in part] for part, shape in zip(results, shapes, strict=False)]
 
 
 def _in_two_parts(inputs: list[Tensor]) -> list[Tensor]:
@@ -102,11 +103,11 @@ def _rows(state: Tensor, loop: Loop) -> Tensor:
     Raises:
         ValueError: Another number of rows than the inputs have.
     """
-    known, batch, (rows, width) = loop.batch_major.shape[0], ops.shape(loop.batch_major)[0], state.shape
-    if rows == 1 and known != 1:
+    num_rows, batch, (rows, width) = loop.batch_major.shape[0], ops.shape(loop.batch_major)[0], state.shape
+    if rows == 1 and num_rows != 1:
         state = ops.broadcast_to(state, (batch, width))
-    elif None not in (rows, known) and rows != known:
-        raise ValueError(f"initial_state must have {known} rows, as the inputs have, or one for all; it has {rows}.")
+    elif None not in (rows, num_rows) and rows != num_rows:
+        raise ValueError(f"initial_state must have {num_rows} rows, as the inputs have, or one for all; it has {rows}.")
     if not loop.padded:
         return state
     missing = ops.shape(loop.inputs)[1] - batch

@@ -1,8 +1,8 @@
 """The LSTM's loops over time as XLA programs: forward, forward for predictions, and backward.
 
 XLA runs each group of fused operations of a step as one call, and for narrow layers the calls cost more than the
-arithmetic. So a step has as few as possible: all gates come from one tanh, as sigmoid(x) = tanh(x / 2) / 2 + 1 / 2;
-what was written is read back, not computed again; and padding is masked once, in c, since h = o tanh(0) = 0 follows.
+arithmetic. So a step has as few as possible: all gates come from one tanh, as sigmoid(x) = tanh(x / 2) / 2 + 1 / 2.
+What was written is read back, not computed again, and padding is masked once, in c, since h = o tanh(0) = 0 follows.
 Reading an array before it is written to would make XLA copy all of it at every step.
 """
 
@@ -21,8 +21,8 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 def forward(dtype: tf.DType, with_start: bool) -> Callable[..., list[Tensor]]:
     """Return the program (z, lengths, r, direction[, h0, c0]) -> states, c and activated gates of every step.
 
-    Here and below, z is x W + b, [T, B, 4u]; lengths [B], r [u, 4u]; ``direction`` is 1 to run backward in time, which
-    needs a start from zeros; states and c are [T, B, u], zeros past the lengths.
+    Here and below, z is x W + b, [T, B, 4u], with lengths [B] and r [u, 4u]. ``direction`` is 1 to run backward in
+    time, which needs a start from zeros. States and c are [T, B, u], zeros past the lengths.
     """
     return program(_forward, dtype, [3, 1, 2, 0, *[2] * 2 * with_start])
 
@@ -70,18 +70,18 @@ def _forward(z: Tensor, lengths: Tensor, r: Tensor, direction: Tensor, *start: T
     outputs = [array_of_zeros(z, width) for width in (units, units, 4 * units)]
 
     def step(
-        t: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray, held: tf.TensorArray, gates: tf.TensorArray
+        t: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray, cells: tf.TensorArray, gates: tf.TensorArray
     ) -> tuple[Tensor | tf.TensorArray, ...]:
         gates = gates.write(t, activated(projected.read(t) + tf.matmul(h, r), units))
         i, f, g, o = tf.split(gates.read(t), 4, axis=1)
-        held = held.write(t, tf.where((t < lengths)[:, None], f * c + i * g, tf.zeros((), c.dtype)))
-        states = states.write(t, o * tf.tanh(held.read(t)))
-        return t + pace, states.read(t), held.read(t), states, held, gates
+        cells = cells.write(t, tf.where((t < lengths)[:, None], f * c + i * g, tf.zeros((), c.dtype)))
+        states = states.write(t, o * tf.tanh(cells.read(t)))
+        return t + pace, states.read(t), cells.read(t), states, cells, gates
 
     # Padding past the longest row is skipped.
     first = direction * (steps - 1)
-    _, _, _, *written = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, h0, c0, *outputs))
-    return [array.stack() for array in written]
+    _, _, _, *arrays = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (first, h0, c0, *outputs))
+    return [array.stack() for array in arrays]
 
 
 def _states_from_zeros(z: Tensor, lengths: Tensor, r: Tensor, direction: Tensor) -> Tensor:
@@ -118,18 +118,24 @@ def _predicting(z: Tensor, lengths: Tensor, r: Tensor, direction: Tensor, *start
 
 
 def _backward(
-    gates: Tensor, held: Tensor, lengths: Tensor, r: Tensor, direction: Tensor, d_states: Tensor, *start_and_end: Tensor
+    gates: Tensor,
+    cells: Tensor,
+    lengths: Tensor,
+    r: Tensor,
+    direction: Tensor,
+    d_states: Tensor,
+    *start_and_end: Tensor,
 ) -> list[Tensor]:
     steps, units, pace = tf.reduce_max(lengths), tf.shape(r)[0], 1 - 2 * direction
     zeros, through_kernel = zero_state(gates, units), times_transposed(r)
     c0, d_h, d_c = start_and_end or [zeros] * 3
-    gate_array, held_array, upstream = array_of(gates), array_of(held), array_of(d_states)
+    gate_array, cell_array, upstream = array_of(gates), array_of(cells), array_of(d_states)
     output = array_of_zeros(gates, 4 * units)
 
-    def step(t: Tensor, dh: Tensor, dc: Tensor, written: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
+    def step(t: Tensor, dh: Tensor, dc: Tensor, dz_array: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
         real = (t < lengths)[:, None]
         i, f, g, o = tf.split(gate_array.read(t), 4, axis=1)
-        previous, tanh_c = read_or(held_array, t - pace, steps, c0), tf.tanh(held_array.read(t))
+        previous, tanh_c = read_or(cell_array, t - pace, steps, c0), tf.tanh(cell_array.read(t))
         if start_and_end:
             last = (t == (1 - direction) * (lengths - 1))[:, None]
             dh, dc = dh + tf.where(last, d_h, zeros), dc + tf.where(last, d_c, zeros)
@@ -137,11 +143,11 @@ def _backward(
         dc = tf.where(real, dc + dh * o * (1 - tanh_c * tanh_c), zeros)
         parts = dc * g * i * (1 - i), dc * previous * f * (1 - f), dc * i * (1 - g * g), dh * tanh_c * o * (1 - o)
         dz = tf.concat(parts, axis=1)
-        return t - pace, through_kernel(dz), dc * f, written.write(t, dz)
+        return t - pace, through_kernel(dz), dc * f, dz_array.write(t, dz)
 
     last = (1 - direction) * (steps - 1)
-    _, dh, dc, written = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, output))
-    dz = written.stack()
+    _, dh, dc, dz_array = tf.while_loop(lambda t, *_: (t >= 0) & (t < steps), step, (last, zeros, zeros, output))
+    dz = dz_array.stack()
     if not start_and_end:
         return [dz]
     empty = (lengths == 0)[:, None]  # such a row ends where it began
@@ -149,7 +155,7 @@ def _backward(
 
 
 def times_transposed(r: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a function that multiplies [B, 4u] by the transpose of ``r`` [u, 4u]; XLA keeps one of two variants.
+    """Return a function that multiplies [B, 4u] by the transpose of ``r`` [u, 4u]. XLA keeps one of two variants.
 
     A transposed copy, made once before a loop, is faster except for batches of one text.
     """
@@ -178,5 +184,5 @@ def zero_state(like: Tensor, units: int | Tensor) -> Tensor:
 
 
 def array_of_zeros(like: Tensor, width: int | Tensor) -> tf.TensorArray:
-    """Return T steps [B, width] of zeros for [T, B, 4u]; XLA can read only arrays that were written before a loop."""
+    """Return T steps [B, width] of zeros for [T, B, 4u]. XLA can read only arrays that were written before a loop."""
     return array_of(tf.zeros(tf.concat([tf.shape(like)[:2], [width]], 0), like.dtype))

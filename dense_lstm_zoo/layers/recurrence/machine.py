@@ -1,4 +1,4 @@
-"""What TensorFlow can do on this machine; checked once per process."""
+"""TensorFlow's abilities on this machine, checked once per process."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dense_lstm_zoo.layers.recurrence.own_gradient import explain_missing_gradie
 from dense_lstm_zoo.layers.recurrence.portable import start_or_zeros
 from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 
-# Up to this width, one op for the sequence is faster; its extra product with an identity grows quadratically.
+# Up to this width, one op for the sequence is faster. Its extra product with an identity grows quadratically.
 _NARROW = 32
 
 explain_missing_gradient("BlockLSTMGrad", "it is that of kernel='native', use kernel='portable' or 'auto'")
@@ -26,13 +26,13 @@ def native_lstm(
     final_state: bool,
     differentiable: bool = True,
 ) -> list[Tensor]:
-    """Run one direction; arguments and results are those of ``portable_lstm``.
+    """Run one direction. Arguments and results are those of ``portable_lstm``.
 
-    With ``differentiable=False``, projections are not copied before the loop; their gradient would take very long.
+    With ``differentiable=False``, projections are not copied before the loop. Their gradient would take very long.
     """
     if recurrent.shape[0] > _NARROW or projected.dtype != tf.float32:
-        read = _array(projected).read if differentiable else lambda t: projected[t]
-        return _loop(read, projected, lengths, recurrent, hidden, cell, reverse, final_state)
+        projection_at = _array(projected).read if differentiable else lambda t: projected[t]
+        return _loop(projection_at, projected, lengths, recurrent, hidden, cell, reverse, final_state)
     if hidden is None and reverse and not final_state:
         return [_backward_from_zeros(projected, lengths, recurrent)]
     hidden, cell = start_or_zeros(projected, hidden, cell)
@@ -72,7 +72,7 @@ def _backward_from_zeros(projected: Tensor, lengths: Tensor, recurrent: Tensor) 
 def _one_op(
     projected: Tensor, steps: Tensor, recurrent: Tensor, hidden: Tensor | None, cell: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """``BlockLSTM`` projects its input itself; for projected input it gets an identity matrix, with reordered columns.
+    """``BlockLSTM`` projects its input itself. For projected input it gets an identity matrix, with reordered columns.
 
     Its gates are i, c, f, o. (``BlockLSTMV2`` has Keras's order, but its registered gradient is that of this op.) It
     logs a warning at every call if units and batch are both odd, so an odd number of units gets one more, with zero
@@ -109,7 +109,7 @@ def _array(projected: Tensor) -> tf.TensorArray:
 
 
 def _loop(
-    read: Callable[[Tensor], Tensor],
+    projection_at: Callable[[Tensor], Tensor],
     projected: Tensor,
     lengths: Tensor,
     recurrent: Tensor,
@@ -118,21 +118,21 @@ def _loop(
     reverse: bool,
     final_state: bool,
 ) -> list[Tensor]:
-    """Run step by step; ``read`` returns the projections of a step.
+    """Run step by step. ``projection_at`` returns the projections of a step.
 
     Padding is masked in the steps, as copies of all steps cost time and memory.
     """
     num_steps = tf.shape(projected)[0]
-    steps = tf.maximum(tf.reduce_max(lengths), 1)  # skips padding past the longest row; no array may be empty
+    steps = tf.maximum(tf.reduce_max(lengths), 1)  # skips padding past the longest row (no array may be empty)
     from_zeros = hidden is None and not final_state
     zeros = tf.zeros((), projected.dtype)
     start = start_or_zeros(projected, hidden, cell)
-    written = tf.TensorArray(projected.dtype, steps, element_shape=start[0].shape)
+    state_array = tf.TensorArray(projected.dtype, steps, element_shape=start[0].shape)
 
     def step(n: Tensor, h: Tensor, c: Tensor, states: tf.TensorArray) -> tuple[Tensor | tf.TensorArray, ...]:
         t = steps - 1 - n if reverse else n
         real = (t < lengths)[:, None]
-        i, f, g, o = tf.split(read(t) + tf.matmul(h, recurrent), 4, axis=1)
+        i, f, g, o = tf.split(projection_at(t) + tf.matmul(h, recurrent), 4, axis=1)
         new_c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
         if from_zeros:  # nothing is carried over padding, and h = o tanh(0) = 0 follows
             c = tf.where(real, new_c, zeros)
@@ -142,8 +142,8 @@ def _loop(
         states = states.write(t, tf.where(real, new_h, zeros))
         return n + 1, tf.where(real, new_h, h), tf.where(real, new_c, c), states
 
-    _, h, c, written = tf.while_loop(lambda n, *_: n < steps, step, (0, *start, written))
-    states = written.stack()
+    _, h, c, state_array = tf.while_loop(lambda n, *_: n < steps, step, (0, *start, state_array))
+    states = state_array.stack()
     padding = [[0, num_steps - steps], [0, 0], [0, 0]]
     states = tf.cond(steps < num_steps, lambda: tf.pad(states, padding), lambda: states)
     return [states, h, c] if final_state else [states]

@@ -35,7 +35,7 @@ def with_own_gradient(
         function: Returns, as for ``tf.custom_gradient``, results and a function from their gradients to those of all
             ``tensors``. It must be a module-level function, and must not read other tensors.
         options: Everything that affects the graph: flags, other functions.
-        *tensors: Tensors of one batch or one model; the last axis of each keeps its static size.
+        *tensors: Tensors of one batch or one model. The last axis of each keeps its static size.
         plain: A module-level function that returns the same results in ops that can be differentiated any number of
             times. The gradient of the gradient is computed with it, and nothing else. None if that of ``function`` can
             be differentiated as it is.

@@ -3,9 +3,9 @@
 Only the real steps of a mask are counted, so padding elsewhere would not raise an error by itself: a model would read
 the wrong steps and learn worse. The check runs where a mask becomes lengths. Outside graphs it raises ``ValueError``.
 In a TensorFlow graph, such as those of ``fit``, ``evaluate`` and ``predict``, it is an assertion that runs before
-anything that reads the lengths, and so before any weight changes; its ``InvalidArgumentError`` has the same message.
+anything that reads the lengths, and so before any weight changes. Its ``InvalidArgumentError`` has the same message.
 XLA drops assertions: graphs compiled with ``jit_compile=True`` are not checked, nor those traced within ``unchecked``.
-On PyTorch, ``fit`` raises ``ValueError`` as calls do; programs of JAX are not checked.
+On PyTorch, ``fit`` raises ``ValueError`` as calls do. Programs of JAX are not checked.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor, known_values
 BEGINS = "begins with padding; use padding='post', so that real steps come first; received the mask"
 HOLE = "has padding between real steps; close the gap, since padding is allowed only at the end; received the mask"
 _SHOWN = 8  # steps that an error shows at each end of the row
-_checked = contextvars.ContextVar("dense_lstm_zoo_checked", default=True)
+_is_checked = contextvars.ContextVar("dense_lstm_zoo_checked", default=True)
 
 
 @contextlib.contextmanager
 def unchecked() -> Iterator[None]:
     """Trace graphs without the assertion, as for an export."""
-    token = _checked.set(False)
+    token = _is_checked.set(False)
     try:
         yield
     finally:
-        _checked.reset(token)
+        _is_checked.reset(token)
 
 
 def lengths_from_mask(mask: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ def lengths_from_mask(mask: Tensor) -> Tensor:
 
     Raises:
         ValueError: A row has padding before a real step. In a graph, TensorFlow raises ``InvalidArgumentError`` when it
-            runs; see the module for exceptions.
+            runs. See the module for exceptions.
     """
     numbers = ops.cast(mask, "int32")
     values = known_values(numbers)
@@ -61,15 +61,15 @@ def _refuse(mask: np.ndarray) -> None:
 
 def _in_graph(mask: Tensor, numbers: Tensor) -> Tensor:
     lengths = ops.sum(numbers, axis=1)
-    if keras.config.backend() != "tensorflow" or not _checked.get():
+    if keras.config.backend() != "tensorflow" or not _is_checked.get():
         return lengths
     import tensorflow as tf
 
-    # Stacked layers share a mask; one that was already counted in this graph is not checked again.
+    # Stacked layers share a mask. One that was already counted in this graph is not checked again.
     graph = tf.compat.v1.get_default_graph()
-    counted_in, counted = getattr(mask, "_dense_lstm_zoo_lengths", (None, None))
-    if counted_in is graph:
-        return counted
+    cached_graph, cached_lengths = getattr(mask, "_dense_lstm_zoo_lengths", (None, None))
+    if cached_graph is graph:
+        return cached_lengths
     # The ops that find the row run only if there is one.
     wrong = tf.reduce_any(numbers[:, 1:] > numbers[:, :-1])
     with tf.control_dependencies([tf.cond(wrong, lambda: _assertion(numbers), lambda: True)]):
@@ -86,8 +86,8 @@ def _assertion(mask: Tensor) -> Tensor:
     assertions: list[Tensor] = []
     for rows, words in ((wrong & (mask[:, 0] == 0), BEGINS), (wrong, HOLE)):
         row = tf.argmax(rows)
-        shown = ["row", row, words, tf.gather(mask, row)]
+        message = ["row", row, words, tf.gather(mask, row)]
         with tf.control_dependencies(assertions):
-            assertions.append(tf.raw_ops.Assert(condition=~tf.reduce_any(rows), data=shown, summarize=2 * _SHOWN))
+            assertions.append(tf.raw_ops.Assert(condition=~tf.reduce_any(rows), data=message, summarize=2 * _SHOWN))
     with tf.control_dependencies(assertions):
         return tf.constant(True)

@@ -30,7 +30,7 @@ def portable_lstm(
         cell: Likewise for c.
         reverse: Whether to run from each row's last real step to its first.
         final_state: Whether to return the final state as well.
-        recurrent_mask: Multiplies h on its way to the next step [B, u]; None means no mask.
+        recurrent_mask: Multiplies h on its way to the next step [B, u]. None means no mask.
 
     Returns:
         The states [T, B, u], zero past the length, and with ``final_state`` the final h and c [B, u].
@@ -65,13 +65,13 @@ def portable_lstm(
 def portable_steps(
     step: Callable[..., Tensor], width: int, inputs: Tensor, weights: Sequence[Tensor], lengths: Tensor, reverse: bool
 ) -> Tensor:
-    """Run one direction of any recurrence; arguments and result are those of ``Loop.run_steps``."""
+    """Run one direction of any recurrence. Arguments and result are those of ``Loop.run_steps``."""
     if reverse:
         inputs = reverse_sequence(inputs, lengths)
     start = ops.zeros((ops.shape(inputs)[1], width), inputs.dtype)
 
-    def twice(carry: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-        carry = step(carry, read, *weights)
+    def twice(carry: Tensor, step_input: Tensor) -> tuple[Tensor, Tensor]:
+        carry = step(carry, step_input, *weights)
         return carry, carry
 
     carries = ops.scan(twice, start, inputs)[1]

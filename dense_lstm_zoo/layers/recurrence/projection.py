@@ -23,14 +23,14 @@ def project(inputs: list[Tensor], kernel: Tensor) -> Tensor:
     kernel = ops.convert_to_tensor(kernel)
     if len(inputs) == 1 or inputs[0].shape[-1] is None:  # a state's width is not known inside a graph
         return ops.matmul(join(inputs), kernel)
-    first, others = inputs[0], join(inputs[1:])
+    first, joined = inputs[0], join(inputs[1:])
     if keras.config.backend() == "tensorflow":
-        return _two_products(first, others, kernel)
+        return _two_products(first, joined, kernel)
     width = first.shape[-1]
-    return ops.matmul(first, kernel[:width]) + ops.matmul(others, kernel[width:])
+    return ops.matmul(first, kernel[:width]) + ops.matmul(joined, kernel[width:])
 
 
-def _two_products(first: Tensor, others: Tensor, kernel: Tensor) -> Tensor:
+def _two_products(first: Tensor, joined: Tensor, kernel: Tensor) -> Tensor:
     """Return the sum of two products, with a backward pass that writes the kernel's gradient only once.
 
     TensorFlow's own would pad the gradients of the two parts of the kernel with zeros and add them, which for small
@@ -38,26 +38,26 @@ def _two_products(first: Tensor, others: Tensor, kernel: Tensor) -> Tensor:
     """
     from dense_lstm_zoo.layers.recurrence.own_gradient import with_own_gradient
 
-    product = with_own_gradient(_product_of_two, (), first, others, kernel, plain=None)
+    product = with_own_gradient(_product_of_two, (), first, joined, kernel, plain=None)
     product.set_shape((*first.shape[:2], kernel.shape[1]))
     return product
 
 
 def _product_of_two(
-    first: Tensor, others: Tensor, kernel: Tensor
+    first: Tensor, joined: Tensor, kernel: Tensor
 ) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]]:
     import tensorflow as tf
 
     width, units = first.shape[-1], kernel.shape[1]
-    rows, other_rows = _rows(first, width), _rows(others, tf.shape(others)[-1])
-    product = tf.matmul(rows, kernel[:width]) + tf.matmul(other_rows, kernel[width:])
+    rows, joined_rows = _rows(first, width), _rows(joined, tf.shape(joined)[-1])
+    product = tf.matmul(rows, kernel[:width]) + tf.matmul(joined_rows, kernel[width:])
 
     def gradient(upstream: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         d = _rows(upstream, units)
         d_first = tf.matmul(d, kernel[:width], transpose_b=True)
-        d_others = tf.matmul(d, kernel[width:], transpose_b=True)
-        d_kernel = [tf.matmul(part, d, transpose_a=True) for part in (rows, other_rows)]
-        return tf.reshape(d_first, tf.shape(first)), tf.reshape(d_others, tf.shape(others)), tf.concat(d_kernel, 0)
+        d_joined = tf.matmul(d, kernel[width:], transpose_b=True)
+        d_kernel = [tf.matmul(part, d, transpose_a=True) for part in (rows, joined_rows)]
+        return tf.reshape(d_first, tf.shape(first)), tf.reshape(d_joined, tf.shape(joined)), tf.concat(d_kernel, 0)
 
     return tf.reshape(product, [tf.shape(first)[0], tf.shape(first)[1], units]), gradient
 

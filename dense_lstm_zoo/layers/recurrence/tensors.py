@@ -17,7 +17,7 @@ Shape: TypeAlias = tuple[int | None, ...]  # static sizes, None where they are u
 
 
 def known_values(tensor: Tensor) -> np.ndarray | None:
-    """Return a tensor's values; None while a model is built or traced, and for one on PyTorch's GPU."""
+    """Return a tensor's values, or None while a model is built or traced, and for one on PyTorch's GPU."""
     try:
         return np.asarray(tensor)
     except (NotImplementedError, TypeError, ValueError):
