@@ -1,9 +1,9 @@
 """dense_lstm_zoo: densely connected and gated-skip LSTMs for Keras and TensorFlow.
 
-Importing this package loads neither TensorFlow nor Keras; the functions do when they need them. Before
+Importing this package loads neither TensorFlow nor Keras. The functions do when they need them. Before
 ``keras.saving.load_model`` reads a ``.keras`` file of a model that ``build`` made, import
-``dense_lstm_zoo.keras_classes``, which registers the classes; for this package's layers in a model of your own,
-``dense_lstm_zoo.layers``.
+``dense_lstm_zoo.keras_classes``, which registers the classes. For this package's layers in a model of your own,
+import ``dense_lstm_zoo.layers``.
 """
 
 # isort: off

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["check_tensorflow", "tf"]
 
 
-def check_tensorflow(what: str = "Language models, taggers and text") -> None:
-    """Raise ``ValueError`` on a backend of Keras other than TensorFlow; ``what``, in the plural, is what needs it."""
+def check_tensorflow(users: str = "Language models, taggers and text") -> None:
+    """Raise ``ValueError`` on a backend of Keras other than TensorFlow. ``users``, in the plural, need it."""
     check_not_forked()
     check_settings()
     import keras
 
     if keras.config.backend() != "tensorflow":
         raise ValueError(
-            f"{what} run on Keras's TensorFlow backend only; received {keras.config.backend()!r}. Set "
+            f"{users} run on Keras's TensorFlow backend only; received {keras.config.backend()!r}. Set "
             "KERAS_BACKEND=tensorflow before Keras is imported. Other backends run the layers, and classifiers that "
             "zoo.build makes and fit() trains on ids of your own."
         )

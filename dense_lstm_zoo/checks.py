@@ -27,7 +27,7 @@ def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with numbers of NumPy, also those in lists and dictionaries, as Python's; keys become strings.
+    """Return a value with numbers of NumPy, also those in lists and dictionaries, as Python's. Keys become strings.
 
     Example:
         >>> import numpy as np
@@ -49,7 +49,7 @@ def fraction(name: str, value: Any) -> float:
 
 
 def encoding(value: Any) -> str:
-    """Return the codec of a text encoding, else raise ``ValueError``; for utf-8, one that drops a byte order mark.
+    """Return the codec of a text encoding, else raise ``ValueError``. For utf-8, one that drops a byte order mark.
 
     Example:
         >>> encoding("UTF-8"), encoding("latin-1")
@@ -94,18 +94,18 @@ def cell_width(shape: tuple[int | None, ...], second: str, width: int, input_dim
     Args:
         shape: The input's shape.
         second: The name of the part after x, for the error.
-        width: The features of that part; 0 if there is none.
-        input_dim: The expected features of x; None means any.
+        width: The features of that part, or 0 if there is none.
+        input_dim: The expected features of x. None means any.
 
     Raises:
         ValueError: An input whose width does not fit both.
     """
-    found = None if shape[-1] is None else shape[-1] - width
-    if found is None or found < 1 or found != (input_dim or found):
+    features = None if shape[-1] is None else shape[-1] - width
+    if features is None or features < 1 or features != (input_dim or features):
         x = "x" if input_dim is None else f"x of {input_dim} features"
         holds = f"{x} followed by {width} features of {second}" if width else x
         raise ValueError(f"The input must hold {holds}; received shape {tuple(shape)}.")
-    return found
+    return features
 
 
 def layer_states(initial_state: Iterable[Any], num_layers: int, each: int, units: int) -> list[Any]:
@@ -126,14 +126,14 @@ def layer_states(initial_state: Iterable[Any], num_layers: int, each: int, units
     return [states[i : i + each] for i in range(0, len(states), each)]
 
 
-def difference(found: Any, asked: Any, name: str = "") -> str:
+def difference(before: Any, now: Any, name: str = "") -> str:
     """Return a description of the settings that differ.
 
     Example:
         >>> difference({"seed": 1, "training": {"epochs": 3}}, {"seed": 2, "training": {"epochs": 3}})
         'seed was 1 and is 2'
     """
-    if isinstance(found, dict) and isinstance(asked, dict):
-        keys = [key for key in {**found, **asked} if found.get(key) != asked.get(key)]
-        return ", ".join(difference(found.get(key), asked.get(key), key) for key in keys)
-    return f"{name} was {found!r} and is {asked!r}"
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = [key for key in before | now if before.get(key) != now.get(key)]
+        return ", ".join(difference(before.get(key), now.get(key), key) for key in keys)
+    return f"{name} was {before!r} and is {now!r}"

@@ -1,4 +1,4 @@
-"""The machine of a measurement, described without identifying its owner; this process's memory."""
+"""The machine of a measurement, described without identifying its owner, and this process's memory."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def load_average() -> float | None:
 
 
 def resident_mb() -> float:
-    """Return this process's current memory in MB of 2**20 bytes; outside Linux, its peak."""
-    found = _status("VmRSS")
-    return peak_mb() if found is None else found
+    """Return this process's current memory in MB of 2**20 bytes. Outside Linux, its peak."""
+    resident = _status("VmRSS")
+    return peak_mb() if resident is None else resident
 
 
 def peak_mb() -> float:
     """Return this process's peak memory in MB of 2**20 bytes."""
-    found = _status("VmHWM")
-    if found is not None:  # ru_maxrss would include the parent process's peak
-        return found
+    peak = _status("VmHWM")
+    if peak is not None:  # ru_maxrss would include the parent process's peak
+        return peak
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
 
 
 def process_age() -> float | None:
-    """Return the seconds since this process started, to a hundredth; None outside Linux."""
+    """Return the seconds since this process started, to a hundredth, or None outside Linux."""
     try:
         stat = Path("/proc/self/stat").read_text()
     except OSError:
@@ -63,7 +63,7 @@ def process_age() -> float | None:
 
 
 def _status(field: str) -> float | None:
-    """Return a field of this process's Linux status file in MB; None elsewhere."""
+    """Return a field of this process's Linux status file in MB, or None elsewhere."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -33,7 +33,7 @@ def check_settings() -> None:
             raise ValueError(f"{variable_name}={value} {reason}")
     _settle_matplotlib()
     path = _keras_json()
-    config = _read(path)
+    config = _read_config(path)
     variable = os.environ.get("KERAS_BACKEND")
     place = "KERAS_BACKEND" if variable else f"backend in {path}"
     name = str(variable or config.get("backend", "tensorflow"))
@@ -74,7 +74,7 @@ with tf.device("CPU:0"):
 
 @functools.cache
 def _ends_the_process(value: str) -> str:
-    """Return why TensorFlow's compiler would end this process for its flags; tried in another process."""
+    """Return why TensorFlow's compiler would end this process for its flags, as tried in another process."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     try:
         command = [sys.executable, "-c", _PROBE]
@@ -126,7 +126,7 @@ def _settle_matplotlib() -> None:
 
 
 def _try_matplotlib() -> Exception | None:
-    """Import matplotlib; return the error, after which it can be tried again."""
+    """Import matplotlib, and return the error, after which it can be tried again."""
     try:
         importlib.import_module("matplotlib")
     except Exception as error:  # whatever a file of settings can cause
@@ -144,7 +144,7 @@ def _keras_json() -> Path:
     return Path(home if os.access(home, os.W_OK) else "/tmp") / ".keras" / "keras.json"
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read_config(path: Path) -> dict[str, object]:
     """Return the settings in Keras' file. One that is not JSON counts for nothing, as in Keras.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a predictor answers; the fields are those of the bundles in dense_lstm_zoo."""
+"""The answers of a predictor. The fields are those of the bundles in dense_lstm_zoo."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
-def unknown_name(kind: str, received: object, accepted: Iterable[str]) -> ValueError:
+def unknown_name(kind: str, name: object, accepted: Iterable[str]) -> ValueError:
     """Return (not raise) the error for a name that does not exist, with near matches and every accepted name.
 
     Args:
         kind: The kind of name, such as ``"model"`` or ``"argument of dc_bilstm"``.
-        received: What the user wrote.
+        name: The name that the user wrote.
         accepted: Every name that exists.
 
     Example:
@@ -23,9 +23,9 @@ def unknown_name(kind: str, received: object, accepted: Iterable[str]) -> ValueE
         Unknown model 'dc_bilstn'. Did you mean 'dc_bilstm' or 'bilstm'? Accepted: bilstm, dc_bilstm.
     """
     names = sorted(accepted)
-    near = difflib.get_close_matches(str(received), names, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return ValueError(f"Unknown {kind} {received!r}.{hint} Accepted: {', '.join(names) or 'none'}.")
+    return ValueError(f"Unknown {kind} {name!r}.{hint} Accepted: {', '.join(names) or 'none'}.")
 
 
 def integer(name: str, value: Any, minimum: int = 1) -> int:
@@ -71,7 +71,7 @@ def is_writable(text: str) -> bool:
     return True
 
 
-def sequence(items: Any, what: str = "texts") -> None:
+def sequence(items: Any, name: str = "texts") -> None:
     """Raise ``TypeError`` for iterables that are not sequences of strings, such as a dictionary or a table.
 
     Example:
@@ -79,32 +79,32 @@ def sequence(items: Any, what: str = "texts") -> None:
         Traceback (most recent call last):
         TypeError: texts must be a list of strings; received a dict with the keys text. Pass one of them: texts["text"].
     """
-    received = f"{what} must be a list of strings; received"
+    message = f"{name} must be a list of strings; received"
     if isinstance(items, (str, bytes)):
-        raise TypeError(f"{received} one string. Write [{items[:40]!r}].")
+        raise TypeError(f"{message} one string. Write [{items[:40]!r}].")
     kind = type(items).__name__
     if hasattr(items, "columns") and hasattr(items, "__getitem__"):  # pandas, polars, pyarrow, ...
         columns = [str(name) for name in getattr(items, "column_names", items.columns)]
         example = f'Pass one of them: df["{columns[0] if columns else "text"}"].'
-        raise TypeError(f"{received} a {kind} with the columns {', '.join(columns):.200}. {example}")
+        raise TypeError(f"{message} a {kind} with the columns {', '.join(columns):.200}. {example}")
     if isinstance(items, Mapping):
         keys = [str(key) for key in itertools.islice(items, 5)]
-        example = f'Pass one of them: {what}["{keys[0] if keys else "text"}"].'
-        raise TypeError(f"{received} a {kind} with the keys {', '.join(keys):.200}. {example}")
+        example = f'Pass one of them: {name}["{keys[0] if keys else "text"}"].'
+        raise TypeError(f"{message} a {kind} with the keys {', '.join(keys):.200}. {example}")
     if not isinstance(items, Iterable) or getattr(items, "ndim", 1) == 0:
-        raise TypeError(f"{received} {items!r:.80} ({kind}).")
+        raise TypeError(f"{message} {items!r:.80} ({kind}).")
     if getattr(items, "ndim", 1) > 1:
         shape = tuple(getattr(items, "shape", ()))
-        raise TypeError(f"{received} a {kind} of shape {shape}. Pass one column of it.")
+        raise TypeError(f"{message} a {kind} of shape {shape}. Pass one column of it.")
 
 
-def chunks(items: Iterable[Any], size: int, what: str = "texts") -> Iterator[list[Any]]:
+def chunks(items: Iterable[Any], size: int, name: str = "texts") -> Iterator[list[Any]]:
     """Yield items lazily, in lists of ``size``.
 
     Raises:
         TypeError: Not a sequence of items, such as a single string or a table.
     """
-    sequence(items, what)
+    sequence(items, name)
     items = iter(items)
     while chunk := list(itertools.islice(items, size)):
         yield chunk
@@ -114,20 +114,20 @@ def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
     """Check texts and yield them lazily, in lists of ``size``.
 
     Raises:
-        TypeError: Not a sequence of strings, or an item that is not a string; the message gives its position.
+        TypeError: Not a sequence of strings, or an item that is not a string. The message gives its position.
     """
-    seen = 0
+    start = 0
     for chunk in chunks(texts, size):
-        for number, text in enumerate(chunk, start=seen):
+        for number, text in enumerate(chunk, start=start):
             if not isinstance(text, (str, bytes)):
                 raise TypeError(not_text("texts", number, text))
-        seen += len(chunk)
+        start += len(chunk)
         yield chunk
 
 
-def not_text(what: str, number: int, item: Any) -> str:
+def not_text(name: str, number: int, item: Any) -> str:
     """Return the message for an item that is not a string: tables represent a missing string as None or NaN."""
     missing = item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
     advice = ' It is missing: remove it (dropna), or make it an empty text (fillna("")).' if missing else ""
-    received = f"{item!r:.80} ({type(item).__name__})"
-    return f"{what} must hold strings; received {received} as item {number}, counted from 0.{advice}"
+    value = f"{item!r:.80} ({type(item).__name__})"
+    return f"{name} must hold strings; received {value} as item {number}, counted from 0.{advice}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import Prediction
-from dense_lstm_zoo_runtime.errors import ExportError, named
+from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
 from dense_lstm_zoo_runtime.ids import TextIds
@@ -18,12 +18,12 @@ _CHUNK = 4096  # texts held at a time
 
 
 class Classifier:
-    """Labels and vectors of texts; see ``Predictor``."""
+    """Labels and vectors of texts. See ``Predictor``."""
 
     def __init__(self, export: Export, threads: int | None) -> None:
         config = export.config
         self._labels = config["labels"]
-        with named(export.folder / "config.json"):
+        with errors_of(export.folder / "config.json"):
             text = {name: config["text"][name] for name in ("oov", "chars", "max_tokens") if name in config["text"]}
             self._ids = TextIds(export.words, Tokenizer(config["tokenizer"]["rules"]), **text)
         shapes = {"logits": (1, None), "probabilities": (1, None), "vectors": (1, None)}
@@ -57,10 +57,10 @@ class Classifier:
     def _run(self, texts: Sequence[str], outputs: Sequence[str]) -> list[np.ndarray]:
         """Return outputs (texts, ...) in the order of the texts."""
         rows = [self._ids(text) for text in texts]
-        found: list[np.ndarray] = []
+        arrays: list[np.ndarray] = []
         for indices, values in self._graph.run(rows, outputs):
-            if not found:
-                found = [np.empty((len(rows), *value.shape[1:]), np.float32) for value in values]
-            for array, value in zip(found, values, strict=True):
+            if not arrays:
+                arrays = [np.empty((len(rows), *value.shape[1:]), np.float32) for value in values]
+            for array, value in zip(arrays, values, strict=True):
                 array[indices] = value
-        return found
+        return arrays

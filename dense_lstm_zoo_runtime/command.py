@@ -41,32 +41,34 @@ dense-lstm-zoo export RUN PATH --format onnx writes an export.
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    made = argparse.ArgumentParser(
+    options = argparse.ArgumentParser(
         prog="python -m dense_lstm_zoo_runtime",
         description=_ABOUT,
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument(
+    options.add_argument(
         "export",
         metavar="EXPORT",
         help="the folder of an ONNX export, a bundle's folder that holds one in 'onnx', or an installed preset's name",
     )
-    made.add_argument("texts", metavar="TEXT", nargs="*", help="texts; without any, lines of standard input")
-    made.add_argument("--json", action="store_true", help="print a JSON object per text, with all that is known of it")
-    made.add_argument("--threads", type=int, metavar="N", help="how many threads may work on a text or batch")
-    return made
+    options.add_argument("texts", metavar="TEXT", nargs="*", help="texts; without any, lines of standard input")
+    options.add_argument(
+        "--json", action="store_true", help="print a JSON object per text, with all that is known of it"
+    )
+    options.add_argument("--threads", type=int, metavar="N", help="how many threads may work on a text or batch")
+    return options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0, 1 for a failure, 2 for bad input, 130 after Ctrl-C.
 
-    An error is reported on one line; with DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
+    An error is reported on one line. With DENSE_LSTM_ZOO_DEBUG=1 in the environment, its traceback is printed first.
     """
     open_streams()
-    asked = parser().parse_intermixed_args(argv)
+    arguments = parser().parse_intermixed_args(argv)
     try:
-        _run(asked)
+        _run(arguments)
         flush_output()
     except BrokenPipeError:  # the reader of our output has seen enough
         drop_output(sys.stdout.fileno())
@@ -92,15 +94,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(asked: argparse.Namespace) -> None:
-    if asked.threads is not None:
-        checks.threads("--threads", asked.threads)
+def _run(arguments: argparse.Namespace) -> None:
+    if arguments.threads is not None:
+        checks.threads("--threads", arguments.threads)
     from dense_lstm_zoo_runtime.predictor import Predictor  # --help does not load ONNX Runtime
 
-    predictor = Predictor(asked.export, threads=asked.threads)
-    show = _json if asked.json else _line
-    for found in predictor.predict_stream(asked.texts or _lines(sys.stdin.buffer)):
-        print(show(found))
+    predictor = Predictor(arguments.export, threads=arguments.threads)
+    show = _json if arguments.json else _line
+    for answer in predictor.predict_stream(arguments.texts or _lines(sys.stdin.buffer)):
+        print(show(answer))
 
 
 def _lines(stream: Iterable[bytes]) -> Iterator[str]:
@@ -117,18 +119,18 @@ def _lines(stream: Iterable[bytes]) -> Iterator[str]:
         yield line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 
-def _line(found: Any) -> str:
-    if isinstance(found, Prediction):
-        cells = [found.label, f"{found.probability:.4f}", found.text]
-    elif isinstance(found, Score):
-        cells = [f"{found.log_probability:.4f}", f"{found.perplexity:.2f}", found.text]
+def _line(answer: Any) -> str:
+    if isinstance(answer, Prediction):
+        cells = [answer.label, f"{answer.probability:.4f}", answer.text]
+    elif isinstance(answer, Score):
+        cells = [f"{answer.log_probability:.4f}", f"{answer.perplexity:.2f}", answer.text]
     else:
-        cells = [" ".join(f"{token}/{tag}" for token, tag in zip(found.tokens, found.tags, strict=True))]
+        cells = [" ".join(f"{token}/{tag}" for token, tag in zip(answer.tokens, answer.tags, strict=True))]
     return "\t".join(map(escape_controls, cells))
 
 
-def _json(found: Any) -> str:
-    return escape_json(json.dumps(finite(dataclasses.asdict(found)), ensure_ascii=False))
+def _json(answer: Any) -> str:
+    return escape_json(json.dumps(finite(dataclasses.asdict(answer)), ensure_ascii=False))
 
 
 def _tell(message: str, status: int) -> int:

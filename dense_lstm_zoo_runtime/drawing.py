@@ -1,4 +1,4 @@
-"""Drawing the words that continue a text; bundles and exports draw the same ones."""
+"""Drawing the words that continue a text. Bundles and exports draw the same ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BACKWARD = (
 def continuation(
     prompt: str,
     words: Sequence[str],
-    read: Callable[[str], Read],
+    read_prompt: Callable[[str], Read],
     step: Callable[[int, Any], Read],
     max_tokens: int,
     *,
@@ -37,7 +37,7 @@ def continuation(
     Args:
         prompt: The start of the text.
         words: The words in the order of their ids, ``<eos>`` and ``<unk>`` among them.
-        read: Reads the prompt.
+        read_prompt: Reads the prompt.
         step: Reads one more word's id after the states.
         max_tokens: As for ``Predictor.generate``, and so are the others.
         temperature: See there.
@@ -54,22 +54,22 @@ def continuation(
     top_k = len(words) if top_k is None else checks.integer("top_k", top_k)
     generator = np.random.default_rng(None if seed is None else checks.integer("seed", seed, minimum=0))
     eos, unknown = words.index("<eos>"), words.index("<unk>")
-    drawn: list[int] = []
+    ids: list[int] = []
     total = 0.0
-    log_p, states = read(prompt)
+    log_p, states = read_prompt(prompt)
     for _ in range(max_tokens):
         weights = log_p.copy()
         if not allow_unknown:
             weights[unknown] = -np.inf
         best = np.argsort(-weights, kind="stable")[: 1 if temperature == 0 else top_k]
         shares = np.exp((weights[best] - weights[best[0]]) / (temperature or 1.0))
-        drawn.append(int(generator.choice(best, p=shares / shares.sum())))
-        total += float(log_p[drawn[-1]])
-        if drawn[-1] == eos and stop_at_line_end:
+        ids.append(int(generator.choice(best, p=shares / shares.sum())))
+        total += float(log_p[ids[-1]])
+        if ids[-1] == eos and stop_at_line_end:
             break
-        log_p, states = step(drawn[-1], states)
-    told = ["\n" if i == eos else words[i] for i in drawn]
-    return Continuation(prompt, re.sub(" ?\n ?", "\n", " ".join(told)).removesuffix("\n"), total)
+        log_p, states = step(ids[-1], states)
+    tokens = ["\n" if i == eos else words[i] for i in ids]
+    return Continuation(prompt, re.sub(" ?\n ?", "\n", " ".join(tokens)).removesuffix("\n"), total)
 
 
 def likeliest(log_p: np.ndarray, words: Sequence[str], k: int) -> list[tuple[str, float]]:

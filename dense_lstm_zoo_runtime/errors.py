@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 class ExportError(ValueError):
-    """A folder that is not an ONNX export, or one that is damaged or of another version; the message says why."""
+    """A folder that is not an ONNX export, or one that is damaged or of another version. The message says why."""
 
 
 @contextlib.contextmanager
-def named(path: Path) -> Iterator[None]:
+def errors_of(path: Path) -> Iterator[None]:
     """Turn any error in a block into an ``ExportError`` that names the file.
 
-    The errors that a stranger's file can cause cannot be listed; running out of memory and Ctrl-C pass through.
+    The errors that a stranger's file can cause cannot be listed. Running out of memory and Ctrl-C pass through.
     """
     try:
         yield

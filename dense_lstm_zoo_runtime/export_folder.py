@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dense_lstm_zoo_runtime import claims, install
-from dense_lstm_zoo_runtime.errors import ExportError, named
+from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 
 KIND = "dense-lstm-zoo ONNX export"
 FORMAT = 1
@@ -31,7 +31,7 @@ class Export:
         folder: Where it is.
         config: What its ``config.json`` says, with the types that this module checks.
         words: The words of its vocabulary, in the order of their ids.
-        other_rows: The rows of a word table whose words are the last ones; see ``shared_words.with_all_words``.
+        other_rows: The rows of a word table whose words are the last ones. See ``shared_words.with_all_words``.
         sha256: The checksum of its manifest, and so of all its files.
     """
 
@@ -57,25 +57,25 @@ def find(folder: Path) -> Path:
     """Return the folder of the export that a folder is, or that a bundle's folder holds.
 
     Raises:
-        ExportError: There is none; the message says what the folder is and how to export.
+        ExportError: There is none. The message says what the folder is and how to export.
     """
-    for found in (folder, folder / SUBFOLDER):
-        if is_export(found):
-            return found
+    for candidate in (folder, folder / SUBFOLDER):
+        if is_export(candidate):
+            return candidate
     if (folder / "saved_model.pb").is_file():
-        what = "is a SavedModel, not an ONNX export"
+        reason = "is a SavedModel, not an ONNX export"
     elif (folder / "model.weights.h5").is_file():
-        what = f"is a bundle without an ONNX export in its subfolder {SUBFOLDER!r}"
+        reason = f"is a bundle without an ONNX export in its subfolder {SUBFOLDER!r}"
     else:
-        what = "is not an ONNX export: it has no config.json of one"
-    raise ExportError(f"{folder} {what}; {_HOW}.")
+        reason = "is not an ONNX export: it has no config.json of one"
+    raise ExportError(f"{folder} {reason}; {_HOW}.")
 
 
-def read(folder: Path) -> Export:
+def read_export(folder: Path) -> Export:
     """Check an export's files against its manifest and read what is not a graph.
 
     Raises:
-        ExportError: A file that is missing, changed or a link; another version; a claim that cannot be.
+        ExportError: A file that is missing, changed or a link, another version, or a claim that cannot be.
     """
     sums = _manifest(folder)
     for parent, folders, files in os.walk(folder):
@@ -88,13 +88,13 @@ def read(folder: Path) -> Export:
     required = ["model.onnx", "vocabulary.txt", "config.json"]
     required += ["score.onnx"] if config["task"] == "language_model" else []
     if config.get("shared_words") is not None:
-        with named(folder / "config.json"):
+        with errors_of(folder / "config.json"):
             count = len(config["shared_words"]["arrays"])
         required += ["shared_words.rows", *(f"own_words_{number}.npy" for number in range(count))]
     for name in required:
         if name not in sums:
             raise ExportError(f"{folder} is incomplete: {name} is missing in its manifest. Export the model again.")
-    with named(folder / "vocabulary.txt"):
+    with errors_of(folder / "vocabulary.txt"):
         words = claims.words((folder / "vocabulary.txt").read_bytes())
         if config["task"] == "language_model" and not {"<eos>", "<unk>"} <= set(words):
             raise ValueError("it lacks <eos> or <unk>")
@@ -109,7 +109,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         ExportError: As for ``read``.
     """
     config = _object(folder / "config.json")
-    with named(folder / "config.json"):
+    with errors_of(folder / "config.json"):
         _check_config(config)
     return config
 
@@ -121,12 +121,12 @@ def _manifest(folder: Path) -> dict[str, str]:
     manifest = _object(path)
     if not _is_format(manifest):
         raise _version(path, manifest.get("format"))
-    with named(path):
+    with errors_of(path):
         sums = {str(name): str(expected) for name, expected in manifest["sha256"].items()}
     for name in sums:
         if Path(name).name != name:
             raise ExportError(f"{folder / name} is a link or lies elsewhere; an export must hold its own files.")
-    with named(path):
+    with errors_of(path):
         claims.own_names(list(sums))
     return sums
 
@@ -136,9 +136,9 @@ def _is_format(content: dict[str, Any]) -> bool:
     return type(version) is int and version == FORMAT
 
 
-def _version(path: Path, received: object) -> ExportError:
+def _version(path: Path, version: object) -> ExportError:
     return ExportError(
-        f"{path} has format {received!r:.40}; this runtime reads format {FORMAT}. Export the model again, "
+        f"{path} has format {version!r:.40}; this runtime reads format {FORMAT}. Export the model again, "
         f"or install a newer runtime: {install.RUNTIME}."
     )
 
@@ -149,17 +149,17 @@ def _check(folder: Path, name: str, expected: str) -> None:
         raise ExportError(f"{file} is a link or lies elsewhere; an export must hold its own files.")
     if not file.is_file():
         raise ExportError(f"{folder} is incomplete: {name} is missing. Export the model again.")
-    with named(file), file.open("rb") as stream:
-        received = hashlib.file_digest(stream, "sha256").hexdigest()
-    if received != expected:
+    with errors_of(file), file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != expected:
         raise ExportError(
-            f"{file} has been changed or damaged since it was written: its sha256 is {received[:12]}..., the manifest "
+            f"{file} has been changed or damaged since it was written: its sha256 is {digest[:12]}..., the manifest "
             f"says {expected[:12]}... Export the model again."
         )
 
 
 def _object(path: Path) -> dict[str, Any]:
-    with named(path):
+    with errors_of(path):
         if path.stat().st_size > _MOST_JSON:
             raise ValueError(f"it has {path.stat().st_size:,} bytes")
         value = claims.parse_json(path.read_text(encoding="utf-8"))

@@ -44,7 +44,7 @@ def is_lack_of_memory(error: BaseException) -> bool:
 
 
 def memory_limit() -> str:
-    """Return a sentence on this process's own limit of memory, with a space before it; nothing if it has none."""
+    """Return a sentence on this process's own limit of memory, with a space before it, or nothing if it has none."""
     if resource is None:
         return ""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]

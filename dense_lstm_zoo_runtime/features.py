@@ -1,4 +1,4 @@
-"""What the graphs of classifiers and taggers take: a batch of ids, or the word vectors of these ids."""
+"""The inputs of classifiers' and taggers' graphs: a batch of ids, or the word vectors of these ids."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dense_lstm_zoo_runtime import batches, shared_words
-from dense_lstm_zoo_runtime.errors import named
+from dense_lstm_zoo_runtime.errors import errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.graph import Graph
 from dense_lstm_zoo_runtime.ids import Row
@@ -24,28 +24,28 @@ class BatchedGraph:
         threads: As for ``Graph``.
 
     Raises:
-        ExportError: As for ``Graph`` and ``shared_words.read``.
+        ExportError: As for ``Graph`` and ``read_shared_words``.
     """
 
     def __init__(
         self, export: Export, outputs: Mapping[str, Sequence[int | None]], sizes: Mapping[str, int], threads: int | None
     ) -> None:
         self._inputs = export.config["inputs"]
-        self._shared = shared_words.read(export) if export.config.get("shared_words") is not None else {}
+        self._shared = shared_words.read_shared_words(export) if export.config.get("shared_words") is not None else {}
         self.graph = Graph(export.folder / "model.onnx", self._inputs, list(outputs), threads)
         self._try(export.folder / "model.onnx", outputs, sizes)
 
     def _try(self, path: Path, outputs: Mapping[str, Sequence[int | None]], sizes: Mapping[str, int]) -> None:
         """Raise ``ExportError`` if the graph lacks vectors for the largest ids, or does not give what it must."""
-        with named(path):
+        with errors_of(path):
             last = {name: size - 1 for name, size in sizes.items()}
             feeds: dict[str, np.ndarray] = {"lengths": np.ones(1, np.int32)}
             for name in self._inputs:
                 if name in last:
                     feeds[name] = np.full((1, 1, *self.graph.shapes[name][2:]), last[name], np.int32)
             feeds |= {name: words.vectors(np.array([[last["token_ids"]]])) for name, words in self._shared.items()}
-            received = self.graph.run(list(outputs), {name: feeds[name] for name in self._inputs})
-            for (name, shape), value in zip(outputs.items(), received, strict=True):
+            values = self.graph.run(list(outputs), {name: feeds[name] for name in self._inputs})
+            for (name, shape), value in zip(outputs.items(), values, strict=True):
                 if len(value.shape) != len(shape) or any(
                     b not in (None, a) for a, b in zip(value.shape, shape, strict=True)
                 ):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from dense_lstm_zoo_runtime.errors import ExportError, named
+from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 
 _TYPES = {"tensor(int32)", "tensor(float)"}
 _PATIENCE = 20  # seconds that a run may take, besides one per token: a stranger's graph may loop for ever
@@ -49,9 +49,9 @@ class _Clock:
                 if not self._runs:
                     self._thread = threading.Thread()
                     return
-                for key, (options, left) in self._runs.items():
-                    self._runs[key] = options, left - 1
-                    options.terminate = left <= 1
+                for key, (options, num_calls) in self._runs.items():
+                    self._runs[key] = options, num_calls - 1
+                    options.terminate = num_calls <= 1
 
 
 _CLOCK = _Clock()
@@ -64,7 +64,7 @@ class Graph:
         path: Its file.
         inputs: The inputs that it must have.
         outputs: The outputs that it must have, among others.
-        threads: The threads that one call may use; None leaves the choice to ONNX Runtime.
+        threads: The threads that one call may use. None leaves the choice to ONNX Runtime.
 
     Raises:
         ExportError: Not a graph that this ONNX Runtime can run, or one with other inputs or outputs.
@@ -81,7 +81,7 @@ class Graph:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # What a very long text needs is given back after it.
         options.enable_cpu_mem_arena = False
-        with named(path):
+        with errors_of(path):
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self.shapes = {value.name: value.shape for value in self._session.get_inputs()}
         self.output_shapes = {value.name: value.shape for value in self._session.get_outputs()}

@@ -1,6 +1,6 @@
 """From text to the ids that graphs take: the same as the TensorFlow layers of the three tasks make.
 
-Id 0 is padding and 1 is unknown; a classifier's or tagger's first word and first character have id 2. A language
+Id 0 is padding and 1 is unknown. A classifier's or tagger's first word and first character have id 2. A language
 model's words have the ids of their lines, from 0.
 """
 
@@ -20,7 +20,7 @@ AFFIX = 5  # characters at each end of a word
 MAX_CHARS = 24  # characters of a word that a character CNN reads
 Row = dict[str, np.ndarray]  # the ids of a text: arrays (tokens, ...) by the name of the graph's input
 _CACHED = 8192  # tokens whose ids a tagger remembers
-_LONGEST_CACHED = 64  # characters; longer tokens are rare, and would hold memory for ever
+_LONGEST_CACHED = 64  # characters. Longer tokens are rare, and would hold memory for ever
 _DIGIT = re.compile("[0-9]")
 
 
@@ -36,8 +36,8 @@ class TextIds:
         words: Its words, folded.
         tokenize: Returns the tokens of a text.
         oov: What happens to other words: ``"unk"`` gives them id 1, ``"drop"`` leaves them out.
-        chars: Its characters, folded; empty for a model that reads none.
-        max_tokens: How many tokens are read, without those that are dropped; None means all.
+        chars: Its characters, folded, or empty for a model that reads none.
+        max_tokens: How many tokens are read, without those that are dropped. None means all.
 
     Example:
         >>> TextIds(["good", "film"], str.split, oov="drop")("A GOOD film")["token_ids"].tolist()
@@ -58,7 +58,7 @@ class TextIds:
         self._tokenize, self._drops, self._max_tokens = tokenize, oov == "drop", max_tokens
 
     def __call__(self, text: str | bytes) -> Row:
-        """Return ``token_ids`` and, with characters, ``char_ids`` of a text; at least one token, if only unknown."""
+        """Return ``token_ids`` and, with characters, ``char_ids`` of a text, at least one token, if only unknown."""
         tokens = list(map(fold, self._tokenize(as_text(text))))
         if self._drops:
             tokens = [token for token in tokens if token in self._ids]
@@ -75,7 +75,7 @@ class TokenIds:
     Args:
         words: Its words, folded, with every digit as 9.
         chars: Its characters.
-        case: ``"binary"`` tells capitals at the start; ``"four_way"`` also capitals elsewhere and in all places.
+        case: ``"binary"`` tells capitals at the start, and ``"four_way"`` also capitals elsewhere and in all places.
         whole_words: Whether the model reads all characters of a word, besides its first and last ones.
 
     Example:
@@ -111,8 +111,8 @@ class TokenIds:
         chars = [self._chars.get(char, UNKNOWN) for char in token]
         blanks = [0] * (AFFIX - len(chars))
         affixes = [*chars[:AFFIX], *blanks, *blanks, *chars[-AFFIX:]]
-        found = self._ids.get(_DIGIT.sub("9", fold(token)), UNKNOWN), self._kinds(token), affixes
-        return (*found, _first_characters(self._chars, token)) if "char_ids" in self._sizes else found
+        features = self._ids.get(_DIGIT.sub("9", fold(token)), UNKNOWN), self._kinds(token), affixes
+        return (*features, _first_characters(self._chars, token)) if "char_ids" in self._sizes else features
 
 
 class LineIds:
@@ -132,14 +132,14 @@ class LineIds:
         self.eos, self.unknown = self._ids["<eos>"], self._ids["<unk>"]
 
     def __call__(self, text: str | bytes) -> np.ndarray:
-        """Return the ids of a sentence; words are separated by white space."""
+        """Return the ids of a sentence. Words are separated by white space."""
         words = as_text(text).split()[:: self._step]
         return np.array([self.eos, *(self._ids.get(word, self.unknown) for word in words), self.eos], np.int32)
 
 
 def _first_characters(ids: dict[str, int], token: str) -> list[int]:
-    found = [ids.get(char, UNKNOWN) for char in token[:MAX_CHARS]]
-    return found + [0] * (MAX_CHARS - len(found))
+    char_ids = [ids.get(char, UNKNOWN) for char in token[:MAX_CHARS]]
+    return char_ids + [0] * (MAX_CHARS - len(char_ids))
 
 
 def _two_cases(token: str) -> int:
@@ -157,7 +157,7 @@ _PATTERNS = {"first": r"\p{Lu}.*", "capital": r".*\p{Lu}.*", "small": r".*\p{Ll}
 
 
 def _matches(pattern: str, token: str) -> bool:
-    """Return whether a token holds such a letter; one with a line feed never does, as a dot does not match it."""
+    """Return whether a token holds such a letter. One with a line feed never does, as a dot does not match it."""
     return _compiled(pattern).fullmatch(token.encode()) is not None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dense_lstm_zoo_runtime import batches, checks, drawing
 from dense_lstm_zoo_runtime.answers import Continuation, Score
-from dense_lstm_zoo_runtime.errors import ExportError, named
+from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.graph import Graph
 from dense_lstm_zoo_runtime.ids import LineIds
@@ -22,7 +22,7 @@ _OUTPUT = "log_probabilities"
 
 
 class LanguageModel:
-    """Scores and continuations of texts; see ``Predictor``."""
+    """Scores and continuations of texts. See ``Predictor``."""
 
     def __init__(self, export: Export, threads: int | None) -> None:
         self._words = export.words
@@ -39,14 +39,14 @@ class LanguageModel:
                 f"{export.folder} is damaged: its graph knows {size} words, vocabulary.txt {len(self._words):,}. "
                 "Export the model again."
             )
-        with named(export.folder / "config.json"):  # the largest id, in both graphs
+        with errors_of(export.folder / "config.json"):  # the largest id, in both graphs
             last = np.array([[size - 1] * 2], np.int32)
             for graph in (self._step, self._score):
                 log_p, *after = graph.run(self._outputs, self._feeds(last, self._zero_states(1)))
                 expected = (1, 2, size) if graph is self._step else (1, 1)
                 if log_p.shape != expected or not np.isfinite(log_p).all():
                     raise ValueError("its graph gives other numbers than log probabilities of its words")
-                if [one.shape for one in after] != [one.shape for one in self._zero_states(1)]:
+                if [state.shape for state in after] != [state.shape for state in self._zero_states(1)]:
                     raise ValueError("its graph gives states of other shapes than it takes")
 
     def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
@@ -64,28 +64,28 @@ class LanguageModel:
         for indices in batches.plan([len(row) for row in rows], _BATCH):
             ids = batches.pad([rows[i] for i in indices])
             counts = np.array([len(rows[i]) - 1 for i in indices])
-            found = np.zeros(len(indices))
+            sums = np.zeros(len(indices))
             states = self._zero_states(len(indices))
             for start in range(0, ids.shape[1] - 1, _STEPS):
                 window = np.ascontiguousarray(ids[:, start : start + _STEPS + 1])
                 log_p, *states = self._score.run(self._outputs, self._feeds(window, states))
                 is_counted = np.arange(start, start + log_p.shape[1]) < counts[:, None]
-                found += np.where(is_counted, log_p, 0).sum(axis=1, dtype=np.float64)
-            totals[indices] = found
+                sums += np.where(is_counted, log_p, 0).sum(axis=1, dtype=np.float64)
+            totals[indices] = sums
         return totals.tolist()
 
     def generate(self, prompt: str, max_tokens: int, **options: Any) -> Continuation:
         """Continue a prompt word by word."""
         if self._is_backward:
             raise ValueError(drawing.BACKWARD)
-        return drawing.continuation(prompt, self._words, self._read, self._after, max_tokens, **options)
+        return drawing.continuation(prompt, self._words, self._after_text, self._after, max_tokens, **options)
 
     def next_words(self, prefix: str, k: int) -> list[tuple[str, float]]:
         """Return the likeliest words after a prefix, or before it if the model reads backward, and probabilities."""
         checks.integer("k", k)
-        return drawing.likeliest(self._read(prefix)[0], self._words, k)
+        return drawing.likeliest(self._after_text(prefix)[0], self._words, k)
 
-    def _read(self, text: str) -> tuple[np.ndarray, list[np.ndarray]]:
+    def _after_text(self, text: str) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the log probabilities of the word after a text, (words,), and the states at its end."""
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"The text must be a string; received {text!r} ({type(text).__name__}).")
@@ -110,5 +110,5 @@ class LanguageModel:
 
 
 def _exp(value: float) -> float:
-    """Return exp(value); a perplexity too large for a float becomes infinite instead of an error."""
+    """Return exp(value). A perplexity too large for a float becomes infinite instead of an error."""
     return math.exp(value) if value < 700 else math.inf

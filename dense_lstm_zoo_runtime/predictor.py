@@ -20,7 +20,7 @@ _TASKS: dict[str, Any] = {"classification": Classifier, "tagging": Tagger, "lang
 
 
 class Predictor:
-    """A trained model, read from its ONNX export; answers are those of the bundle that it was made from.
+    """A trained model, read from its ONNX export. Answers are those of the bundle that it was made from.
 
     It may be called from several threads at once. A copy, also one by ``pickle``, reads the same folder again and
     refuses files that have changed since.
@@ -28,7 +28,7 @@ class Predictor:
     Args:
         source: The folder of an export, a bundle's folder that holds one in ``onnx``, or the name of an installed
             preset. A folder wins over a preset of the same name.
-        threads: How many threads one call may use; None leaves the choice to ONNX Runtime.
+        threads: How many threads one call may use. None leaves the choice to ONNX Runtime.
 
     Attributes:
         task: ``"classification"``, ``"tagging"`` or ``"language_model"``.
@@ -48,13 +48,13 @@ class Predictor:
     def __init__(self, source: str | os.PathLike[str], *, threads: int | None = None) -> None:
         if threads is not None:
             checks.threads("threads", threads)
-        export = shared_words.with_all_words(export_folder.read(sources.find(source)))
+        export = shared_words.with_all_words(export_folder.read_export(sources.find(source)))
         self.config: dict[str, Any] = export.config
         self.task: str = export.config["task"]
         self.model: str = export.config["model"]
         self.labels: list[str] = export.config["labels"]
         self._source = str(export.folder.resolve()), threads, export.sha256
-        self._loaded = _TASKS[self.task](export, threads)
+        self._predictor = _TASKS[self.task](export, threads)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Return how a copy is made: a graph that is loaded cannot be copied, but its folder can be read again."""
@@ -67,7 +67,7 @@ class Predictor:
         """Return an answer per text, in order: label, tags, or a language model's score.
 
         Args:
-            texts: Strings; for a tagger also lists of tokens, which are used unchanged. Empty texts and unknown words
+            texts: Strings. For a tagger also lists of tokens, which are used unchanged. Empty texts and unknown words
                 are allowed.
 
         Returns:
@@ -75,7 +75,7 @@ class Predictor:
 
         Raises:
             TypeError: A single string, a table or a dictionary in place of a sequence, or an item that is not a string,
-                such as None; the message gives its position.
+                such as None. The message gives its position.
         """
         return list(self.predict_stream(texts))
 
@@ -83,8 +83,8 @@ class Predictor:
         """Answer texts as they come, in constant memory: one answer per text, in order."""
         if self.task == "language_model":
             return self.score_stream(texts)
-        found: Iterator[Answer] = self._loaded.predict_stream(texts)
-        return found
+        answers: Iterator[Answer] = self._predictor.predict_stream(texts)
+        return answers
 
     def embed(self, texts: Iterable[str]) -> np.ndarray:
         """Return a vector per text, float32 (texts, width): what a classifier's softmax layer reads.
@@ -98,8 +98,8 @@ class Predictor:
 
     def embed_stream(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
         """Embed texts as they come, in constant memory: one vector per text, in order."""
-        found: Iterator[np.ndarray] = self._of("classification", "embed").embed_stream(texts)
-        return found
+        answers: Iterator[np.ndarray] = self._of("classification", "embed").embed_stream(texts)
+        return answers
 
     def score(self, texts: Sequence[str]) -> list[Score]:
         """Return the log probability and perplexity of each text, read as a line of its own.
@@ -112,8 +112,8 @@ class Predictor:
 
     def score_stream(self, texts: Iterable[str]) -> Iterator[Score]:
         """Score texts as they come, in constant memory: one ``Score`` per text, in order."""
-        found: Iterator[Score] = self._of("language_model", "score").score_stream(texts)
-        return found
+        answers: Iterator[Score] = self._of("language_model", "score").score_stream(texts)
+        return answers
 
     def generate(
         self,
@@ -129,18 +129,18 @@ class Predictor:
         """Continue a prompt word by word.
 
         Args:
-            prompt: The start of the text; read after a line end.
+            prompt: The start of the text, read after a line end.
             max_tokens: Maximum number of words to add, line ends included.
-            temperature: Divides the logits: below 1 is safer, above 1 more varied; 0 takes the likeliest word.
-            top_k: Draw only from this number of the likeliest words; None draws from all.
-            seed: The same seed gives the same text, also from the bundle; None gives a new text each time.
-            stop_at_line_end: Stop at the end of the line; otherwise continue, and each ``<eos>`` becomes a line feed.
+            temperature: Divides the logits: below 1 is safer, above 1 more varied, and 0 takes the likeliest word.
+            top_k: Draw only from this number of the likeliest words. None draws from all.
+            seed: The same seed gives the same text, also from the bundle. None gives a new text each time.
+            stop_at_line_end: Stop at the end of the line. Otherwise continue, and each ``<eos>`` becomes a line feed.
             allow_unknown: Whether ``<unk>`` may be drawn.
 
         Raises:
             ValueError: A value out of range, or the model is not a language model.
         """
-        found: Continuation = self._of("language_model", "generate").generate(
+        continuation: Continuation = self._of("language_model", "generate").generate(
             prompt,
             max_tokens,
             temperature=temperature,
@@ -149,7 +149,7 @@ class Predictor:
             stop_at_line_end=stop_at_line_end,
             allow_unknown=allow_unknown,
         )
-        return found
+        return continuation
 
     def next_words(self, prefix: str, k: int = 10) -> list[tuple[str, float]]:
         """Return the ``k`` likeliest words after a prefix with their probabilities, likeliest first.
@@ -157,13 +157,13 @@ class Predictor:
         Raises:
             ValueError: ``k`` is not a positive integer, or the model is not a language model.
         """
-        found: list[tuple[str, float]] = self._of("language_model", "next_words").next_words(prefix, k)
-        return found
+        answers: list[tuple[str, float]] = self._of("language_model", "next_words").next_words(prefix, k)
+        return answers
 
     def _of(self, task: str, method: str) -> Any:
         if self.task != task:
             raise ValueError(f"{method} is for {task} models; {self.model} is a {self.task} model. Use predict.")
-        return self._loaded
+        return self._predictor
 
 
 def _read_again(folder: str, threads: int | None, sha256: str) -> Predictor:

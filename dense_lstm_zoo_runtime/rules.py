@@ -34,7 +34,7 @@ _INITIAL = r"(^|\s)(\pL)\.(\s+\S)"
 _MARK = "\x02"
 # Letters of URLs: of scripts with spaces between words, so that a URL ends where Chinese, Japanese or Thai goes on.
 _URL_LETTERS = "a-zA-Z0-9\u00c0-\u052f\u05d0-\u05ea\u0620-\u0669\u066e-\u06d3\u0900-\u0963\u0966-\u0dff\u1e00-\u1fff"
-# A URL ends in such a character or in brackets that it opened itself; other marks belong to it where it goes on after
+# A URL ends in such a character or in brackets that it opened itself. Other marks belong to it where it goes on after
 # them. An ellipsis, quotes, angle and square brackets end it.
 _URL_END, _URL_MARKS = f"{_URL_LETTERS}/=&#+", "_~@,;:!?*%-"
 _URL_PART = rf"(?:[{_URL_END}]|\([{_URL_END}.{_URL_MARKS}]*\))"
@@ -43,7 +43,7 @@ _URL = rf"(?:[a-zA-Z][a-zA-Z0-9+]{{0,15}}://|(?:www|WWW|Www)\.){_URL_BODY}"
 _EMAIL = r"(?:mailto:)?[\pL\d]+(?:(?:[.%+-]|_+)[\pL\d]+)*@[\pL\d-]+(?:\.[\pL\d-]*[\pL\d])+"
 
 _Rule = tuple[str, str, tuple[str, ...]]
-# Characters become plain; much typographic text is ASCII from here on.
+# Characters become plain. Much typographic text is ASCII from here on.
 _CLEANING: tuple[_Rule, ...] = (
     (f"[{COMMA}{COLON}{DOT}{QUOTE}]", "\ufffd", (COMMA, COLON, DOT, QUOTE)),
     (r"[\s\p{Z}\p{Cc}\x{200B}\x{2060}\x{FEFF}]+", " ", ()),
@@ -52,10 +52,10 @@ _CLEANING: tuple[_Rule, ...] = (
     ("[—―]", " -- ", tuple("—―")),
     ("[–‐‑]", "-", tuple("–‐‑")),
 )
-# Always tokens of their own; runs of dots, dashes, stars and quotes stay together.
+# Always tokens of their own. Runs of dots, dashes, stars and quotes stay together.
 _MARKS = r'["()\[\]{}!?;£€¥¡¿]', r"\.\.+|--+|(?:\\?\*)+|``+|\'\'+"
 _NEEDS_OF_MARKS = (*'"()[]{}!?;£€¥¡¿*', "..", "--", "``", "''")
-# Commas and colons, except between digits; twice, because the digits of neighbours overlap.
+# Commas and colons, except between digits. Twice, because the digits of neighbours overlap.
 _BETWEEN_DIGITS: tuple[_Rule, ...] = (
     (r"(\d),(\d)", rf"\1{COMMA}\2", (",",)),
     (r"(\d),(\d)", rf"\1{COMMA}\2", (",",)),

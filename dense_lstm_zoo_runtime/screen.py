@@ -20,7 +20,7 @@ def escape_controls(text: str, keep: str = "") -> str:
         >>> print(escape_controls("two\nlines \x1b[31mred"))
         two\nlines \x1b[31mred
     """
-    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def escape_json(line: str) -> str:
@@ -30,7 +30,7 @@ def escape_json(line: str) -> str:
         >>> print(escape_json('"\x9b31m"'))
         "\\u009b31m"
     """
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", line)
 
 
 def finite(value: Any) -> Any:

@@ -120,8 +120,8 @@ def hiding() -> str:
             continue
         other = PathFinder.find_spec(name, sys.path[1:])
         if other is not None and other.origin not in (None, spec.origin):
-            what = "library" if name in LIBRARIES else "module of Python's"
-            return f"{spec.origin} hides the {what} {name!r}: rename that file, or run in another folder."
+            kind = "library" if name in LIBRARIES else "module of Python's"
+            return f"{spec.origin} hides the {kind} {name!r}: rename that file, or run in another folder."
     return ""
 
 
@@ -129,7 +129,7 @@ def refuse() -> None:
     """End in one line if a file hides a library.
 
     Raises:
-        ImportError: There is one; as the command ``python -m``, the process ends with status 2 instead.
+        ImportError: There is one. As the command ``python -m``, the process ends with status 2 instead.
     """
     if sentence := hiding():
         if sys.argv[:1] == ["-m"]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dense_lstm_zoo_runtime import install
-from dense_lstm_zoo_runtime.errors import ExportError, named
+from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.word_table import MappedTable, installed_tables
 
@@ -46,11 +46,11 @@ class SharedWords:
         flat = ids.reshape(-1)
         rows = self.rows[flat]
         # The row of an id without one is the table's last: computed too, and then written over.
-        found = self.table.values[rows].astype(np.float32)
-        found *= self.table.scales[rows, None]
-        (here,) = np.nonzero(rows == HERE)
-        found[here] = self.own[self.own_rows[flat[here]]]
-        return found.reshape(*ids.shape, -1)
+        vectors = self.table.values[rows].astype(np.float32)
+        vectors *= self.table.scales[rows, None]
+        (own_places,) = np.nonzero(rows == HERE)
+        vectors[own_places] = self.own[self.own_rows[flat[own_places]]]
+        return vectors.reshape(*ids.shape, -1)
 
 
 def with_all_words(export: Export) -> Export:
@@ -61,25 +61,25 @@ def with_all_words(export: Export) -> Export:
     """
     if export.config.get("shared_words") is None:
         return export
-    with named(export.folder / "config.json"):
+    with errors_of(export.folder / "config.json"):
         (first, *_), count = checked_claims(export.config["shared_words"], _KINDS)
     if not count:
         return export
     table = _table(export.folder, first["table"], first["sha256"])
-    with named(export.folder / "vocabulary.txt"):
+    with errors_of(export.folder / "vocabulary.txt"):
         rows = tuple(other_rows(table, export.words, count).tolist())
     words = [*export.words, *(table.words[row] for row in rows)]
     return dataclasses.replace(export, words=words, other_rows=rows)
 
 
-def read(export: Export) -> dict[str, SharedWords]:
+def read_shared_words(export: Export) -> dict[str, SharedWords]:
     """Return the word vectors that an export ``with_all_words`` shares with a table, by the input of its graph.
 
     Raises:
         ExportError: The table is not installed or another version, or the files do not match it or each other.
     """
     path = export.folder / "config.json"
-    with named(path):
+    with errors_of(path):
         claims = export.config["shared_words"]
         if claims is None:
             return {}
@@ -92,20 +92,20 @@ def read(export: Export) -> dict[str, SharedWords]:
                 f"{path} is damaged: {array['rows']:,} rows of {array['dim']} numbers in {array['input']!r:.80}, where "
                 f"the vocabulary has {count:,} ids and {array['table']} {table.dim} numbers. Export the model again."
             )
-    found = {}
-    with named(export.folder / ROWS):
-        kept = count - len(export.other_rows)
-        expected = 4 * kept * len(arrays)
+    inputs = {}
+    with errors_of(export.folder / ROWS):
+        num_own = count - len(export.other_rows)
+        expected = 4 * num_own * len(arrays)
         if (size := (export.folder / ROWS).stat().st_size) != expected:
             raise ValueError(f"it has {size:,} bytes, not {expected:,}")
-        rows = np.fromfile(export.folder / ROWS, "<i4").astype(np.int32).reshape(len(arrays), kept)
+        rows = np.fromfile(export.folder / ROWS, "<i4").astype(np.int32).reshape(len(arrays), num_own)
         rows = np.concatenate([rows, np.tile(np.array(export.other_rows, np.int32), (len(arrays), 1))], axis=1)
         for of_array, table in zip(rows, tables, strict=True):
             check_rows(of_array, export.words, table)
     for number, (array, table, of_array) in enumerate(zip(arrays, tables, rows, strict=True)):
         own = _own(export.folder / f"own_words_{number}.npy", int((of_array == HERE).sum()), table.dim)
-        found[array["input"]] = SharedWords(table, of_array, own, np.cumsum(of_array == HERE) - 1)
-    return found
+        inputs[array["input"]] = SharedWords(table, of_array, own, np.cumsum(of_array == HERE) - 1)
+    return inputs
 
 
 def checked_claims(claims: Any, kinds: Mapping[str, type]) -> tuple[list[dict[str, Any]], int]:
@@ -135,7 +135,7 @@ def checked_claims(claims: Any, kinds: Mapping[str, type]) -> tuple[list[dict[st
 
 def other_rows(table: MappedTable, words: Collection[str], count: int) -> np.ndarray:
     """Return the rows of a table's words that are not among ``words``, after checking that they are ``count``."""
-    rows = table.others(words) if count else np.empty(0, np.int32)
+    rows = table.other_rows(words) if count else np.empty(0, np.int32)
     if len(rows) != count:
         raise ValueError(
             f"config.json says that {count:,} words of {table.name} follow; it lacks {len(rows):,} of them"
@@ -189,16 +189,16 @@ def _table(folder: Path, name: str, sha256: str) -> MappedTable:
 
 def _installed(name: str) -> MappedTable:
     folder = installed_tables()[name]
-    return _read(folder, (folder / "config.json").stat().st_mtime_ns)
+    return _read_table(folder, (folder / "config.json").stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4)
-def _read(folder: Path, changed: int) -> MappedTable:
+def _read_table(folder: Path, changed: int) -> MappedTable:
     return MappedTable.read(folder)
 
 
 def _own(path: Path, count: int, dim: int) -> np.ndarray:
-    with named(path):
+    with errors_of(path):
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         if mapped.dtype not in (np.float16, np.float32) or mapped.shape != (count, dim):
             raise ValueError(f"it has {mapped.dtype} of shape {mapped.shape}, not float16 or float32 of {(count, dim)}")

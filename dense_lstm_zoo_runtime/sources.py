@@ -1,4 +1,4 @@
-"""Where exports are: a folder, or the name of an installed preset."""
+"""Finding exports: a folder, or the name of an installed preset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def find(source: str | os.PathLike[str]) -> Path:
     """Return the folder of an export.
 
     Args:
-        source: An export's folder, a bundle's folder that holds one in ``onnx``, or an installed preset's name; a
+        source: An export's folder, a bundle's folder that holds one in ``onnx``, or an installed preset's name. A
             folder wins over a preset of the same name.
 
     Raises:
@@ -46,5 +46,5 @@ def installed() -> dict[str, Path]:
     folder = presets_folder()
     if folder is None or not (folder / "models").is_dir():
         return {}
-    found = sorted(path for path in (folder / "models").iterdir() if path.is_dir())
-    return {path.name: path for path in found}
+    folders = sorted(path for path in (folder / "models").iterdir() if path.is_dir())
+    return {path.name: path for path in folders}

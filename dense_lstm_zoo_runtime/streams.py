@@ -62,7 +62,7 @@ class Screen:
 
 
 def for_reading(stream: Any) -> Any:
-    """Return a stream to write data to: a terminal without its control characters; a file or pipe as it is."""
+    """Return a stream to write data to: a terminal without its control characters, or a file or pipe as it is."""
     return Screen(stream.write) if stream.isatty() else stream
 
 

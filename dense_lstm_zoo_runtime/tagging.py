@@ -7,7 +7,7 @@ from typing import Any
 
 from dense_lstm_zoo_runtime import checks
 from dense_lstm_zoo_runtime.answers import TaggedSentence
-from dense_lstm_zoo_runtime.errors import ExportError, named
+from dense_lstm_zoo_runtime.errors import ExportError, errors_of
 from dense_lstm_zoo_runtime.export_folder import Export
 from dense_lstm_zoo_runtime.features import BatchedGraph
 from dense_lstm_zoo_runtime.ids import TokenIds, as_text
@@ -17,12 +17,12 @@ _CHUNK = 1024  # sentences held at a time
 
 
 class Tagger:
-    """Tags of sentences; see ``Predictor``."""
+    """Tags of sentences. See ``Predictor``."""
 
     def __init__(self, export: Export, threads: int | None) -> None:
         config, self._folder = export.config, export.folder
         self._labels = config["labels"]
-        with named(export.folder / "config.json"):
+        with errors_of(export.folder / "config.json"):
             text = {name: config["text"][name] for name in ("case", "whole_words") if name in config["text"]}
             self._ids = TokenIds(export.words, config["text"]["chars"], **text)
             self._tokenize = Tokenizer(config["tokenizer"]["rules"])
@@ -39,19 +39,19 @@ class Tagger:
 
     def predict_stream(self, sentences: Iterable[str | Sequence[str]]) -> Iterator[TaggedSentence]:
         """Tag sentences as they come."""
-        seen = 0
+        start = 0
         for chunk in checks.chunks(sentences, _CHUNK, "sentences"):
-            tokens = [self._tokens(seen + number, sentence) for number, sentence in enumerate(chunk)]
-            seen += len(chunk)
-            found: list[Any] = [None] * len(tokens)
+            tokens = [self._tokens(start + number, sentence) for number, sentence in enumerate(chunk)]
+            start += len(chunk)
+            sentences_of_chunk: list[Any] = [None] * len(tokens)
             for indices, (tags, shares) in self._graph.run(list(map(self._ids, tokens)), ("tags", "probabilities")):
                 if tags.size and not 0 <= int(tags.min()) <= int(tags.max()) < len(self._labels):
                     raise ExportError(f"{self._folder} is damaged: its graph has more tags than its config.json.")
                 for i, row, row_shares in zip(indices, tags.tolist(), shares.tolist(), strict=True):
                     count = len(tokens[i])
                     names = [self._labels[tag] for tag in row[:count]]
-                    found[i] = TaggedSentence(tokens[i], names, row_shares[:count])
-            yield from found
+                    sentences_of_chunk[i] = TaggedSentence(tokens[i], names, row_shares[:count])
+            yield from sentences_of_chunk
 
     def _tokens(self, number: int, sentence: Any) -> list[str]:
         if isinstance(sentence, str | bytes):

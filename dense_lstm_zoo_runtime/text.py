@@ -21,7 +21,7 @@ class Tokenizer:
 
     Rules are applied as bytes: RE2's replacement templates corrupt strings that are not ASCII. A rule is not searched
     for in texts without the characters that it needs. Text that is ASCII, at least after the first rules, goes through
-    Python's regular expressions, which replace ten times as fast; there both engines give the same.
+    Python's regular expressions, which replace ten times as fast. There both engines give the same.
 
     The two copies of RE2 know different versions of Unicode: next to an ideograph that is new in 15.1 (CJK extension
     I), a clitic or the period of an initial is not split as in the graph.
@@ -132,7 +132,7 @@ class _AsciiRules:
                 continue
             if words is not None:
                 if letters is None:  # no rule before the last one with words adds letters before a period
-                    letters = {found.lower() for found in self._before_period.findall(text)}
+                    letters = {letter.lower() for letter in self._before_period.findall(text)}
                 if words.isdisjoint(letters):
                     continue
             text = substitute(replacement, text)

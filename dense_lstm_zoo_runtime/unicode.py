@@ -14,7 +14,7 @@ import unicodedata
 _CYRILLIC = "абвгдежзиклмопрстуфхцчшыэюꚉәіјөүӏабвгдежзиклопсуфхцчшъыґіѕџҫꙑұ"
 _NEW_FORMS = dict(zip(range(0x1CCD6, 0x1CCFA), "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", strict=True))
 _NEW_FORMS |= dict(zip(range(0x1E030, 0x1E06E), _CYRILLIC, strict=True))
-# Letters of Unicode 16 in lower case; the capitals of Garay are 32 before its small letters.
+# Letters of Unicode 16 in lower case. The capitals of Garay are 32 before its small letters.
 _NEW_CASES = {0x1C89: "\u1c8a", 0xA7CB: "\u0264", 0xA7CC: "\ua7cd", 0xA7DA: "\ua7db", 0xA7DC: "\u019b"}
 _NEW_CASES |= {code: chr(code + 32) for code in range(0x10D50, 0x10D66)}
 _NEW = re.compile("[\U0001ccd6-\U0001ccf9\U0001e030-\U0001e06d]")
@@ -27,7 +27,7 @@ _IGNORED = re.compile(
 
 
 def normalize(text: str) -> str:
-    """Return text in NFKC; a lone surrogate becomes ``?``.
+    """Return text in NFKC. A lone surrogate becomes ``?``.
 
     Example:
         >>> normalize("ﬁne ½"), normalize("\\ud800")

@@ -33,7 +33,7 @@ class MappedTable:
     Attributes:
         name: Its name, such as ``"zoo_600d"``.
         words: Most frequent first.
-        values: int8, ``(len(words), dim)``; float32 with scales of 1 in a table that was not rounded.
+        values: int8, ``(len(words), dim)``, or float32 with scales of 1 in a table that was not rounded.
         scales: float32, one per word: ``values * scales[:, None]`` are the vectors.
         sha256: The checksum of words, values and scales.
         about: Sources, terms and the command that made it.
@@ -48,7 +48,7 @@ class MappedTable:
 
     @classmethod
     def read(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read the table in a folder; its vectors are mapped, not read.
+        """Read the table in a folder. Its vectors are mapped, not read.
 
         Raises:
             FileNotFoundError: No such folder.
@@ -75,7 +75,7 @@ class MappedTable:
             raise ValueError(f"{folder} is damaged: its vectors must be int8 (or float32) and its scales float32.")
         if not len(words) == len(values) == len(scales) <= _MOST_WORDS:
             raise ValueError(f"{folder} is damaged: {len(words)} words, {len(values)} vectors, {len(scales)} scales.")
-        return _checked(cls(name, tuple(words), values, scales, expected, about), folder)
+        return _unless_damaged(cls(name, tuple(words), values, scales, expected, about), folder)
 
     @classmethod
     def _columns(cls, name: str, expected: str, about: dict[str, Any], folder: Path) -> Self:
@@ -85,11 +85,11 @@ class MappedTable:
             raise ValueError(f"it is part of {other!r:.80}, which is not a table beside it")
         if "of" in json.loads((folder.parent / other / "config.json").read_text(encoding="utf-8")):
             raise ValueError(f"it is part of {other!r:.80}, which is itself part of another")  # or of itself
-        whole = cls.read(folder.parent / other)
-        if not (isinstance(first, int) and isinstance(last, int) and 0 <= first < last <= whole.dim):
-            raise ValueError(f"columns {first!r:.80} to {last!r:.80} are not in {other}, which has {whole.dim}")
-        part = cls(name, whole.words, whole.values[:, first:last], whole.scales, expected, about)
-        return _checked(part, folder)
+        table = cls.read(folder.parent / other)
+        if not (isinstance(first, int) and isinstance(last, int) and 0 <= first < last <= table.dim):
+            raise ValueError(f"columns {first!r:.80} to {last!r:.80} are not in {other}, which has {table.dim}")
+        part = cls(name, table.words, table.values[:, first:last], table.scales, expected, about)
+        return _unless_damaged(part, folder)
 
     @property
     def dim(self) -> int:
@@ -100,12 +100,12 @@ class MappedTable:
         """Return the number of words."""
         return len(self.words)
 
-    def others(self, words: Collection[str]) -> np.ndarray:
+    def other_rows(self, words: Collection[str]) -> np.ndarray:
         """Return the rows of the words that are not among ``words``."""
         import numpy as np
 
-        known = set(words)
-        return np.array([row for row, word in enumerate(self.words) if word not in known], np.int32)
+        excluded = set(words)
+        return np.array([row for row, word in enumerate(self.words) if word not in excluded], np.int32)
 
     def rows(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return the vectors of rows as float32, ``(len(rows), dim)``."""
@@ -124,11 +124,11 @@ def _check_files(folder: Path, *names: str) -> None:
             raise ValueError(f"{folder} is not a word table: {name} is missing or a link.")
 
 
-def _checked(table: _Table, folder: Path) -> _Table:
-    found = checksum(table.words, table.values, table.scales)
-    if found != table.sha256:
+def _unless_damaged(table: _Table, folder: Path) -> _Table:
+    digest = checksum(table.words, table.values, table.scales)
+    if digest != table.sha256:
         raise ValueError(
-            f"{folder} has been changed or damaged: its sha256 is {found[:12]}..., "
+            f"{folder} has been changed or damaged: its sha256 is {digest[:12]}..., "
             f"config.json says {table.sha256[:12]}..."
         )
     return table
@@ -154,10 +154,10 @@ def parts(values: np.ndarray) -> list[np.ndarray]:
 def presets_folder() -> Path | None:
     """Return the folder with the zoo's vectors and presets, or None where they are not installed.
 
-    ``$DENSE_LSTM_ZOO_PRESETS`` names another folder; an empty one counts as not installed.
+    ``$DENSE_LSTM_ZOO_PRESETS`` names another folder. An empty one counts as not installed.
     """
-    if given := os.environ.get("DENSE_LSTM_ZOO_PRESETS"):
-        return user_path(given) if user_path(given).is_dir() else None
+    if folder_name := os.environ.get("DENSE_LSTM_ZOO_PRESETS"):
+        return user_path(folder_name) if user_path(folder_name).is_dir() else None
     spec = importlib.util.find_spec("dense_lstm_zoo_presets")
     return Path(spec.origin).parent if spec and spec.origin else None
 

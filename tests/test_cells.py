@@ -66,7 +66,7 @@ SHAPES = writing.Shapes(
 
 def written(content, form, *, input_form="csv", label="=up", **options):
     """What is written of an input whose every text gets the same label."""
-    source = records.read(io.BufferedReader(io.BytesIO(content.encode())), "in", records.Options(input_form))
+    source = records.read_records(io.BufferedReader(io.BytesIO(content.encode())), "in", records.Options(input_form))
     target = io.StringIO()
 
     def predict(texts):
@@ -93,7 +93,7 @@ def test_text_csv_and_json_of_a_hostile_table():
 def test_what_was_written_reads_as_what_was_read():
     content = "=id,text\n=1+1,@x\n'=q,'fine'\n"
     once = written(content, "csv")
-    source = records.read(io.BufferedReader(io.BytesIO(once.encode())), "in", records.Options("csv"))
+    source = records.read_records(io.BufferedReader(io.BytesIO(once.encode())), "in", records.Options("csv"))
     assert [record.cells[:2] for record in source.records] == [["=1+1", "@x"], ["=q", "'fine'"]]
     assert source.names[:2] == ["=id", "text"]
 
@@ -143,7 +143,7 @@ def test_a_taggers_tokens_may_be_there_already_and_its_tags_are_never_overwritte
 
     def write(content, **options):
         stream = io.BufferedReader(io.BytesIO(content.encode()))
-        source = records.read(stream, "in", records.Options("jsonl", tokens=True))
+        source = records.read_records(stream, "in", records.Options("jsonl", tokens=True))
         target = io.StringIO()
         writing.write(target, writing.Options("jsonl", **options), source, lambda texts: map(str, texts), shapes)
         return [json.loads(line) for line in target.getvalue().splitlines()]

@@ -164,7 +164,7 @@ def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, 
         zoo.describe,
         Predictor,
         load_corpus,
-        word_source.checked,
+        word_source.name_or_path,
         lambda name: inputs.match([name]),
         lambda name: folders.find([name]),
         lambda name: read_text_files(train_file=name),
@@ -389,7 +389,7 @@ def test_the_home_folder_is_meant_by_a_tilde_where_texts_are_named(home):
     assert read_text_files(train_file="~/x.txt").train.num_tokens == 4
     assert read_columns("~/x.conll").tags == [["NNS", "VBP"]]
     assert sorted(load_corpus("~/x.csv").label_names) == ["no", "yes"]
-    assert word_source.checked("~/x.vec") == str(home / "x.vec")
+    assert word_source.name_or_path("~/x.vec") == str(home / "x.vec")
     assert word_source.dim("~/x.vec") == 2
     assert inputs.match(["~/x.t*"]) == inputs.match(["~/x.txt"]) == [str(home / "x.txt")]
 

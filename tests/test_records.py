@@ -13,7 +13,7 @@ from dense_lstm_zoo.data import records
 def read(content, form, name="input", **options):
     if isinstance(content, str):
         content = content.encode()
-    source = records.read(io.BufferedReader(io.BytesIO(content)), name, records.Options(form, **options))
+    source = records.read_records(io.BufferedReader(io.BytesIO(content)), name, records.Options(form, **options))
     return source.names, [(record.text, record.cells) for record in source.records]
 
 
@@ -128,7 +128,7 @@ def test_a_json_line_that_cannot_be_read_is_named(line, message):
 
 
 def test_sentences_in_columns_are_tokens_with_their_lines():
-    source = records.read(
+    source = records.read_records(
         io.BufferedReader(io.BytesIO(b"Dogs X\nbark Y\n\nGo Z\n")), "in.conll", records.Options("columns", tokens=True)
     )
     found = list(source.records)
@@ -154,7 +154,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error_at_its_end(form, chang
     content = "\n".join([lines[0], *[lines[-1]] * 99_999]) + "\n"  # more than one read takes
     path.write_text(content)
     with path.open("rb") as stream:
-        source = records.read(stream, "input", records.Options(form))
+        source = records.read_records(stream, "input", records.Options(form))
         assert next(source.records).text == "a"
         if change == "cut":
             os.truncate(path, 70_000)  # between two lines
@@ -170,7 +170,7 @@ def test_a_file_that_is_removed_or_whose_name_another_takes_is_read_whole(tmp_pa
     path = tmp_path / "input"
     path.write_text("a\nb\n")
     with path.open("rb") as stream:
-        source = records.read(stream, "input", records.Options("text"))
+        source = records.read_records(stream, "input", records.Options("text"))
         path.unlink()
         path.write_text("another\n")
         assert [record.text for record in source.records] == ["a", "b"]
@@ -180,7 +180,7 @@ def test_a_file_that_is_removed_or_whose_name_another_takes_is_read_whole(tmp_pa
 def test_a_file_in_utf_16_is_read_to_its_end_and_stays_open(tmp_path, form, content):
     (tmp_path / "a").write_bytes(content.encode("utf-16"))
     with (tmp_path / "a").open("rb") as stream:
-        records_in = list(records.read(stream, "a", records.Options(form)).records)
+        records_in = list(records.read_records(stream, "a", records.Options(form)).records)
         assert not stream.closed
     assert [record.text for record in records_in] == ["caf\u00e9"]
     fails("is UTF-16 without its mark.*--encoding utf-16-le", content.encode("utf-16-le"), form)

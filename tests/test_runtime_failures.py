@@ -41,7 +41,7 @@ def test_the_graph_and_its_reason_are_told(with_words):
 
 def test_a_lack_of_memory_is_one(with_words, monkeypatch):
     predictor = Predictor(with_words())
-    session = predictor._loaded._graph.graph._session
+    session = predictor._predictor._graph.graph._session
     for reason in ("Status Message: std::bad_alloc", "Failed to allocate memory for requested buffer of size 8\n"):
 
         def fail(*_, reason=reason):

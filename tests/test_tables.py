@@ -192,7 +192,7 @@ def test_quotes_that_an_encoding_makes_control_characters_are_warned_of_once_a_f
         assert next(iter(numbered_lines(tmp_path / "a.conll", codec)))[1] == "\x93\tX"
     for form in ("text", "csv"):
         with pytest.warns(UserWarning, match=message), path.open("rb") as stream:
-            assert len(list(records.read(stream, "a.csv", records.Options(form, encoding=codec)).records)) > 2
+            assert len(list(records.read_records(stream, "a.csv", records.Options(form, encoding=codec)).records)) > 2
     for other in ("cp1252", better):
         assert read_csv(path, encoding=other).train.texts[0] == "\u201ca film\u201d"
     assert list(TextFile(write(b"caf\xe9"), codec))  # letters alone: no warning

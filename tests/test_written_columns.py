@@ -23,7 +23,7 @@ SHAPES = writing.Shapes([], lambda found: [" ".join(found.tags)], lambda _: [], 
 
 def written(content, form, separator=None, *, conllu=False, tags=(), read_as="columns"):
     stream = io.BufferedReader(io.BytesIO(content.encode()))
-    source = records.read(stream, "in.conll", records.Options(read_as, separator=separator, tokens=True))
+    source = records.read_records(stream, "in.conll", records.Options(read_as, separator=separator, tokens=True))
     target, shapes = io.StringIO(), dataclasses.replace(SHAPES, tags=tags)
     writing.write(target, writing.Options(form, separator=separator, conllu=conllu), source, tagged, shapes)
     return target.getvalue()

@@ -100,7 +100,7 @@ class SharedWords:
         index, count, last = self.table.index, len(self.words), len(self.table)
         while count and index.get(self.words[count - 1], last) < last:
             count, last = count - 1, index[self.words[count - 1]]
-        rows = self.table.others(self.words[:count])
+        rows = self.table.other_rows(self.words[:count])
         if len(rows) != len(self.words) - count:
             return self
         end = FIRST_WORD + count

@@ -59,7 +59,7 @@ class TextToIds(WordLayer):
         self.tokenizer = Tokenizer(tokenizer)
         self.table = lookup_table(self.words, -1 if oov == "drop" else UNKNOWN)
         self.char_table = lookup_table(list(chars)) if chars else None
-        self._known.ids = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
+        self._untracked.ids = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
 
     def call(self, inputs: Any) -> tf.RaggedTensor:
         """Turn texts into ids of words."""
@@ -118,7 +118,7 @@ class TextToIds(WordLayer):
         rows: list[Any] = []
         for start in range(0, len(texts), _CHUNK):
             chunk = tf.constant(texts[start : start + _CHUNK])
-            features = {name: _split(ids) for name, ids in self._known.ids(chunk).items()}
+            features = {name: _split(ids) for name, ids in self._untracked.ids(chunk).items()}
             if self.char_table is None:
                 rows.extend(features["token_ids"])
             else:

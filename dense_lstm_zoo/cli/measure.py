@@ -96,7 +96,7 @@ def read_texts(path: str, form: str | None, text_column: str | None, encoding: s
     if text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv and jsonl; the input is text.")
     with pipes.stream(file) as stream:
-        source = records.read(stream, path, records.Options(form, text_column, encoding=encoding))
+        source = records.read_records(stream, path, records.Options(form, text_column, encoding=encoding))
         lines = [str(record.text) for record in itertools.islice(source.records, MAX_TEXTS)]
     if not any(text.strip() for text in lines):
         raise ValueError(f"{path} holds {'only blank' if lines else 'no'} texts; there is nothing to predict.")

@@ -138,7 +138,7 @@ def open_source(
     )
     file = None if request.file is None else files.existing_file(request.file)
     stream = sys.stdin.buffer if file is None else stack.enter_context(pipes.stream(file))
-    return records.read(stream, request.name, options)
+    return records.read_records(stream, request.name, options)
 
 
 def _separator(request: Request, config: dict[str, Any]) -> str | None:

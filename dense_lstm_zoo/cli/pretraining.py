@@ -50,7 +50,7 @@ def tokenize(
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(pipes.stream(files.existing_file(file))) if file is not None else sys.stdin.buffer
         options = records.Options(form, text_column, encoding=encoding)
-        source = records.read(stream, file or "standard input", options)
+        source = records.read_records(stream, file or "standard input", options)
         import_tensorflow()
         target = stack.enter_context(new_output(target_file)) if target_file else for_reading(sys.stdout)
         progress = Progress(file or "standard input", enabled=output is not None, unit="texts")

@@ -92,8 +92,8 @@ def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs,
             given = dict(zip(record.names, record.cells, strict=True))
             if extra := [name for name in given if name not in names]:
                 raise ValueError(
-                    f"{record.where} has the key {extra[0]!r}, which the first line lacks; csv has the columns of the "
-                    "first line. Use --format jsonl."
+                    f"{record.location} has the key {extra[0]!r}, which the first line lacks; csv has the columns of "
+                    "the first line. Use --format jsonl."
                 )
             cells = [given.get(name, "") for name in names]
         target.write(csv_line(mark(_cell(cell)) for cell in [*cells, *shapes.row(found)]))
@@ -109,7 +109,7 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
         item = dict(zip(record.names, record.cells, strict=True))
         if len(item) < len(record.names):
             twice = next(name for name in record.names if record.names.count(name) > 1)
-            raise ValueError(f"{record.where}: two columns are named {twice!r}, which jsonl cannot hold. Use csv.")
+            raise ValueError(f"{record.location}: two columns are named {twice!r}, which jsonl cannot hold. Use csv.")
         for name, value in fields.items():
             if new[name] in item and (name not in shapes.shared or item[new[name]] != value):
                 raise _taken(record, new[name])
@@ -144,7 +144,7 @@ def _new_names(
 
 
 def _taken(record: Record | None, name: str) -> ValueError:
-    where = record.where if record else "The input"
+    where = record.location if record else "The input"
     return ValueError(
         f"{where} already has {name!r}, the name of a new column. Choose a prefix for new names, such as --prefix new_."
     )

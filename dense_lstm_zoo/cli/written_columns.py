@@ -77,4 +77,4 @@ def _replaced(row: str, column: int, cell: str) -> str:
 def _check(record: Record, found: Any, form: str, can_be: Callable[[str], bool]) -> None:
     broken = next((token for token in found.tokens if not can_be(token)), None)
     if broken is not None:
-        raise ValueError(f"{record.where}: {form} cannot hold the token {broken!r}. Use --format jsonl.")
+        raise ValueError(f"{record.location}: {form} cannot hold the token {broken!r}. Use --format jsonl.")

@@ -51,8 +51,8 @@ def plan_batches(
     """Return the indices of each batch: similar lengths together, every index once.
 
     Texts left over in one length's bucket move up to the next, so all batches but the last (the longest texts) are
-    full, except those of texts so long that the padded batch would exceed ``max_tokens``; a single text may exceed it.
-    With ``rng``, the texts within a bucket and the batches are shuffled; the number of batches stays the same.
+    full, except those of texts so long that the padded batch would exceed ``max_tokens``. A single text may exceed it.
+    With ``rng``, the texts within a bucket and the batches are shuffled. The number of batches stays the same.
     """
     buckets = np.array([padded_length(n) for n in lengths])
     order = np.arange(len(buckets)) if rng is None else rng.permutation(len(buckets))
@@ -68,7 +68,7 @@ def plan_batches(
 
 
 def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
-    """Return the indices of each batch in the order of the texts; few long texts make a batch, as in ``plan_batches``.
+    """Return the indices of each batch in the order of the texts. Few long texts make a batch, as in ``plan_batches``.
 
     Example:
         >>> [indices.tolist() for indices in plan_in_order([3, 9, 1, 40_000, 40_000], batch_size=2)]
@@ -96,12 +96,12 @@ def predict_by_token(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch
         rows: The ids of each text.
         batch_size: Texts per batch.
     """
-    found: list[Any] = [None] * len(rows)
+    results: list[Any] = [None] * len(rows)
     lengths = [num_tokens(row) for row in rows]
     for indices in plan_batches(lengths, batch_size):
         for i, values in zip(indices, run(pad([rows[i] for i in indices])).numpy(), strict=True):
-            found[i] = values[: lengths[i]].copy()  # a view would keep the whole batch
-    return found
+            results[i] = values[: lengths[i]].copy()  # a view would keep the whole batch
+    return results
 
 
 def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int) -> tf.data.Dataset:
@@ -111,7 +111,7 @@ def generated(batches: Callable[[], Iterable[Any]], signature: Any, number: int)
     often waits for it at the end of an epoch.
 
     Args:
-        batches: Generates the batches of an epoch; TensorFlow never frees it.
+        batches: Generates the batches of an epoch. TensorFlow never frees it.
         signature: The ``tf.data`` signature of a batch.
         number: The number of batches.
     """

@@ -38,17 +38,17 @@ class CarriedWords:
     report: VectorReport | None = None
 
 
-def with_new_rows(known: np.ndarray, count: int, rng: np.random.Generator, axis: int = 0) -> np.ndarray:
-    """Return an array with ``count`` more rows along an axis, each the mean of the known ones plus a little noise.
+def with_new_rows(rows: np.ndarray, count: int, rng: np.random.Generator, axis: int = 0) -> np.ndarray:
+    """Return an array with ``count`` more rows along an axis, each the mean of the others plus a little noise.
 
     Example:
         >>> with_new_rows(np.array([[2.0, 2.0], [2.0, 2.0]]), 1, np.random.default_rng(1)).tolist()
         [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
-    shape = list(known.shape)
+    shape = list(rows.shape)
     shape[axis] = count
-    new = known.mean(axis=axis, keepdims=True) + rng.normal(0, _NOISE * known.std(), shape)
-    return np.concatenate([known, new.astype(known.dtype)], axis=axis)
+    new = rows.mean(axis=axis, keepdims=True) + rng.normal(0, _NOISE * rows.std(), shape)
+    return np.concatenate([rows, new.astype(rows.dtype)], axis=axis)
 
 
 def carry_words(
@@ -63,7 +63,7 @@ def carry_words(
 ) -> CarriedWords:
     """Join a source's words with those of new training texts.
 
-    A new word is added if it has a vector. Without one it is added if it occurs twice and word vectors are trained; it
+    A new word is added if it has a vector. Without one it is added if it occurs twice and word vectors are trained. It
     then starts from the mean of the known vectors, with a little noise.
 
     Args:
@@ -78,44 +78,46 @@ def carry_words(
     Raises:
         ValueError: Vectors of another length.
     """
-    known = {word: row for row, word in enumerate(words, start=2)}
+    source_rows = {word: row for row, word in enumerate(words, start=2)}
     ranked = sorted(counts, key=lambda word: -counts[word])  # stable: ties stay in order of occurrence
-    found: dict[str, np.ndarray] = {}
+    new_vectors: dict[str, np.ndarray] = {}
     report = None
     if vectors is not None:
-        wanted = {word for word in counts if word not in known}
+        unknown_words = {word for word in counts if word not in source_rows}
         count = checks.integer("vector_words", vector_words, 0)
-        if wanted or count:
-            read = word_source.read(vectors, wanted=wanted, most_frequent=count)
-            dim, report = read.matrix.shape[1], read.report
+        if unknown_words or count:
+            file_vectors = word_source.select_vectors(vectors, wanted=unknown_words, most_frequent=count)
+            dim, report = file_vectors.matrix.shape[1], file_vectors.report
             if dim != matrix.shape[1]:
                 raise ValueError(
                     f"{vectors} has vectors of {dim} numbers; the source is an encoder of another width, "
                     f"{matrix.shape[1]}. Give vectors of that length, or none."
                 )
-            pairs = zip(read.words, read.matrix, strict=True)
-            found = {word: row for word, row in pairs if word not in known and not any(map(str.isspace, word))}
-    learnt = {word for word in ranked if learns and counts[word] >= _FREQUENT and word not in known}
-    trained = [word for word in ranked if word in known or word in found or word in learnt]
-    frozen = [word for word in (*words, *found) if word not in counts]
-    drawn = [word for word in trained if word not in known and word not in found]
-    rows = with_new_rows(matrix, len(drawn), np.random.default_rng(seed))
-    place = known | {word: row for row, word in enumerate(drawn, start=len(matrix))}
+            pairs = zip(file_vectors.words, file_vectors.matrix, strict=True)
+            new_vectors = {
+                word: row for word, row in pairs if word not in source_rows and not any(map(str.isspace, word))
+            }
+    learnt = {word for word in ranked if learns and counts[word] >= _FREQUENT and word not in source_rows}
+    trained = [word for word in ranked if word in source_rows or word in new_vectors or word in learnt]
+    frozen = [word for word in (*words, *new_vectors) if word not in counts]
+    mean_words = [word for word in trained if word not in source_rows and word not in new_vectors]
+    rows = with_new_rows(matrix, len(mean_words), np.random.default_rng(seed))
+    row_of = source_rows | {word: row for row, word in enumerate(mean_words, start=len(matrix))}
     every = (*trained, *frozen)
     joined = np.empty((len(every) + 2, matrix.shape[1]), np.float32)
     joined[:2] = matrix[:2]
     for row, word in enumerate(every, start=2):
-        joined[row] = found[word] if word in found else rows[place[word]]
+        joined[row] = new_vectors[word] if word in new_vectors else rows[row_of[word]]
     coverage = Coverage.of(counts, trained)
-    new = sum(word not in known for word in trained)
+    new = sum(word not in source_rows for word in trained)
     return CarriedWords(every, len(frozen), joined, new, coverage, report)
 
 
-def more_characters(chars: str, found: str, *, learns: bool) -> str:
+def more_characters(chars: str, new_chars: str, *, learns: bool) -> str:
     """Return a source's characters, then, if they are trained, those of new texts that are not among them.
 
     Example:
         >>> more_characters("ab", "bcd", learns=True), more_characters("ab", "bcd", learns=False)
         ('abcd', 'ab')
     """
-    return chars + "".join(char for char in found if char not in chars) if learns else chars
+    return chars + "".join(char for char in new_chars if char not in chars) if learns else chars

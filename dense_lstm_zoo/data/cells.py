@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-in
 
 
 def mark_formula(cell: str) -> str:
-    """Return a cell with an apostrophe before anything a spreadsheet would take for a formula; numbers stay numbers.
+    """Return a cell with an apostrophe before anything a spreadsheet would take for a formula. Numbers stay numbers.
 
     Cells that already have an apostrophe there get another, so that ``unmark_formula`` restores every cell.
 
@@ -39,7 +39,7 @@ def unmark_formula(cell: str) -> str:
 
 
 def csv_line(cells: Iterable[str]) -> str:
-    r"""Return cells as a row of csv, with its end; a cell that holds a line end of any kind is quoted.
+    r"""Return cells as a row of csv, with its end. A cell that holds a line end of any kind is quoted.
 
     Python before 3.12.3 leaves a carriage return bare in rows that end with a line feed.
 

@@ -24,7 +24,7 @@ Row: TypeAlias = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class ColumnFile:
-    """The sentences of a file in columns, each a list of rows; the file is never held in full.
+    """The sentences of a file in columns, each a list of rows. The file is never held in full.
 
     One or more blank lines end a sentence. A ``-DOCSTART-`` line is not a token. A file is CoNLL-U if its name ends in
     ``.conllu`` or ``.conllu.gz``, or if its first line that is not a comment has ten tab-separated columns, the first a
@@ -33,13 +33,13 @@ class ColumnFile:
 
     Args:
         path: The file, plain or gzip (detected from its content).
-        separator: The separator of columns; None means spaces and tabs. With ``"\\t"``, cells may hold spaces.
+        separator: The separator of columns. None means spaces and tabs. With ``"\\t"``, cells may hold spaces.
         encoding: How the file is encoded.
         is_even: Whether all sentences must have the same number of columns, not only the rows of each.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: A folder, an unknown encoding, an empty separator; on iteration, with file and line: uneven rows,
+        FileNotFoundError: No such file. The message names similar ones beside it.
+        ValueError: A folder, an unknown encoding, an empty separator. On iteration, with file and line: uneven rows,
             lines that are not CoNLL-U in a CoNLL-U file, bytes that are not in the encoding, damaged gzip.
 
     Example:
@@ -69,7 +69,7 @@ class ColumnFile:
 
     @property
     def is_conllu(self) -> bool:
-        """Whether the file is CoNLL-U or CoNLL-U Plus."""
+        """True if the file is CoNLL-U or CoNLL-U Plus."""
         return bool(self.layout.names)
 
     def __iter__(self) -> Iterator[list[Row]]:
@@ -84,7 +84,7 @@ class ColumnFile:
 
 
 def sentence_lines(
-    lines: Iterable[str], token_column: int | str = 0, separator: str | None = None, where: str = "Line"
+    lines: Iterable[str], token_column: int | str = 0, separator: str | None = None, location: str = "Line"
 ) -> Iterator[list[tuple[str, str | None]]]:
     """Yield the lines of each sentence unchanged, each with its token, or with None if it has none.
 
@@ -96,7 +96,7 @@ def sentence_lines(
         token_column: The tokens' column, from 0. Negative numbers count from the end. CoNLL-U: by default FORM (1), or
             a column's name.
         separator: As in ``ColumnFile``.
-        where: Start of error messages, before the line number.
+        location: Start of error messages, before the line number.
 
     Raises:
         ValueError: On iteration, with the line: too few columns, uneven rows, or a line that is not CoNLL-U.
@@ -108,13 +108,13 @@ def sentence_lines(
     numbered = enumerate(lines, start=1)
     beginning = list(itertools.islice(numbered, _BEGINNING))
     layout = Layout.of(beginning, separator)
-    column = layout.column("token_column", token_column, where.removesuffix(", line"))
+    column = layout.column("token_column", token_column, location.removesuffix(", line"))
     if layout.names and column == 0:
         column = form_column(layout)
-    for sentence in _sentences(itertools.chain(beginning, numbered), layout, where, is_even=column < 0):
+    for sentence in _sentences(itertools.chain(beginning, numbered), layout, location, is_even=column < 0):
         for number, _, cells in sentence:
             if cells and not -len(cells) <= column < len(cells):
-                raise ValueError(f"{where} {number}: found {describe(cells)}; there is no column {column}.")
+                raise ValueError(f"{location} {number}: found {describe(cells)}; there is no column {column}.")
         yield [(line, cells[column] if cells else None) for _, line, cells in sentence]
 
 
@@ -126,25 +126,26 @@ def form_column(layout: Layout) -> int:
 _Line: TypeAlias = tuple[int, str, list[str] | None]
 
 
-def _sentences(lines: Iterable[tuple[int, str]], layout: Layout, where: str, is_even: bool) -> Iterator[list[_Line]]:
+def _sentences(lines: Iterable[tuple[int, str]], layout: Layout, location: str, is_even: bool) -> Iterator[list[_Line]]:
     """Yield the lines of each sentence with their numbers, and the cells of those that are tokens."""
     sentence: list[tuple[int, str]] = []
     for number, line in lines:
         is_blank, is_mark = not line.strip(BLANK), is_document(line)
         if sentence and (is_blank or is_mark):
-            yield _judged(sentence, layout, where, is_even)
+            yield _judged(sentence, layout, location, is_even)
             sentence = []
         if not is_blank:
             sentence.append((number, line))
     if sentence:
-        yield _judged(sentence, layout, where, is_even)
+        yield _judged(sentence, layout, location, is_even)
 
 
-def _judged(lines: list[tuple[int, str]], layout: Layout, where: str, is_even: bool) -> list[_Line]:
+def _judged(lines: list[tuple[int, str]], layout: Layout, location: str, is_even: bool) -> list[_Line]:
     """Return the lines of a sentence with the cells of those that are tokens."""
     if layout.names and layout.names[0] == "ID":
         return [
-            (n, line, None if is_document(line) else _conllu_cells(line, layout, f"{where} {n}")) for n, line in lines
+            (n, line, None if is_document(line) else _conllu_cells(line, layout, f"{location} {n}"))
+            for n, line in lines
         ]
     rows = {n: layout.cells(line) for n, line in lines if not line.startswith("#") and not is_document(line)}
     width, first = layout.width, layout.first_row
@@ -160,7 +161,7 @@ def _judged(lines: list[tuple[int, str]], layout: Layout, where: str, is_even: b
             continue
         cells = layout.cells(line)
         if len(cells) != width:
-            raise ValueError(f"{where} {n}: found {describe(cells)}, {_advice(line, layout, width, first)}")
+            raise ValueError(f"{location} {n}: found {describe(cells)}, {_advice(line, layout, width, first)}")
         layout.learn(line, in_sentence)
         in_sentence = True
         judged.append((n, line, cells))
@@ -177,14 +178,14 @@ def _advice(line: str, layout: Layout, width: int, first: int) -> str:
     return expected
 
 
-def _conllu_cells(line: str, layout: Layout, where: str) -> list[str] | None:
+def _conllu_cells(line: str, layout: Layout, location: str) -> list[str] | None:
     if line.startswith("#"):
         return None
     cells = line.split("\t")
     if len(cells) != layout.width:
-        raise ValueError(f"{where}: found {describe(cells)} between tabs, expected {layout.width} (CoNLL-U).")
+        raise ValueError(f"{location}: found {describe(cells)} between tabs, expected {layout.width} (CoNLL-U).")
     if not is_conllu_id(cells[0]):
-        raise ValueError(f"{where}: found {cells[0]!r}, expected a token's number (CoNLL-U), such as 1.")
+        raise ValueError(f"{location}: found {cells[0]!r}, expected a token's number (CoNLL-U), such as 1.")
     return cells if cells[0].isdigit() else None
 
 

@@ -62,7 +62,7 @@ class Delimited:
     rows: Iterator[tuple[int, list[str]]]
 
 
-def read(lines: Iterable[str], name: str, form: str, columns: Sequence[str], advice: str) -> Delimited:
+def read_table(lines: Iterable[str], name: str, form: str, columns: Sequence[str], advice: str) -> Delimited:
     """Return the rows of a table, which are read lazily. The column names are read at once.
 
     Rows that repeat the column names, as in files that were joined, are left out, and counted in a line on standard
@@ -95,7 +95,9 @@ def read(lines: Iterable[str], name: str, form: str, columns: Sequence[str], adv
     for column in columns:
         if column not in names:
             beginning = header[0].lstrip().lower()
-            looks = next((f" {what}" for start, what in _LOOKS.items() if beginning.startswith(start)), "")
+            looks = next(
+                (f" {description}" for start, description in _LOOKS.items() if beginning.startswith(start)), ""
+            )
             raise ValueError(
                 f"{checks.unknown_name(f'column for {name}:', column, names)}{looks} {advice} The first row of a table "
                 "holds these names."
@@ -154,11 +156,11 @@ def is_quoted(lines: Iterable[str], delimiter: str, width: int | None = None) ->
     return False
 
 
-def name_lines(numbers: Sequence[int], what: str = "line") -> str:
+def name_lines(numbers: Sequence[int], unit: str = "line") -> str:
     """Return the number of rows, with the lines, or the numbers, of the first few."""
     first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     many = len(numbers) > 1
-    return f"{len(numbers)} row{'s' if many else ''} ({what}{'s' if many and what == 'line' else ''} {first})"
+    return f"{len(numbers)} row{'s' if many else ''} ({unit}{'s' if many and unit == 'line' else ''} {first})"
 
 
 def repeats_names(cells: Sequence[str], names: Sequence[str]) -> bool:
@@ -248,29 +250,29 @@ def _examples(
     for line, row in rows:
         if not row or (len(row) == 1 and not row[0].strip() and len(names) > 1):
             continue
-        where = f"{name}, line {line}"
+        location = f"{name}, line {line}"
         if any("\0" in cell for cell in row):
-            raise ValueError(f"{where} holds a null character, as binary files do. Remove it.")
+            raise ValueError(f"{location} holds a null character, as binary files do. Remove it.")
         while len(row) > len(names) and not row[-1].strip():  # a delimiter at the end of each row
             row.pop()
         if len(row) > len(names):
             part = DELIMITERS.get(delimiter, repr(delimiter))
             raise ValueError(
-                f"{where} has {len(row)} cells; there are {len(names)} column names. A cell that contains {part} needs "
-                "quotation marks, and every column a name."
+                f"{location} has {len(row)} cells; there are {len(names)} column names. A cell that contains {part} "
+                "needs quotation marks, and every column a name."
             )
         if repeats_names(row, names):
             repeated.append(line)
             continue
         if len(names) > 1 and _is_other_header(row, names, columns):
             raise ValueError(
-                f"{where} holds the column names of another table, as in files that were joined: "
+                f"{location} holds the column names of another table, as in files that were joined: "
                 f"{', '.join(row)!r:.200}. Read each table by itself, or give them the same columns in the same order."
             )
         yield line, [unmark_formula(cell) if cell[:1] == "'" else cell for cell in row]
     if repeated:
-        what = "repeats" if len(repeated) == 1 else "repeat"
-        say(f"{name}: {name_lines(repeated)} {what} the column names, as in files that were joined; left out.")
+        verb = "repeats" if len(repeated) == 1 else "repeat"
+        say(f"{name}: {name_lines(repeated)} {verb} the column names, as in files that were joined; left out.")
 
 
 def _is_other_header(row: list[str], names: list[str], columns: Sequence[str]) -> bool:

@@ -84,15 +84,15 @@ class Grammar:
             Its words, each after the symbol that it comes from. "a" is "an" before a vowel.
         """
         words: list[tuple[str, str]] = []
-        used: set[str | Symbol] = set()
+        earlier_words: set[str | Symbol] = set()
 
         def expand(symbol: str, feature: str) -> None:
             cumulative, templates = self.alternatives[symbol, feature]
             template = templates[draw(rng, cumulative)]
             if symbol in distinct:
-                while template[0] in used:
+                while template[0] in earlier_words:
                     template = templates[draw(rng, cumulative)]
-                used.add(template[0])
+                earlier_words.add(template[0])
             for part in template:
                 if isinstance(part, str):
                     if words and words[-1][1].partition("/")[0] == "a" and _VOWEL.match(part):

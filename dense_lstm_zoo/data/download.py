@@ -28,7 +28,7 @@ _CHUNK = 1 << 16
 
 
 class DownloadError(OSError):
-    """A download that failed because of the network or the server; the bytes received so far are kept for resuming."""
+    """A download that failed because of the network or the server. The bytes received so far are kept for resuming."""
 
 
 class _TooLongError(Exception):
@@ -36,7 +36,7 @@ class _TooLongError(Exception):
 
 
 class _TransientError(Exception):
-    """The server or the connection failed in a way that may be temporary; worth another attempt."""
+    """The server or the connection failed in a way that may be temporary, so that another attempt is worth it."""
 
 
 def download_member(
@@ -52,11 +52,11 @@ def download_member(
         member: The file's name in the archive.
         path: The file to write.
         sha256: The checksum of the file, not of the archive.
-        size: Bytes of the file; an archive with another size is refused. None accepts the size in the archive.
+        size: Bytes of the file. An archive with another size is refused. None accepts the size in the archive.
         progress: Whether to report on stderr.
 
     Raises:
-        ValueError: The download is not a zip archive, lacks the member, or the member has another size or checksum; the
+        ValueError: The download is not a zip archive, lacks the member, or the member has another size or checksum. The
             archive is deleted.
         DownloadError: As for ``download``.
     """
@@ -78,9 +78,9 @@ def _extract(url: str, archive: Path, member: str, path: Path, sha256: str, size
         with zipfile.ZipFile(archive) as files, part.open("wb") as target:
             _unpack(files, member, size, target)
             os.fsync(target.fileno())
-        received = _sha256(part)
-        if received != sha256:
-            raise ValueError(f"{member} has sha256 {received}, expected {sha256}")
+        digest = _sha256(part)
+        if digest != sha256:
+            raise ValueError(f"{member} has sha256 {digest}, expected {sha256}")
         return part.replace(path)
     except (ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         archive.unlink(missing_ok=True)
@@ -90,7 +90,7 @@ def _extract(url: str, archive: Path, member: str, path: Path, sha256: str, size
 
 
 def _unpack(archive: zipfile.ZipFile, member: str, size: int | None, target: BinaryIO) -> None:
-    """Extract a plain file from an archive; raise ``ValueError`` if it is not one, or not of the given size."""
+    """Extract a plain file from an archive. Raise ``ValueError`` if it is not one, or not of the given size."""
     entry = archive.getinfo(member)
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or stat.S_ISLNK(entry.external_attr >> 16):
         raise ValueError(f"{member} is a link, or compressed with an unexpected method")
@@ -98,29 +98,29 @@ def _unpack(archive: zipfile.ZipFile, member: str, size: int | None, target: Bin
     if entry.file_size != size:
         raise ValueError(f"{member} has {entry.file_size:,} bytes, expected {size:,}")
     with archive.open(entry) as source:
-        written = 0
+        num_bytes = 0
         while chunk := source.read(_CHUNK):
-            written += len(chunk)
-            if written > size:
+            num_bytes += len(chunk)
+            if num_bytes > size:
                 raise ValueError(f"{member} has more bytes than it claims, {size:,}")
             target.write(chunk)
-    if written < size:
-        raise ValueError(f"{member} has {written:,} bytes, expected {size:,}")
+    if num_bytes < size:
+        raise ValueError(f"{member} has {num_bytes:,} bytes, expected {size:,}")
 
 
 def download(url: str, path: str | Path, sha256: str | None, *, size: int | None = None, progress: bool = True) -> Path:
     """Download ``url`` to ``path`` and return ``path``.
 
-    The received bytes are kept in ``path`` + ".part" until the file is complete and its checksum is right; ``path``
+    The received bytes are kept in ``path`` + ".part" until the file is complete and its checksum is right. ``path``
     itself is never half-written. A ".part" from an earlier call is resumed. An existing ``path`` with the right
-    checksum is returned without a request; one with another checksum is replaced. Processes that download the same file
+    checksum is returned without a request. One with another checksum is replaced. Processes that download the same file
     at once take turns.
 
     Args:
         url: An http or https address.
-        path: The file to write; its folder is created.
-        sha256: The checksum of the whole file, in hexadecimal; None accepts any.
-        size: The maximum number of bytes to accept; None means no limit.
+        path: The file to write. Its folder is created.
+        sha256: The checksum of the whole file, in hexadecimal. None accepts any.
+        size: The maximum number of bytes to accept. None means no limit.
         progress: Whether to report bytes, percent and rate on stderr.
 
     Raises:
@@ -154,17 +154,17 @@ def _check_url(url: str) -> None:
 
 
 def _fetch(url: str, path: Path, sha256: str | None, size: int | None, progress: bool) -> Path:
-    """Download a file; no other process may do so at the same time."""
+    """Download a file. No other process may do so at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     # An earlier call may have been killed between the last byte and the renaming.
     if not (part.exists() and _sha256(part) == sha256):
         _receive(url, path, part, size, progress)
-    received = _sha256(part)
-    if sha256 and received != sha256:
+    digest = _sha256(part)
+    if sha256 and digest != sha256:
         part.unlink()
         raise ValueError(
-            f"Wrong checksum for {url}: expected sha256 {sha256}, received {received}. The download was deleted; if "
+            f"Wrong checksum for {url}: expected sha256 {sha256}, received {digest}. The download was deleted; if "
             f"another attempt ends the same way, the file has changed at its source."
         )
     with part.open("rb+") as file:
@@ -188,20 +188,20 @@ def _receive(url: str, path: Path, part: Path, size: int | None, progress: bool)
             reason = str(error.reason)
             break
     arrived = part.stat().st_size if part.exists() else 0
-    kept = f" The {arrived:,} bytes received are kept for resuming." if arrived else ""
+    resumable = f" The {arrived:,} bytes received are kept for resuming." if arrived else ""
     advice = f"Try again, or put the file by hand at {path}"
-    raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{kept} {advice}")
+    raise DownloadError(f"Could not download {path.name} from {url}: {reason}.{resumable} {advice}")
 
 
 def _attempt(url: str, part: Path, size: int | None, progress: Progress) -> None:
-    """Send one request and write its answer to ``part``; raise ``_TransientError`` if another attempt may help."""
+    """Send one request and write its answer to ``part``. Raise ``_TransientError`` if another attempt may help."""
     start = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:
         response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416 and start:  # no bytes are left to fetch; the checksum decides whether the file is right
+        if error.code == 416 and start:  # no bytes are left to fetch. The checksum decides whether the file is right
             return
         message = (
             f"the server answered {error.code} {str(error.reason).splitlines()[0] if error.reason else ''}".rstrip()
@@ -243,28 +243,28 @@ def _first_byte(response: http.client.HTTPResponse) -> int | None:
 def _copy(
     response: http.client.HTTPResponse,
     file: BinaryIO,
-    done: int,
+    position: int,
     total: int | None,
     size: int | None,
     report: Progress,
 ) -> None:
-    report.start(done, total)
+    report.start(position, total)
     while True:
         try:
             chunk = response.read1(_CHUNK)  # read() would lose the bytes received before a time-out
         except (OSError, http.client.HTTPException) as error:
-            raise _TransientError(f"the connection broke off after {done:,} bytes: {error!r}") from error
+            raise _TransientError(f"the connection broke off after {position:,} bytes: {error!r}") from error
         if not chunk:
             break
-        if size is not None and done + len(chunk) > size:
+        if size is not None and position + len(chunk) > size:
             raise _TooLongError(f"it is longer than {size:,} bytes")
         file.write(chunk)
-        done += len(chunk)
-        report.update(done)
+        position += len(chunk)
+        report.update(position)
     # http.client does not report a response that is too short.
-    if total is not None and done < total:
-        raise _TransientError(f"the connection broke off after {done:,} of {total:,} bytes")
-    report.finish(done)
+    if total is not None and position < total:
+        raise _TransientError(f"the connection broke off after {position:,} of {total:,} bytes")
+    report.finish(position)
 
 
 def _sha256(path: Path) -> str:

@@ -128,9 +128,9 @@ def best_fit(content: bytes) -> str | None:
             text = codecs.getincrementaldecoder(name)().decode(sample)
         except UnicodeDecodeError:
             continue
-        others = [char for char in text if not char.isascii()]
-        points = sum(1.0 if char in common else 0.3 if char.lower() in common else 0.0 for char in others)
-        share = points / max(len(others), 1)
+        foreign = [char for char in text if not char.isascii()]
+        points = sum(1.0 if char in common else 0.3 if char.lower() in common else 0.0 for char in foreign)
+        share = points / max(len(foreign), 1)
         if share > best_share:
             best, best_share = name, share
     return best

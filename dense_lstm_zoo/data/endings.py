@@ -15,7 +15,7 @@ ENDINGS = {
 
 
 def ending(path: str | Path) -> str:
-    """Return the suffix of a file's name in lower case, without the dot and without .gz; "" if there is none.
+    """Return the suffix of a file's name in lower case, without the dot and without .gz, or "" if there is none.
 
     Example:
         >>> ending("mine.CSV.gz"), ending("mine")
@@ -38,7 +38,11 @@ def form_beside(path: str | Path, form: str, train_file: str | Path, accepted: S
         >>> form_beside("dev.jsonl", "csv", "train.csv", ["csv", "jsonl"])
         'jsonl'
     """
-    named, chosen = ENDINGS.get(ending(path)), ENDINGS.get(ending(train_file))
-    if named is None or named not in accepted or (chosen in accepted and chosen != form):
+    form_of_file, form_of_training = ENDINGS.get(ending(path)), ENDINGS.get(ending(train_file))
+    if (
+        form_of_file is None
+        or form_of_file not in accepted
+        or (form_of_training in accepted and form_of_training != form)
+    ):
         return form
-    return named
+    return form_of_file

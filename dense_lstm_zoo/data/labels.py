@@ -27,29 +27,29 @@ def key(label: str) -> str:
     return label.lower() if label.lower() in ("true", "false") else label
 
 
-def unify(labels: Iterable[str], what: str) -> dict[str, str]:
+def unify(labels: Iterable[str], location: str) -> dict[str, str]:
     """Return the name of each label's ``key``: of several spellings of one label, the shortest.
 
     Labels that were made one, and those that merely look alike, are named in a line on standard error.
 
     Args:
         labels: The labels of the training texts.
-        what: Where they are, for the line.
+        location: Where they are, for the line.
     """
     spellings: dict[str, list[str]] = {}
     for label in sorted(set(labels), key=lambda label: (len(label), label)):
         spellings.setdefault(key(label), []).append(label)
-    names = {one: same[0] for one, same in spellings.items()}
+    names = {key: same[0] for key, same in spellings.items()}
     joined = [f"{', '.join(map(ascii, same[1:]))} is {same[0]!a}" for same in spellings.values() if len(same) > 1]
     if joined:
-        say(f"{what}: equal labels are one label: {'; '.join(joined[:5])}{'; ...' if len(joined) > 5 else ''}.")
+        say(f"{location}: equal labels are one label: {'; '.join(joined[:5])}{'; ...' if len(joined) > 5 else ''}.")
     alike: dict[str, list[str]] = {}
     for name in names.values():
         alike.setdefault(_looks(name), []).append(name)
     groups = [" and ".join(map(ascii, same)) for same in alike.values() if len(same) > 1]
     if groups:
         say(
-            f"{what}: labels that look alike are different labels: {'; '.join(groups[:5])}"
+            f"{location}: labels that look alike are different labels: {'; '.join(groups[:5])}"
             f"{'; ...' if len(groups) > 5 else ''}. Write them alike if they mean the same."
         )
     return names

@@ -14,7 +14,7 @@ class Progress:
     Args:
         name: What is worked on.
         enabled: Whether to print anything.
-        unit: What is counted; bytes are shown in MB/s.
+        unit: The unit of the count. Bytes are shown in MB/s.
         seconds: The time between two lines if there is no terminal.
     """
 
@@ -23,28 +23,28 @@ class Progress:
         self.terminal = sys.stderr.isatty()
         self.every = 0.2 if self.terminal else seconds
 
-    def start(self, done: int, total: int | None) -> None:
-        """Begin at ``done`` of ``total``; None means that the total is unknown."""
-        self.first, self.total = done, total
+    def start(self, position: int, total: int | None) -> None:
+        """Begin at ``position`` of ``total``. None means that the total is unknown."""
+        self.first, self.total = position, total
         self.began = self.printed = time.monotonic()
 
-    def update(self, done: int) -> None:
+    def update(self, position: int) -> None:
         """Say how much is done, if the last line is old enough."""
         if time.monotonic() - self.printed >= self.every:
-            self._print(done, end="" if self.terminal else "\n")
+            self._print(position, end="" if self.terminal else "\n")
 
-    def finish(self, done: int) -> None:
+    def finish(self, position: int) -> None:
         """Print the last line."""
-        self._print(done, end="\n")
+        self._print(position, end="\n")
 
-    def _print(self, done: int, end: str) -> None:
+    def _print(self, position: int, end: str) -> None:
         if not self.enabled:
             return
         self.printed = time.monotonic()
-        rate = (done - self.first) / max(self.printed - self.began, 1e-3)
+        rate = (position - self.first) / max(self.printed - self.began, 1e-3)
         count = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
         speed = f"{rate / 1e6:.1f} MB/s" if self.unit == "bytes" else f"{count} {self.unit}/s"
         total = f" of {self.total:,}" if self.total is not None else ""
-        share = f", {100 * done // max(self.total, 1)} %" if self.total is not None else ""
-        line = f"{escape_controls(self.name)}: {done:,}{total} {self.unit}{share}, {speed}"
+        share = f", {100 * position // max(self.total, 1)} %" if self.total is not None else ""
+        line = f"{escape_controls(self.name)}: {position:,}{total} {self.unit}{share}, {speed}"
         print(f"\r{line:<79}" if self.terminal else line, end=end, file=sys.stderr, flush=True)

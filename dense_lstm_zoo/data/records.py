@@ -37,7 +37,7 @@ class Record:
     """
 
     text: str | list[str]
-    where: str
+    location: str
     names: list[str] = field(default_factory=lambda: ["text"])
     cells: list[object] = field(default_factory=list)
     lines: list[tuple[str, str | None]] | None = None
@@ -53,14 +53,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Options:
-    """How to read a stream.
+    """Options for reading a stream.
 
     Args:
         form: "text" (one text per line), "csv", "tsv", "jsonl" or, for taggers, "columns".
-        text_column: The column, or key, of the texts; None means "text", or for a tagger's JSON also "tokens".
+        text_column: The column, or key, of the texts. None means "text", or for a tagger's JSON also "tokens".
         token_column: columns: the column of the tokens.
-        separator: columns: their separator; None means spaces and tabs.
-        encoding: The encoding; None means UTF-8, where lines of text, but not tables, may hold any bytes.
+        separator: columns: their separator. None means spaces and tabs.
+        encoding: The encoding. None means UTF-8, where lines of text, but not tables, may hold any bytes.
         tokens: Whether a text may be a list of tokens.
     """
 
@@ -78,10 +78,10 @@ def from_texts(texts: Iterable[str]) -> Source:
     return Source(records, ["text"])
 
 
-def read(stream: BinaryIO, name: str, options: Options) -> Source:
-    """Return the records of a stream, which are read lazily; a header is read at once.
+def read_records(stream: BinaryIO, name: str, options: Options) -> Source:
+    """Return the records of a stream, which are read lazily. A header is read at once.
 
-    Blank lines of tables and of JSON lines are not records; an empty cell is an empty text.
+    Blank lines of tables and of JSON lines are not records. An empty cell is an empty text.
 
     Args:
         stream: Bytes, plain or compressed with gzip (detected from their content).
@@ -90,15 +90,15 @@ def read(stream: BinaryIO, name: str, options: Options) -> Source:
 
     Raises:
         ValueError: At once or on iteration, with the line or row: bytes that are not in the encoding, no such column,
-            more cells than columns, broken quotation marks, broken JSON, a text that is not a string; at the end: a
+            more cells than columns, broken quotation marks, broken JSON, a text that is not a string. At the end: a
             file that has changed meanwhile.
     """
     before = _stamp(stream)
-    source = _read(stream, name, options)
-    return Source(_checked(source.records, stream, name, before), source.names)
+    source = _unchecked(stream, name, options)
+    return Source(_while_unchanged(source.records, stream, name, before), source.names)
 
 
-def _read(stream: BinaryIO, name: str, options: Options) -> Source:
+def _unchecked(stream: BinaryIO, name: str, options: Options) -> Source:
     form = options.form
     lines = _decoded(unpacked(stream), name, options.encoding, "replace" if form == "text" else "strict")
     lines = iter(encodings.watched(lines, checks.encoding(options.encoding or "utf-8"), name))
@@ -111,7 +111,7 @@ def _read(stream: BinaryIO, name: str, options: Options) -> Source:
     return Source(_sentences(lines, name, options), ["text"])
 
 
-def _checked(
+def _while_unchanged(
     records: Iterator[Record], stream: BinaryIO, name: str, before: tuple[int, int] | None
 ) -> Iterator[Record]:
     """Yield records, and raise if the file that they come from was cut, has grown or was written again meanwhile."""
@@ -132,7 +132,7 @@ def _stamp(stream: BinaryIO) -> tuple[int, int] | None:
 
 
 def _decoded(stream: BinaryIO, name: str, encoding: str | None, errors: str) -> Iterator[str]:
-    """Yield lines with their ends; only a line feed ends a line."""
+    """Yield lines with their ends. Only a line feed ends a line."""
     codec = checks.encoding("utf-8" if encoding is None else encoding)
     lines = _unbroken(stream, name)
     first = next(lines, b"")
@@ -180,38 +180,38 @@ def _unbroken(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _table(lines: Iterator[str], name: str, form: str, text_column: str) -> Source:
-    table = delimited.read(lines, name, form, [text_column], "Give the texts' column with --text-column.")
+    table = delimited.read_table(lines, name, form, [text_column], "Give the texts' column with --text-column.")
     return Source(_table_records(table, name, table.names.index(text_column)), table.names)
 
 
 def _table_records(table: delimited.Delimited, name: str, text_at: int) -> Iterator[Record]:
     for line, row in table.rows:
-        where = f"{name}, line {line}"
+        location = f"{name}, line {line}"
         # Spreadsheets omit empty cells at the end of a row.
         if len(row) <= text_at:
             has = f"{len(row)} cell{'' if len(row) == 1 else 's'}"
-            raise ValueError(f"{where} has {has}; there are {len(table.names)} column names.")
+            raise ValueError(f"{location} has {has}; there are {len(table.names)} column names.")
         cells = [*row, *[""] * (len(table.names) - len(row))]
-        yield Record(cells[text_at], where, table.names, list(cells))
+        yield Record(cells[text_at], location, table.names, list(cells))
 
 
 def _json_lines(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:
-    wanted = [options.text_column] if options.text_column else ["tokens", "text"] if options.tokens else ["text"]
+    keys = [options.text_column] if options.text_column else ["tokens", "text"] if options.tokens else ["text"]
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        where = f"{name}, line {number}"
-        row = parse_json_object(line, where, " or ".join(wanted))
-        key = next((key for key in wanted if key in row), None)
+        location = f"{name}, line {number}"
+        row = parse_json_object(line, location, " or ".join(keys))
+        key = next((key for key in keys if key in row), None)
         if key is None:
             advice = "Give the texts' key with --text-column."
-            raise ValueError(f"{checks.unknown_name(f'key for {where}:', wanted[-1], row)} {advice}")
+            raise ValueError(f"{checks.unknown_name(f'key for {location}:', keys[-1], row)} {advice}")
         text = row[key]
         is_tokens = options.tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
         if not (isinstance(text, str) or is_tokens):
-            what = "a string or a list of strings" if options.tokens else "a string"
-            raise ValueError(f"{where}: {key!r} must be {what}; found {text!r:.80}.")
-        yield Record(text, where, list(row), list(row.values()))
+            form = "a string or a list of strings" if options.tokens else "a string"
+            raise ValueError(f"{location}: {key!r} must be {form}; found {text!r:.80}.")
+        yield Record(text, location, list(row), list(row.values()))
 
 
 def _sentences(lines: Iterator[str], name: str, options: Options) -> Iterator[Record]:

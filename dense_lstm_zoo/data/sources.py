@@ -67,7 +67,7 @@ def demo(read: Callable[[str, list[Path]], Any]) -> Source:
 
 
 def members(archive: str, folder: str, **files: tuple[str, str, int]) -> tuple[SourceFile, ...]:
-    """Return the files of a folder in a zip archive; each is given by name, with sha256 and size."""
+    """Return the files of a folder in a zip archive. Each is given by name, with sha256 and size."""
     return tuple(SourceFile(name, archive, sha256, size, f"{folder}/{name}") for name, sha256, size in files.values())
 
 
@@ -89,11 +89,11 @@ def _is_complete(source: Source) -> bool:
 def _prepare(source: Source, progress: bool) -> None:
     """Write a corpus's files from its archive: the user's own, or one that is downloaded for that and then deleted."""
     assert source.prepare is not None
-    one, folder = source.files[0], cache_folder() / source.folder
-    archive = urllib.parse.urlsplit(one.url).path.rpartition("/")[2]
+    file, folder = source.files[0], cache_folder() / source.folder
+    archive = urllib.parse.urlsplit(file.url).path.rpartition("/")[2]
     path = find_file(source.folder, archive)
-    if path is None or files.sha256(path) != one.sha256:
-        path = _download(source, replace(one, filename=archive), progress)
+    if path is None or files.sha256(path) != file.sha256:
+        path = _download(source, replace(file, filename=archive), progress)
     source.prepare(path, folder, progress)
     if path.parent == folder:
         path.unlink()

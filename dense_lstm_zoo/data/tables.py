@@ -20,7 +20,7 @@ from dense_lstm_zoo.data.text_file import unpacked
 from dense_lstm_zoo.storage import files
 
 FORMATS = ("csv", "tsv", "jsonl")
-_LONGEST_LABEL = 1000  # characters; anything longer is a text, or damage
+_LONGEST_LABEL = 1000  # characters. Anything longer is a text, or damage
 _MOST_LEVELS = 100  # of JSON inside JSON
 _AS_LINES = (
     "In JSON lines each line is an object: "
@@ -57,9 +57,9 @@ def read_tables(
             f"text_column and label_column (--text-column, --label-column) must differ; both are {text_column!r}."
         )
     codec = checks.encoding(encoding)
-    found = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
-    forms = {part: form_beside(path, kind, found.get("train", path), FORMATS) for part, path in found.items()}
-    return {part: _read_file(forms[part], path, codec, text_column, label_column) for part, path in found.items()}
+    existing = {part: files.existing_file(path) for part, path in paths.items() if path is not None}
+    forms = {part: form_beside(path, kind, existing.get("train", path), FORMATS) for part, path in existing.items()}
+    return {part: _read_file(forms[part], path, codec, text_column, label_column) for part, path in existing.items()}
 
 
 def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column: str) -> Table:
@@ -87,10 +87,10 @@ def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column
     table = parse(kind, path, text, text_column, label_column)
     if not table.lines:
         raise ValueError(f"{path} has a row of column names and no examples.")
-    for what, cells in (("text", table.texts), ("label", table.labels)):
+    for kind_of_cell, cells in (("text", table.texts), ("label", table.labels)):
         empty = [number for number, cell in zip(table.lines, cells, strict=True) if not cell.strip()]
         if empty:
-            raise ValueError(f"{path}: {name_lines(empty)} with an empty {what}; fill them in or remove them.")
+            raise ValueError(f"{path}: {name_lines(empty)} with an empty {kind_of_cell}; fill them in or remove them.")
     for wrong, is_wrong in (
         (f"longer than {_LONGEST_LABEL:,} characters", lambda label: len(label) > _LONGEST_LABEL),
         ("with a lone surrogate, which cannot be written to a file", lambda label: not checks.is_writable(label)),
@@ -105,7 +105,7 @@ def _read_file(kind: str, path: Path, codec: str, text_column: str, label_column
 def _parse_delimited(kind: str, path: Path, text: str, text_column: str, label_column: str) -> Table:
     table = Table(path, [], [], [])
     columns = (text_column, label_column)
-    source = delimited.read(io.StringIO(text, newline=""), str(path), kind, columns, _NAME_COLUMNS)
+    source = delimited.read_table(io.StringIO(text, newline=""), str(path), kind, columns, _NAME_COLUMNS)
     text_at, label_at = source.names.index(text_column), source.names.index(label_column)
     for line, row in source.rows:
         # Blank rows, of which spreadsheets often write many at the end, are not examples.
@@ -123,16 +123,16 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        where = f"{path}, line {number}"
-        row = parse_json_object(line, where, f"{text_column!r} and {label_column!r}")
+        location = f"{path}, line {number}"
+        row = parse_json_object(line, location, f"{text_column!r} and {label_column!r}")
         for column in (text_column, label_column):
             if column not in row:
-                raise ValueError(f"{checks.unknown_name(f'column for {where}:', column, row)} {_NAME_COLUMNS}")
+                raise ValueError(f"{checks.unknown_name(f'column for {location}:', column, row)} {_NAME_COLUMNS}")
         example, label = row[text_column], row[label_column]
         if not isinstance(example, str | None):
-            raise ValueError(f"{where}: {text_column!r} must be a string; found {example!r:.80}.")
+            raise ValueError(f"{location}: {text_column!r} must be a string; found {example!r:.80}.")
         if not isinstance(label, str | int | float | None):
-            raise ValueError(f"{where}: {label_column!r} must be a string or a number; found {label!r:.80}.")
+            raise ValueError(f"{location}: {label_column!r} must be a string or a number; found {label!r:.80}.")
         table.lines.append(number)
         table.texts.append(example or "")
         # json.loads accepts NaN, which often stands for a missing value in a column of numbers.
@@ -140,12 +140,12 @@ def _parse_jsonl(kind: str, path: Path, text: str, text_column: str, label_colum
     return table
 
 
-def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
+def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:
     """Return the object in a line of JSON.
 
     Args:
         line: The line.
-        where: Start of the error, such as "reviews.jsonl, line 3".
+        location: Start of the error, such as "reviews.jsonl, line 3".
         needs: The keys that the object must have, for the error.
 
     Raises:
@@ -157,16 +157,16 @@ def parse_json_object(line: str, where: str, needs: str) -> dict[str, Any]:
             raise RecursionError
     except json.JSONDecodeError as error:
         way_out = f" {_AS_LINES}" if line.strip() in ("[", "{") else ""
-        raise ValueError(f"{where} is not valid JSON: {error.msg} at column {error.colno}.{way_out}") from error
+        raise ValueError(f"{location} is not valid JSON: {error.msg} at column {error.colno}.{way_out}") from error
     except RecursionError:
-        raise ValueError(f"{where} is JSON that is nested too deeply; expected an object with {needs}.") from None
+        raise ValueError(f"{location} is JSON that is nested too deeply; expected an object with {needs}.") from None
     except ValueError:  # Python's limit of digits
         most = f"{sys.get_int_max_str_digits():,}"
-        raise ValueError(f"{where} holds a number of more than {most} digits; write it as a string.") from None
+        raise ValueError(f"{location} holds a number of more than {most} digits; write it as a string.") from None
     if isinstance(row, list):
-        raise ValueError(f"{where} is not a JSON object with {needs}, but an array. {_AS_LINES}")
+        raise ValueError(f"{location} is not a JSON object with {needs}, but an array. {_AS_LINES}")
     if not isinstance(row, dict):
-        raise ValueError(f"{where} is not a JSON object with {needs}; found {row!r:.80}.")
+        raise ValueError(f"{location} is not a JSON object with {needs}; found {row!r:.80}.")
     return row
 
 

@@ -34,13 +34,13 @@ class WordLayer(StringLayer):
 
     def __init__(self, words: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._known = SimpleNamespace(words=list(words))
+        self._untracked = SimpleNamespace(words=list(words))
 
     @property
     def words(self) -> list[str]:
         """The words, in the order of their ids."""
-        found: list[str] = self._known.words
-        return found
+        words: list[str] = self._untracked.words
+        return words
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -49,17 +49,17 @@ class Tokenizer(StringLayer):
 
     Text is normalised first (invalid UTF-8 replaced, Unicode NFKC, typographic quotes and dashes made plain). Text that
     is already tokenised passes unchanged: "does n't" stays two tokens, and "doesn't" becomes the same two. This is
-    graph code, so that training and exported models cannot differ; case is folded later, at the vocabulary.
+    graph code, so that training and exported models cannot differ. Case is folded later, at the vocabulary.
 
     Args:
         version: The version of the rules. Version 1, that of older models, splits URLs into ``http``, ``:`` and the
-            rest; version 2 keeps URLs and e-mail addresses whole.
+            rest. Version 2 keeps URLs and e-mail addresses whole.
 
     Call arguments:
         inputs: A tensor of strings (batch,), or a list or array of them.
 
     Returns:
-        A ragged tensor of strings (batch, (tokens)); a row may be empty.
+        A ragged tensor of strings (batch, (tokens)). A row may be empty.
 
     Example:
         >>> Tokenizer()(["It doesn't cost $5, Mr. Smith."]).to_list()[0]
@@ -103,10 +103,10 @@ def folded(texts: Iterable[str], size: int = 4096, *, tokenizer: int = NEWEST) -
 
 
 def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
-    """Return texts in UTF-8; a lone surrogate, which a ``str`` can hold but UTF-8 cannot, becomes ``?``.
+    """Return texts in UTF-8. A lone surrogate, which a ``str`` can hold but UTF-8 cannot, becomes ``?``.
 
     Raises:
-        TypeError: Not a sequence of strings, or an item that is not a string; the message gives its position.
+        TypeError: Not a sequence of strings, or an item that is not a string. The message gives its position.
     """
     checks.sequence(texts)
     return [_to_bytes(number, text) for number, text in enumerate(texts)]

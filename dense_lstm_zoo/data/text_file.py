@@ -24,13 +24,13 @@ from dense_lstm_zoo.data.binary import check_is_text
 from dense_lstm_zoo.storage import files, pipes
 
 _BLOCK = 1 << 16
-_LONG_LINE = 1 << 20  # characters; some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
+_LONG_LINE = 1 << 20  # characters. Some corpora are a single line (text8: 100 MB), whose tokens take 15 times its size
 _TOKEN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """The lines of a text file that are not blank, without surrounding white space; the file is never held in full.
+    """The lines of a text file that are not blank, without surrounding white space. The file is never held in full.
 
     Iterate over it as often as you like. Memory use is that of the longest line.
 
@@ -38,11 +38,11 @@ class TextFile:
         path: A text file, plain or compressed with gzip (detected from its content, whatever its name).
         encoding: The encoding of the text. Only a line feed, with or without a carriage return, ends a line.
         start: Number of lines to skip at the beginning, not counting blank ones.
-        stop: The line before which to stop, counted from 0 from the beginning of the file; None means the end.
+        stop: The line before which to stop, counted from 0 from the beginning of the file. None means the end.
 
     Raises:
-        FileNotFoundError: No such file; the message names similar ones beside it.
-        ValueError: A folder, an unknown encoding; on iteration: bytes that are not in the encoding, damaged gzip, a
+        FileNotFoundError: No such file. The message names similar ones beside it.
+        ValueError: A folder, an unknown encoding. On iteration: bytes that are not in the encoding, damaged gzip, a
             file that has changed since it was first read.
 
     Example:
@@ -72,12 +72,12 @@ class TextFile:
 
     @property
     def num_lines(self) -> int:
-        """The number of lines that are not blank; the first call reads the text."""
+        """The number of lines that are not blank. The first call reads the text."""
         return self._size[0]
 
     @property
     def num_tokens(self) -> int:
-        """The number of tokens, with one ``<eos>`` per line; the first call reads the text."""
+        """The number of tokens, with one ``<eos>`` per line. The first call reads the text."""
         return self._size[1]
 
     @functools.cached_property
@@ -105,7 +105,7 @@ class TextFile:
         try:
             with (
                 self.path.open("rb") as file,
-                io.TextIOWrapper(_checked(file, self.path), checks.encoding(self.encoding), newline="\n") as text,
+                io.TextIOWrapper(_text_stream(file, self.path), checks.encoding(self.encoding), newline="\n") as text,
             ):
                 for line in encodings.watched(text, checks.encoding(self.encoding), str(self.path)):
                     if stripped := line.strip():
@@ -143,7 +143,7 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
     Args:
         path: A text file, plain or compressed with gzip (detected from its content).
         encoding: The encoding of the text. Only a line feed, with or without a carriage return, ends a line.
-        longest: How many characters a line may have; None means any number.
+        longest: How many characters a line may have. None means any number.
 
     Raises:
         ValueError: On iteration: a longer line, bytes that are not in the encoding, damaged gzip.
@@ -159,10 +159,10 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
     try:
         with (
             path.open("rb") as file,
-            io.TextIOWrapper(_checked(file, path), checks.encoding(encoding), newline="\n") as text,
+            io.TextIOWrapper(_text_stream(file, path), checks.encoding(encoding), newline="\n") as text,
         ):
-            read = functools.partial(text.readline, -1 if longest is None else longest + 2)
-            lines = encodings.watched(iter(read, ""), checks.encoding(encoding), str(path))
+            read_line = functools.partial(text.readline, -1 if longest is None else longest + 2)
+            lines = encodings.watched(iter(read_line, ""), checks.encoding(encoding), str(path))
             for number, line in enumerate(lines, start=1):
                 stripped = line.rstrip("\r\n")
                 if number == 1 and "\r" in stripped and not line.endswith("\n"):
@@ -178,8 +178,8 @@ def numbered_lines(path: Path, encoding: str = "utf-8", *, longest: int | None =
         raise
 
 
-def _checked(file: Any, path: Path) -> BinaryIO:
-    """Return what ``unpacked`` returns, after checking that it does not begin as a binary file does."""
+def _text_stream(file: Any, path: Path) -> BinaryIO:
+    """Return the file's ``unpacked`` stream, after checking that it does not begin as a binary file does."""
     stream = unpacked(file)
     check_is_text(stream.peek(1)[:_BLOCK], str(path))  # type: ignore[attr-defined]
     return stream

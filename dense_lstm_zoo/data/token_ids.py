@@ -38,14 +38,14 @@ def word_characters(char_ids: tf.RaggedTensor) -> tf.Tensor:
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
 class TokensToIds(WordLayer):
-    """Turn tokens with their case into ids; training and exported models share it.
+    """Turn tokens with their case into ids. Training and exported models share it.
 
     Words are looked up in lower case with every digit as 9. Characters and capitalisation are those of the original:
-    the first five characters, padded on the right, with the last five, padded on the left; the whole word if asked
-    for; and whether the first letter is a capital, or which letters are capitals (none, the first, all, another).
+    the first five characters, padded on the right, with the last five, padded on the left. The whole word if asked
+    for, and whether the first letter is a capital, or which letters are capitals (none, the first, all, another).
 
     Args:
-        words: The words, folded; ``words[i]`` has id i + 2; 0 is padding and 1 is unknown.
+        words: The words, folded. ``words[i]`` has id i + 2, 0 is padding, and 1 is unknown.
         chars: The characters, with ids likewise.
         case: ``"binary"`` or ``"four_way"``.
         whole_words: Whether to return the characters of whole words as well.
@@ -79,20 +79,20 @@ class TokensToIds(WordLayer):
         self.case = checks.one_of("case", case, CASES)
         self.whole_words = whole_words
         self.word_table, self.char_table = lookup_table(self.words), lookup_table(self.chars)
-        self._known.features = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
+        self._untracked.features = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
 
     def __call__(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
         """Skip Keras's input conversion, which has no ragged strings."""
         return self.call(inputs)
 
     def call(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
-        """Turn tokens into ids; see the class for the arguments."""
+        """Turn tokens into ids. See the class for the arguments."""
         return {name: inputs.with_flat_values(values) for name, values in self._features(inputs.flat_values).items()}
 
     def of_tokens(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Return the features of tokens (tokens,), each (tokens, ...); see the class for their names."""
-        found: dict[str, tf.Tensor] = self._known.features(tokens)
-        return found
+        """Return the features of tokens (tokens,), each (tokens, ...). See the class for their names."""
+        features: dict[str, tf.Tensor] = self._untracked.features(tokens)
+        return features
 
     def _features(self, tokens: tf.Tensor) -> dict[str, tf.Tensor]:
         tokens = tf.strings.unicode_transcode(tokens, "UTF-8", "UTF-8", errors="replace")

@@ -1,5 +1,5 @@
-"""How much of a token models read: constants that building a model needs without TensorFlow."""
+"""Sizes of the parts of a token that models read, which building a model needs without TensorFlow."""
 
 CASES = {"binary": 2, "four_way": 4}
 AFFIX = 5  # characters at each end of a word
-MAX_CHARS = 24  # characters of a word that a character CNN reads; few words have more
+MAX_CHARS = 24  # characters of a word that a character CNN reads. Few words have more

@@ -17,10 +17,10 @@ def tokenize(texts: Iterable[str]) -> list[list[str]]:
     words. URLs and e-mail addresses are one word each.
 
     Args:
-        texts: Raw or tokenised texts; tokens of tokenised text stay as they are.
+        texts: Raw or tokenised texts. Tokens of tokenised text stay as they are.
 
     Raises:
-        TypeError: A single string, or an item that is not a string; the message gives its position.
+        TypeError: A single string, or an item that is not a string. The message gives its position.
 
     Example:
         >>> tokenize(["It DOESN'T."])

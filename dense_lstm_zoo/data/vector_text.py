@@ -21,7 +21,7 @@ ACCEPTED = (
 FIRST_LINES = 10
 
 _BLOCK = 1 << 16  # larger blocks are not faster, and lose more of a damaged archive
-_LONGEST_LINE = 1 << 23  # a hundred times any real line; otherwise a file without line ends would fill the memory
+_LONGEST_LINE = 1 << 23  # a hundred times any real line. Otherwise a file without line ends would fill the memory
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE)
 
 
@@ -40,37 +40,37 @@ def uncompressed(path: Path, file: io.BufferedReader) -> io.BufferedIOBase:
             names = ", ".join(member.filename for member in members) or "none"
             raise ValueError(f"{path} must hold one file; it holds {len(members)}: {names}. Unpack the one you want.")
         return archive.open(members[0])  # type: ignore[return-value]
-    # Damaged; damaged so that zipfile seeks to a negative offset; encrypted; an unknown compression method.
+    # Damaged, damaged so that zipfile seeks to a negative offset, encrypted, or of an unknown compression method.
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
         raise ValueError(f"{path} cannot be read as a zip archive: {error}. {ACCEPTED}") from error
 
 
 def blocks(stream: io.BufferedIOBase, damage: list[str]) -> Iterator[list[bytes]]:
-    """Yield lists of whole lines; on damage, yield what came before and put the reason into ``damage``.
+    """Yield lists of whole lines. On damage, yield what came before and put the reason into ``damage``.
 
     In a damaged archive, up to one block before the damage is lost too.
     """
-    rest = b""
+    unfinished = b""
     try:
         while chunk := stream.read1(_BLOCK):
-            block = rest + chunk
+            block = unfinished + chunk
             if b"\t" in block:
                 block = block.replace(b"\t", b" ")
             if b"\r" in block:
                 block = block.replace(b"\r\n", b"\n")
             # Not splitlines(): words may contain U+0085, U+2028 and other characters that it treats as line ends.
-            *lines, rest = block.split(b"\n")
+            *lines, unfinished = block.split(b"\n")
             if lines:
                 yield lines
-            if len(rest) > _LONGEST_LINE:
+            if len(unfinished) > _LONGEST_LINE:
                 damage.append(f"a line of more than {_LONGEST_LINE >> 20} MB")
                 return
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         # The unfinished line is dropped: its last number may be cut.
         damage.append(str(error).rstrip("."))
         return
-    if rest:
-        yield [rest]
+    if unfinished:
+        yield [unfinished]
 
 
 def layout(path: Path, first: list[bytes], damage: list[str]) -> tuple[tuple[int, int] | None, int]:
@@ -93,13 +93,13 @@ def layout(path: Path, first: list[bytes], damage: list[str]) -> tuple[tuple[int
             raise ValueError(f"{path} is a binary file, or has only a header. {ACCEPTED}")
     width = _majority_width(first[:FIRST_LINES])
     if not width:
-        cut = f" It is truncated or damaged: {damage[0]}." if damage else ""
-        raise ValueError(f"{path}: none of the first lines holds a word and its numbers.{cut} {ACCEPTED}")
+        reason = f" It is truncated or damaged: {damage[0]}." if damage else ""
+        raise ValueError(f"{path}: none of the first lines holds a word and its numbers.{reason} {ACCEPTED}")
     return None, width
 
 
 def _majority_width(lines: list[bytes]) -> int:
-    """Return the most common count of numbers at the ends of lines; 0 if none ends in a number."""
+    """Return the most common count of numbers at the ends of lines, or 0 if none ends in a number."""
     widths: Counter[int] = Counter()
     for line in lines:
         numbers = itertools.takewhile(_NUMBER.fullmatch, reversed(line.split()[1:]))
@@ -124,7 +124,7 @@ def split(line: bytes, dim: int) -> tuple[bytes, bytes, str]:
 
 
 def parse(texts: list[bytes], dim: int) -> np.ndarray | list[np.ndarray | None]:
-    """Return a row of numbers per text; None for a text that is not ``dim`` numbers.
+    """Return a row of numbers per text, or None for a text that is not ``dim`` numbers.
 
     On many texts at once, `numpy.loadtxt` is twice as fast as ``float`` on each number, but not on single lines.
     """

@@ -1,6 +1,6 @@
 """Word vectors in GloVe's and word2vec's text formats: plain, ``.gz`` or ``.zip``, read in one pass.
 
-A line holds a word and its numbers; word2vec's text format begins with a line ``count dim``. The published files hold
+A line holds a word and its numbers. Word2vec's text format begins with a line ``count dim``. The published files hold
 up to two million words, of which a task needs a tenth: only kept lines are parsed, and only they are checked.
 """
 
@@ -34,7 +34,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class VectorReport:
-    """The outcome of `read_vectors` on a file; ``print(report)`` shows it in a few lines.
+    """The outcome of `read_vectors` on a file. ``print(report)`` shows it in a few lines.
 
     Attributes:
         lines: Lines read, including the header and skipped lines.
@@ -43,7 +43,7 @@ class VectorReport:
         header: ``(count, dim)`` of a word2vec header, or None.
         problems: A `Problem` for each of `PROBLEMS`. Only lines that would have been kept are checked.
         stopped: Whether reading ended before the file did, because every requested word was found.
-        damage: Why the rest of a truncated or damaged file could not be read; empty if nothing was wrong.
+        damage: Why the rest of a truncated or damaged file could not be read. Empty if nothing was wrong.
     """
 
     lines: int
@@ -56,7 +56,7 @@ class VectorReport:
 
     @property
     def truncated(self) -> bool:
-        """Whether the file is truncated or damaged: words after line ``lines`` are missing."""
+        """True if the file is truncated or damaged: words after line ``lines`` are missing."""
         return bool(self.damage)
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ class WordVectors:
 
     Attributes:
         words: In the file's order, which in published files is most frequent first.
-        matrix: float32, ``(len(words), dim)``; row i is the vector of ``words[i]``.
+        matrix: float32, ``(len(words), dim)``. Row i is the vector of ``words[i]``.
         report: See `VectorReport`.
     """
 
@@ -102,21 +102,21 @@ def read_vectors(
 ) -> WordVectors:
     """Read the vectors of requested words and of the file's most frequent words.
 
-    Fields are separated by spaces or tabs; a word may contain spaces (GloVe 840B has such words), unless its last part
+    Fields are separated by spaces or tabs. A word may contain spaces (GloVe 840B has such words), unless its last part
     is a number. Bad lines are skipped and counted in the report, the first of repeated words is kept, and a truncated
     archive gives the words before the damage. Nothing is written to disk.
 
     Args:
         path: A file in GloVe's or word2vec's text format: plain, gzip, or a zip archive of one file.
         wanted: Words to keep. Those that the file lacks are absent from the result.
-        most_frequent: Also keep this number of distinct valid words from the start of the file; None keeps all.
+        most_frequent: Also keep this number of distinct valid words from the start of the file. None keeps all.
         dim: Numbers per word, if the file must match it. By default inferred from the first lines.
 
     Returns:
         `WordVectors`, in the file's order.
 
     Raises:
-        FileNotFoundError: No such file; the message names near matches in the folder.
+        FileNotFoundError: No such file. The message names near matches in the folder.
         ValueError: A folder, an empty or binary file, a zip archive of several files, a file without any valid line or
             with another ``dim``, or arguments that request nothing.
 
@@ -155,37 +155,37 @@ def read_vectors(
         if dim not in (None, learnt):
             raise ValueError(f"{path} has {learnt} numbers per word; received dim={dim}.")
 
-        kept = _Kept(learnt, limit, sought)
+        selection = _Selection(learnt, limit, sought)
         count = 1 if header else 0
         most_frequent_done = stopped = False
         for lines in itertools.chain([first[count:]], blocks):
             for number, line in enumerate(lines, start=count + 1):
-                most_frequent_done = most_frequent_done or kept.most_frequent_done()
+                most_frequent_done = most_frequent_done or selection.most_frequent_done()
                 if most_frequent_done and line.partition(b" ")[0] not in starts:
                     continue
-                kept.add(number, line)
+                selection.add(number, line)
             count += len(lines)
-            if kept.everything_found():
+            if selection.everything_found():
                 stopped = next(blocks, None) is not None
                 break
-        kept.flush()
+        selection.flush()
 
     report = VectorReport(
         lines=count,
-        words=len(kept.words),
+        words=len(selection.words),
         dim=learnt,
         header=header,
-        problems={kind: Problem(kept.counts[kind], tuple(kept.examples[kind])) for kind in PROBLEMS},
+        problems={kind: Problem(selection.counts[kind], tuple(selection.examples[kind])) for kind in PROBLEMS},
         stopped=stopped,
         damage=damage[0] if damage else "",
     )
-    if limit != 0 and not kept.words:
+    if limit != 0 and not selection.words:
         raise ValueError(f"{path} has no valid line. {vector_text.ACCEPTED}\n{report}")
-    kept.matrix.resize((len(kept.words), learnt), refcheck=False)
-    return WordVectors(list(kept.words.values()), kept.matrix, report)
+    selection.matrix.resize((len(selection.words), learnt), refcheck=False)
+    return WordVectors(list(selection.words.values()), selection.matrix, report)
 
 
-class _Kept:
+class _Selection:
     """The words kept so far, their matrix, and the lines that wait to be parsed together."""
 
     def __init__(self, dim: int, limit: int | None, sought: set[bytes]) -> None:
@@ -239,7 +239,7 @@ class _Kept:
         rows = vector_text.parse([numbers for _, _, numbers in self.waiting.values()], self.dim)
         old = len(self.words)
         if old + len(rows) > len(self.matrix):
-            # In place, which does not copy large arrays; with little slack, as the matrix may take gigabytes.
+            # In place, which does not copy large arrays. With little slack, as the matrix may take gigabytes.
             self.matrix.resize((old + max(len(rows), 1024, old // 16), self.dim), refcheck=False)
         for (key, (number, word, numbers)), row in zip(self.waiting.items(), rows, strict=True):
             if row is None:
@@ -260,5 +260,5 @@ def _encoded(wanted: Collection[str] | None) -> set[bytes]:
     for word in wanted:
         if not isinstance(word, str):
             raise ValueError(f"wanted must hold words (str); received {word!r}.")
-    # No valid file contains a lone surrogate; such a word must not prevent reading the others.
+    # No valid file contains a lone surrogate. Such a word must not prevent reading the others.
     return {word.encode("utf-8", "surrogatepass") for word in wanted}

@@ -1,4 +1,4 @@
-"""Where a training run's word vectors come from: a word table by name, a file, or nowhere."""
+"""The source of a training run's word vectors: a word table by name, a file, or nowhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COST = (
 
 
 def table(source: str | Path | None) -> WordTable | None:
-    """Return the word table of that name, or None for a file; an existing file wins over a table of its name.
+    """Return the word table of that name, or None for a file. An existing file wins over a table of its name.
 
     Raises:
         ValueError: The zoo's own table, which is not installed.
@@ -35,43 +35,45 @@ def table(source: str | Path | None) -> WordTable | None:
     return None
 
 
-def read(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> WordVectors:
+def select_vectors(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> WordVectors:
     """Read the vectors of ``wanted`` words and of the most frequent ones, from a table or as `read_vectors` does.
 
     Raises:
-        FileNotFoundError: Neither a table nor a file; the message names the installed tables.
+        FileNotFoundError: Neither a table nor a file. The message names the installed tables.
         ValueError: As for `read_vectors`, or a damaged table.
     """
     import numpy as np
 
     from dense_lstm_zoo.data.vectors import VectorReport, WordVectors, read_vectors
 
-    found = table(source)
-    if found is None:
+    named_table = table(source)
+    if named_table is None:
         try:
             return read_vectors(source, wanted=wanted, most_frequent=most_frequent)
         except FileNotFoundError as error:
             raise _with_tables(error) from None
-    rows = [row for row, word in enumerate(found.words) if row < most_frequent or word in wanted]
-    words, matrix = [found.words[row] for row in rows], found.rows(np.array(rows, np.int64))
-    return WordVectors(words, matrix, VectorReport(lines=len(found), words=len(rows), dim=found.dim))
+    rows = [row for row, word in enumerate(named_table.words) if row < most_frequent or word in wanted]
+    words, matrix = [named_table.words[row] for row in rows], named_table.rows(np.array(rows, np.int64))
+    return WordVectors(words, matrix, VectorReport(lines=len(named_table), words=len(rows), dim=named_table.dim))
 
 
 def dim(source: str | Path) -> int:
     """Return the length of a table's or a file's vectors.
 
     Raises:
-        FileNotFoundError, ValueError: As ``read``.
+        FileNotFoundError, ValueError: As ``select_vectors``.
     """
-    found = table(source)
-    return read(source, wanted=(), most_frequent=1).matrix.shape[1] if found is None else found.dim
+    named_table = table(source)
+    if named_table is not None:
+        return named_table.dim
+    return select_vectors(source, wanted=(), most_frequent=1).matrix.shape[1]
 
 
-def checked(source: str | Path | None) -> str | None:
+def name_or_path(source: str | Path | None) -> str | None:
     """Return a table's name or "none" as given, or a file's absolute path.
 
     Raises:
-        FileNotFoundError: Neither a table nor a file; the message names the installed tables.
+        FileNotFoundError: Neither a table nor a file. The message names the installed tables.
     """
     if source is None or source == NONE or table(source) is not None:
         return None if source is None else str(source)

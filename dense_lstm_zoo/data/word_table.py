@@ -1,4 +1,4 @@
-"""Word tables: looking words up, making and writing tables; ``dense_lstm_zoo_runtime.word_table`` reads them."""
+"""Word tables: looking words up, making and writing tables. ``dense_lstm_zoo_runtime.word_table`` reads them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WordTable(MappedTable):
     Attributes:
         name: Its name, such as ``"zoo_600d"``.
         words: Most frequent first.
-        values: int8, ``(len(words), dim)``; float32 with scales of 1 in a table that was not rounded.
+        values: int8, ``(len(words), dim)``, or float32 with scales of 1 in a table that was not rounded.
         scales: float32, one per word: ``values * scales[:, None]`` are the vectors.
         sha256: The checksum of words, values and scales.
         about: Sources, terms and the command that made it.
@@ -57,7 +57,7 @@ class WordTable(MappedTable):
         """Return the ``k`` words with the highest cosine similarity to ``word``, highest first.
 
         Raises:
-            ValueError: The table does not have the word, or has a vector of zeros for it; or ``k`` is not a positive
+            ValueError: The table does not have the word, or has a vector of zeros for it, or ``k`` is not a positive
                 integer.
 
         Example:
@@ -92,7 +92,7 @@ class WordTable(MappedTable):
         return self.index[word]
 
     def write(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the table to a folder, whole or not at all; return the folder."""
+        """Write the table to a folder, whole or not at all, and return the folder."""
         import numpy as np
 
         target = files.check_new_folder(folder, "word table" if overwrite else None)
@@ -143,7 +143,7 @@ def quantised(
 
 
 def read_table(folder: str | os.PathLike[str]) -> WordTable:
-    """Read the table in a folder; its vectors are mapped, not read.
+    """Read the table in a folder. Its vectors are mapped, not read.
 
     Raises:
         FileNotFoundError: No such folder.
@@ -152,14 +152,14 @@ def read_table(folder: str | os.PathLike[str]) -> WordTable:
     return WordTable.read(folder)
 
 
-def part_of(whole: WordTable, name: str, first: int, last: int) -> dict[str, Any]:
+def part_of(table: WordTable, name: str, first: int, last: int) -> dict[str, Any]:
     """Return the ``config.json`` of a table that is columns ``first`` to ``last - 1`` of another one."""
-    sha256 = checksum(whole.words, whole.values[:, first:last], whole.scales)
-    return {"name": name, "sha256": sha256, "of": whole.name, "columns": [first, last]}
+    sha256 = checksum(table.words, table.values[:, first:last], table.scales)
+    return {"name": name, "sha256": sha256, "of": table.name, "columns": [first, last]}
 
 
 @functools.lru_cache(maxsize=4)
-def _read(folder: Path, changed: int) -> WordTable:
+def _read_cached(folder: Path, changed: int) -> WordTable:
     return read_table(folder)
 
 
@@ -167,7 +167,7 @@ def load_vectors(name: str) -> WordTable:
     """Return an installed word table by name, such as ``"zoo_600d"``.
 
     Raises:
-        ValueError: No such table is installed; the message says how to get the zoo's own.
+        ValueError: No such table is installed. The message says how to get the zoo's own.
 
     Example:
         ``zoo.load_vectors("zoo_600d").nearest("movie")``
@@ -178,4 +178,4 @@ def load_vectors(name: str) -> WordTable:
             raise ValueError(f"{name!r} is not installed: {install.PRESETS}.")
         raise checks.unknown_name("word table", name, tables)
     folder = tables[name]
-    return _read(folder, (folder / "config.json").stat().st_mtime_ns)
+    return _read_cached(folder, (folder / "config.json").stat().st_mtime_ns)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of the training texts the word vectors cover."""
+    """Coverage of the training texts by word vectors."""
 
     types: int
     types_with_vector: int
@@ -40,7 +40,7 @@ class Coverage:
 
     @property
     def is_little(self) -> bool:
-        """Whether less than half of the words in the texts have a vector."""
+        """True if less than half of the words in the texts have a vector."""
         return 2 * self.words_with_vector < self.words
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 # Anything that can start a construct of CommonMark or GitHub's Markdown within a line: emphasis, links, HTML, tables,
 # marks, mathematics, references, addresses, names of emoji.
 _SPECIAL = re.compile(r"[\\`*\[\]<>&|~#$^{}@]|(?<![^\W_])_|_(?![^\W_])|://|www\.|:\w+:|mailto:|xmpp:", re.IGNORECASE)
-_LONGEST_FENCE = 8  # backticks; renderers need not support fences longer than 80
+_LONGEST_FENCE = 8  # backticks. Renderers need not support fences longer than 80
 
 
 class Markdown(str):
@@ -25,7 +25,7 @@ class Markdown(str):
 def one_line(text: Any, limit: int | None = None) -> str:
     """Return a text on one line that any font and file can represent, cut to ``limit`` characters.
 
-    White space becomes single spaces; unprintable characters, and those that change the text direction, are escaped.
+    White space becomes single spaces. Unprintable characters, and those that change the text direction, are escaped.
 
     Example:
         >>> one_line("two\\nlines\\0 \\ud800")
@@ -45,7 +45,7 @@ def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdo
     """Return a text as Markdown that only shows it: unchanged if possible, else as code.
 
     Args:
-        text: Any value; ``Markdown`` is returned unchanged.
+        text: Any value. ``Markdown`` is returned unchanged.
         limit: The maximum number of characters to show.
         cell: Whether it goes into a table, where ``|`` ends a cell.
 
@@ -55,21 +55,21 @@ def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdo
     """
     if isinstance(text, Markdown):
         return text
-    shown = one_line(text, limit)
-    if not _SPECIAL.search(shown):
-        return Markdown(shown)
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    line = one_line(text, limit)
+    if not _SPECIAL.search(line):
+        return Markdown(line)
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
     # Renderers disagree on a backslash before "|" in a table. Character references can represent any text.
-    if longest >= _LONGEST_FENCE or (cell and "\\|" in shown):
-        return Markdown(_SPECIAL.sub(lambda found: "".join(f"&#{ord(char)};" for char in found[0]), shown))
-    fence, pad = "`" * (longest + 1), " " if shown.startswith("`") or shown.endswith("`") else ""
+    if longest >= _LONGEST_FENCE or (cell and "\\|" in line):
+        return Markdown(_SPECIAL.sub(lambda match: "".join(f"&#{ord(char)};" for char in match[0]), line))
+    fence, pad = "`" * (longest + 1), " " if line.startswith("`") or line.endswith("`") else ""
     if cell:
-        shown = shown.replace("|", r"\|")
-    return Markdown(fence + pad + shown + pad + fence)
+        line = line.replace("|", r"\|")
+    return Markdown(fence + pad + line + pad + fence)
 
 
 def code(text: str) -> Markdown:
-    """Return a name of this package as code; for text from others use ``escape``."""
+    """Return a name of this package as code. For text from others use ``escape``."""
     return Markdown(f"`{text}`")
 
 
@@ -80,7 +80,7 @@ def fenced(text: str, language: str = "") -> Markdown:
 
 
 def table(header: Sequence[Any], rows: Iterable[Iterable[Any]]) -> Markdown:
-    """Return a table in GitHub's Markdown; its cells are escaped.
+    """Return a table in GitHub's Markdown. Its cells are escaped.
 
     Example:
         >>> print(table(["label", "texts"], [("a|b", 3)]))
@@ -102,7 +102,7 @@ def by_class(rows: Sequence[Mapping[str, Any]], unit: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in percent, with one decimal; a dash for none."""
+    """Return a share in percent, with one decimal, or a dash for none."""
     return "-" if share is None else f"{100 * share:.1f}"
 
 

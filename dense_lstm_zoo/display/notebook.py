@@ -1,6 +1,6 @@
-"""What a notebook shows of bundles, predictions and explanations: HTML that is readable without colour.
+"""Views in notebooks of bundles, predictions and explanations: HTML that is readable without colour.
 
-Every text goes through ``_text``, which escapes it; there are no scripts, links or pictures.
+Every text goes through ``_text``, which escapes it. There are no scripts, links or pictures.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ class Answers(list[T]):
     """A list of predictions, tagged sentences or scores, which a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
-        shown = self[:_ROWS]
-        header, rows = _columns(shown)
-        more = len(self) - len(shown)
+        first = self[:_ROWS]
+        header, rows = _columns(first)
+        more = len(self) - len(first)
         end = f"<p>{more:,} more rows are not shown.</p>" if more else ""
         return _table(header, rows) + end
 
 
 def _columns(answers: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
     """Return the header and the cells, as HTML."""
-    if all(isinstance(one, Prediction) for one in answers):
-        cells = [[_text(one.text), _text(one.label), f"{one.probability:.4f}"] for one in answers]
+    if all(isinstance(answer, Prediction) for answer in answers):
+        cells = [[_text(answer.text), _text(answer.label), f"{answer.probability:.4f}"] for answer in answers]
         return ["text", "label", "probability"], cells
-    if all(isinstance(one, TaggedSentence) for one in answers):
-        return ["tokens with their tags"], [[_tagged(one)] for one in answers]
-    if all(isinstance(one, Score) for one in answers):
+    if all(isinstance(answer, TaggedSentence) for answer in answers):
+        return ["tokens with their tags"], [[_tagged(answer)] for answer in answers]
+    if all(isinstance(answer, Score) for answer in answers):
         numbers = ["log probability", "perplexity", "tokens", "unknown words"]
         cells = [
             [
-                _text(one.text),
-                f"{one.log_probability:.4f}",
-                f"{one.perplexity:.2f}",
-                f"{one.tokens:,}",
-                f"{one.unknown_words:,}",
+                _text(answer.text),
+                f"{answer.log_probability:.4f}",
+                f"{answer.perplexity:.2f}",
+                f"{answer.tokens:,}",
+                f"{answer.unknown_words:,}",
             ]
-            for one in answers
+            for answer in answers
         ]
         return ["text", *numbers], cells
-    return ["answer"], [[_text(one)] for one in answers]
+    return ["answer"], [[_text(answer)] for answer in answers]
 
 
 def _tagged(sentence: TaggedSentence) -> str:
@@ -78,27 +78,29 @@ def bundle_card(bundle: Any) -> str:
         rows["scores"] = "none"
     if bundle.labels:
         names = ", ".join(bundle.labels[:_SHOWN_LABELS])
-        rest = ", ..." if len(bundle.labels) > _SHOWN_LABELS else ""
-        rows["labels"] = f"{len(bundle.labels):,}: {_text(names + rest)}"
+        dots = ", ..." if len(bundle.labels) > _SHOWN_LABELS else ""
+        rows["labels"] = f"{len(bundle.labels):,}: {_text(names + dots)}"
     rows["words"] = f"{len(bundle.vocabulary.words):,}"
     rows["parameters"] = f"{int(bundle.network.count_params()):,}"
     return f"<div><strong>{_text(config['model'])}</strong>{_pairs(rows)}</div>"
 
 
-def explanation(found: Any) -> str:
+def explanation(explained: Any) -> str:
     """Return an explanation: words shaded by their saliency, and by each layer's shares, with the numbers below them.
 
     Args:
-        found: A classifier's ``Explanation``.
+        explained: A classifier's ``Explanation``.
     """
-    largest = max((abs(float(value)) for value in found.saliency if math.isfinite(value)), default=0.0)
-    lines = {"saliency": " ".join(map(_shaded, found.tokens, found.saliency, [largest] * len(found.tokens)))}
-    for name, shares in zip(found.layers, found.shares.T, strict=True):
-        words = zip(found.tokens, shares, strict=True)
+    largest = max((abs(float(value)) for value in explained.saliency if math.isfinite(value)), default=0.0)
+    lines = {
+        "saliency": " ".join(map(_shaded, explained.tokens, explained.saliency, [largest] * len(explained.tokens)))
+    }
+    for name, shares in zip(explained.layers, explained.shares.T, strict=True):
+        words = zip(explained.tokens, shares, strict=True)
         lines[name] = " ".join(_word(word, f"{share:.2f}", _SHARE, float(share)) for word, share in words)
-    told = f"<p><strong>{_text(found.label)}</strong> {found.probability:.4f}</p>"
+    heading = f"<p><strong>{_text(explained.label)}</strong> {explained.probability:.4f}</p>"
     note = "<p>+ counts for the label, \N{MINUS SIGN} against it.</p>"
-    return f"<div>{told}{_pairs(lines)}{note}</div>"
+    return f"<div>{heading}{_pairs(lines)}{note}</div>"
 
 
 def _shaded(word: str, saliency: Any, largest: float) -> str:

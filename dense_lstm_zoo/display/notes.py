@@ -11,7 +11,7 @@ KEPT = "\n\t"
 
 
 def show(*texts: object) -> None:
-    """Print texts on standard output, a line each, at once; line ends in them stay."""
+    """Print texts on standard output, a line each, at once. Line ends in them stay."""
     print(*(escape_controls(str(text), keep=KEPT) for text in texts), sep="\n", flush=True)
 
 

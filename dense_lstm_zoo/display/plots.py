@@ -38,11 +38,11 @@ def learning_curve(
 
     Args:
         history: A bundle's history: ``epoch``, ``loss``, ``val_loss``, the measure and ``val_`` + the measure.
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
         measure: The name of the score.
-        higher_is_better: Whether a higher score is better; otherwise the scale is logarithmic.
-        best_epoch: The epoch that was kept; by default the one with the best score.
+        higher_is_better: Whether a higher score is better. Otherwise the scale is logarithmic.
+        best_epoch: The epoch that was kept, by default the one with the best score.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -72,7 +72,7 @@ def by_depth(scores: pd.DataFrame, path: Path, title: str, measure: str = "accur
 
     Args:
         scores: ``series``, ``depth``, ``mean`` and ``std`` (NaN for a single run).
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
         measure: The name of the score.
 
@@ -95,7 +95,7 @@ def by_epoch(scores: pd.DataFrame, path: Path, title: str, measure: str) -> None
 
     Args:
         scores: ``series``, ``epoch`` and the measure.
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
         measure: The score's column and name.
 
@@ -117,7 +117,7 @@ def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: str | os.Pa
 
     Args:
         panels: Each bundle's ``dev_curve``, by panel title and run name.
-        path: The file to write; its suffix sets the format.
+        path: The file to write. Its suffix sets the format.
         title: The picture's title.
 
     Raises:
@@ -142,10 +142,10 @@ def short(name: Any, limit: int = 40) -> str:
 
 def first_tokens(tokens: Sequence[str]) -> list[str]:
     """Return the tokens that fit in a picture."""
-    shown = [short(token) for token in tokens[:_MOST_TOKENS]]
-    if len(tokens) > len(shown):
-        shown[-1] += f" (and {len(tokens) - len(shown):,} more)"
-    return shown
+    labels = [short(token) for token in tokens[:_MOST_TOKENS]]
+    if len(tokens) > len(labels):
+        labels[-1] += f" (and {len(tokens) - len(labels):,} more)"
+    return labels
 
 
 def _logarithmic(axes: Any) -> None:
@@ -169,7 +169,7 @@ def own_settings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def picture(path: str | os.PathLike[str], title: str, width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure, sized in inches, without a display; write it if the block succeeds."""
+    """Yield an empty figure, sized in inches, without a display. Write it if the block succeeds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -41,7 +41,9 @@ def _function(entry: registry.ModelEntry) -> Callable[..., keras.Model]:
 
     model.__name__ = model.__qualname__ = entry.name
     model.__module__ = __name__
-    parameters = sorted([*entry.parameters.values(), _RECIPE], key=lambda one: one.default is not registry.REQUIRED)
+    parameters = sorted(
+        [*entry.parameters.values(), _RECIPE], key=lambda parameter: parameter.default is not registry.REQUIRED
+    )
     model.__signature__ = inspect.Signature(parameters, return_annotation="keras.Model")  # type: ignore[attr-defined]
     model.__doc__ = _docstring(entry)
     return model

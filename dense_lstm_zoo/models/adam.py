@@ -12,10 +12,10 @@ import keras
 class FusedAdam(keras.optimizers.Adam):
     """``keras.optimizers.Adam`` with a step that is a single TensorFlow op per weight.
 
-    Keras's own step is a dozen ops, each of which reads and writes arrays as large as the weight; for a table of word
+    Keras's own step is a dozen ops, each of which reads and writes arrays as large as the weight. For a table of word
     vectors, that takes longer than the layers above it. Settings, states and, up to rounding, results are those of
     Keras, with one exception. If a batch holds a word more than once, its gradients are summed before anything else, as
-    in Kingma and Ba 2015; Keras computes the clipping norm over each of them and, unless it clips, squares each. On
+    in Kingma and Ba 2015. Keras computes the clipping norm over each of them and, unless it clips, squares each. On
     other backends, under a distribution strategy and with ``amsgrad``, Keras's own step runs.
 
     Args:
@@ -32,7 +32,7 @@ class FusedAdam(keras.optimizers.Adam):
     _factors: Sequence[float] = ()
 
     def scale_rates(self, factors: Sequence[float]) -> None:
-        """Give each weight a learning rate of its own: the optimiser's, times a factor; it holds for weight decay too.
+        """Give each weight a learning rate of its own: the optimiser's, times a factor. It holds for weight decay too.
 
         The factors belong to a training run: ``get_config`` does not hold them, and a saved model comes back without.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import keras
 
-_wanted = ContextVar("_wanted", default=True)
+_is_enabled = ContextVar("_is_enabled", default=True)
 
 
 @contextlib.contextmanager
@@ -20,11 +20,11 @@ def uncompiled() -> Iterator[None]:
     An optimiser that is never used takes as long to create as the rest of a deep model, and Adam's moments take twice
     the memory of the weights.
     """
-    token = _wanted.set(False)
+    token = _is_enabled.set(False)
     try:
         yield
     finally:
-        _wanted.reset(token)
+        _is_enabled.reset(token)
 
 
 def compile_model(
@@ -35,7 +35,7 @@ def compile_model(
     A first trace that creates variables is done twice. Those may be the optimiser's, or those of a metric given by its
     name, so metrics must be objects. Inside ``uncompiled``, the model is returned as it is.
     """
-    if not _wanted.get():
+    if not _is_enabled.get():
         return model
     import keras
 
@@ -50,7 +50,7 @@ def compile_model(
         optimizer=optimizer,
         loss=loss,
         metrics=[metric],
-        # XLA would compile the whole model again for every shape; JAX runs op by op without it.
+        # XLA would compile the whole model again for every shape. JAX runs op by op without it.
         jit_compile=keras.config.backend() == "jax",
     )
     model.optimizer.build(model.trainable_variables)

@@ -27,7 +27,7 @@ class ContextWeights:
 
     Args:
         states: The weights of ``TextEncoderStates``, in their order.
-        vectors: What the encoder reads for each id (vocab_size, context_dim); None with ``context_dim=0``.
+        vectors: What the encoder reads for each id (vocab_size, context_dim), or None with ``context_dim=0``.
     """
 
     states: list[np.ndarray]
@@ -52,7 +52,8 @@ def context_features(
 ) -> Any:
     """Return gamma * sum_l softmax(w)_l h_l(x) for every word (batch, time, directions * units), or None without.
 
-    h_l are the states of a text encoder's layer l, which are never trained; w and gamma are (Peters et al. 2018, Eq 1).
+    h_l are the states of a text encoder's layer l, which are never trained, unlike w and gamma (Peters et al. 2018,
+    Eq 1).
     ``train(context=...)`` derives these arguments from a text encoder.
 
     Args:
@@ -64,11 +65,11 @@ def context_features(
         dtype: Keras dtype policy.
         context_units: Width of one direction of the text encoder; 0 means there is none.
         context_layers: Its depth.
-        context_wiring: How its layers are connected; see ``layers.RecurrentStack``.
+        context_wiring: How its layers are connected (see ``layers.RecurrentStack``).
         context_cell: ``lstm``, ``gru`` or ``simple_rnn``.
         context_directions: 1, forward alone, or 2, forward and backward.
         context_dim: Length of its word vectors; 0 means that it reads the model's own, which are not trained then.
-        context_weights: Its weights and word vectors; random by default.
+        context_weights: Its weights and word vectors, random by default.
 
     Raises:
         ValueError: A value out of range.
@@ -80,7 +81,7 @@ def context_features(
 
     from dense_lstm_zoo import layers
 
-    read = own_vectors
+    vectors = own_vectors
     if context_dim:
         embedding = layers.WordEmbedding(
             vocab_size, context_dim, trainable=False, dtype=dtype, name="context_embedding"
@@ -88,7 +89,7 @@ def context_features(
         if context_weights is not None:
             assert context_weights.vectors is not None  # as they are with a context_dim
             embedding.set_matrix(context_weights.vectors)
-        read = embedding(token_ids)
+        vectors = embedding(token_ids)
     encoder = layers.TextEncoderStates(
         context_layers,
         context_units,
@@ -100,7 +101,7 @@ def context_features(
         dtype=dtype,
         name="context",
     )
-    states = encoder(read, lengths=lengths)
+    states = encoder(vectors, lengths=lengths)
     if context_weights is not None:
         encoder.set_weights(context_weights.states)
     return layers.LayerMixture(dtype=dtype, name="context_mixture")(states)

@@ -1,4 +1,4 @@
-"""What docstrings say of arguments: help texts and descriptions come from them, so that nothing is written twice."""
+"""Docstrings' texts on arguments: help texts and descriptions come from them, so that nothing is written twice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def argument_texts(function: Callable[..., Any]) -> Mapping[str, str]:
     Args:
         function: A function or class with a docstring as this project writes them.
     """
-    found: dict[str, list[str]] = {}
+    texts_by_name: dict[str, list[str]] = {}
     lines = (inspect.getdoc(function) or "").split("\n")
     current: list[str] | None = None
     inside = False
@@ -32,11 +32,11 @@ def argument_texts(function: Callable[..., Any]) -> Mapping[str, str]:
         if line and not line.startswith(" "):
             inside, current = line == "Args:", None
         elif inside and (entry := _ENTRY.fullmatch(line)) and len(entry[1]) == 4:
-            current = found.setdefault(entry[2].lstrip("*"), [])
+            current = texts_by_name.setdefault(entry[2].lstrip("*"), [])
             current.append(entry[3])
         elif inside and current is not None and line.strip():
             current.append(line.strip())
-    return {name: plain(" ".join(texts)) for name, texts in found.items()}
+    return {name: plain(" ".join(texts)) for name, texts in texts_by_name.items()}
 
 
 def plain(text: str) -> str:

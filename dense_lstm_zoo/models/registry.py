@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import keras
 
 REQUIRED = inspect.Parameter.empty
-# Arguments that training derives from the data; users set them only when they build a model by hand.
+# Arguments that training derives from the data. Users set them only when they build a model by hand.
 # fmt: off
 FROM_DATA = (
     "vocab_size", "num_classes", "num_tags", "num_chars", "embedding_matrix", "num_frozen_words", *context.ARGUMENTS,
@@ -60,11 +60,11 @@ class ModelEntry:
 
     @property
     def texts(self) -> dict[str, str]:
-        """What the docstrings say of each argument, on one line."""
-        found: dict[str, str] = {}
+        """The docstrings' text on each argument, on one line."""
+        texts: dict[str, str] = {}
         for function in (*reversed(self.options), self.factory):  # the factory's own text wins
-            found |= argument_texts(function)
-        return {name: found[name] for name in self.parameters if name in found}
+            texts |= argument_texts(function)
+        return {name: texts[name] for name in self.parameters if name in texts}
 
 
 def register(
@@ -81,7 +81,6 @@ def register(
         paper: The source, with the equations.
         options: The functions whose keyword-only arguments the factories share and pass on.
         encoder_parameters: A closed formula for the count, from the resolved arguments and ``biases``.
-
     """
 
     def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,24 +141,24 @@ def resolve(
     """
     from dense_lstm_zoo.tasks.recipes import recipe_arguments
 
-    known = entry(name).arguments
+    defaults = entry(name).arguments
     for argument in arguments:
-        if argument not in known:
-            raise checks.unknown_name(f"argument of {name}:", argument, known)
-    resolved = {**known, **(recipe_arguments(recipe, name) if recipe else {}), **checks.plain(arguments)}
-    missing = [argument for argument, value in resolved.items() if value is REQUIRED]
+        if argument not in defaults:
+            raise checks.unknown_name(f"argument of {name}:", argument, defaults)
+    values = defaults | (recipe_arguments(recipe, name) if recipe else {}) | checks.plain(arguments)
+    missing = [argument for argument, value in values.items() if value is REQUIRED]
     if missing and complete:
         raise ValueError(f"{name} needs {' and '.join(missing)}; received {', '.join(arguments) or 'no argument'}.")
-    return {argument: value for argument, value in resolved.items() if value is not REQUIRED}
+    return {argument: value for argument, value in values.items() if value is not REQUIRED}
 
 
 def build(name: str, /, *, recipe: str | None = None, **arguments: Any) -> keras.Model:
     """Return a compiled ``keras.Model``, ready for ``fit`` on ids and labels.
 
     Args:
-        name: A registered model; see ``list_models()``.
+        name: A registered model. See ``list_models()``.
         recipe: A published result whose model arguments to use, such as ``"ding2018_table3_10x20"``.
-        **arguments: The model's arguments; see ``describe(name)``.
+        **arguments: The model's arguments. See ``describe(name)``.
 
     Raises:
         ValueError: An unknown model, recipe or argument (with near matches), a missing argument, a value out of range.
@@ -181,23 +180,23 @@ def count_encoder_parameters(
     Args:
         model: A model's name (counted by a closed formula, without building it) or a model from ``build`` (its weights
             are counted).
-        recipe: A recipe's name; only with a model's name.
-        biases: Whether to count bias vectors; the paper's tables leave them out.
-        **arguments: Model arguments; only with a model's name.
+        recipe: A recipe's name, only with a model's name.
+        biases: Whether to count bias vectors. The paper's tables leave them out.
+        **arguments: Model arguments, only with a model's name.
 
     Raises:
-        ValueError: As for ``build``; arguments given with a built model.
+        ValueError: As for ``build``, or arguments given with a built model.
 
     Example:
         >>> count_encoder_parameters("dc_bilstm", num_dense_layers=10, dense_units=20, biases=False)
         1440000
     """
     if isinstance(model, str):
-        resolved = resolve(model, arguments, recipe, complete=False)
+        values = resolve(model, arguments, recipe, complete=False)
         for argument, default in entry(model).arguments.items():
-            if type(default) is int and resolved.get(argument) is not None:
-                checks.integer(argument, resolved[argument], minimum=0)
-        return entry(model).encoder_parameters(biases=biases, **resolved)
+            if type(default) is int and values.get(argument) is not None:
+                checks.integer(argument, values[argument], minimum=0)
+        return entry(model).encoder_parameters(biases=biases, **values)
     if arguments or recipe:
         raise ValueError("count_encoder_parameters takes arguments only with a model's name, not with a built model.")
     weights = [w for layer in network(model).layers if layer.name not in _NOT_ENCODER for w in layer.weights]

@@ -51,12 +51,12 @@ class FusedSGD(keras.optimizers.SGD):
         self.iterations.assign_add(1)
 
     def _is_plain(self, variables: list[Any]) -> bool:
-        others = (
+        other_steps = (
             *(self.momentum, self.weight_decay, self.use_ema, self.clipnorm, self.clipvalue),
             *(self.gradient_accumulation_steps, self.loss_scale_factor),
             *(variable.constraint or variable.overwrite_with_gradient for variable in variables),
         )
-        if keras.config.backend() != "tensorflow" or any(others):
+        if keras.config.backend() != "tensorflow" or any(other_steps):
             return False
 
         import tensorflow as tf

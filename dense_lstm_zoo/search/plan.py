@@ -191,7 +191,7 @@ def plan(
         epochs = get_recipe(recipe).epochs if recipe else 30
     checks.integer("epochs", epochs)
     if "vectors" in fixed:
-        fixed["vectors"] = word_source.checked(fixed["vectors"])
+        fixed["vectors"] = word_source.name_or_path(fixed["vectors"])
         _check_width(space, fixed)
     for option in {"init_from", "context"} & fixed.keys():
         fixed[option] = str(presets.locate(fixed[option]).resolve())  # however its path is written
@@ -225,7 +225,7 @@ def check_rereadable(data: Mapping[str, Any], arguments: Mapping[str, Any]) -> N
     paths = [value for name, value in data.items() if name.endswith("_file") and value is not None]
     vectors = arguments.get("vectors")
     if vectors not in (None, word_source.NONE) and word_source.table(vectors) is None:
-        paths.append(word_source.checked(vectors))
+        paths.append(word_source.name_or_path(vectors))
     for path in paths:
         pipes.regular(files.existing_file(path), "every trial of a sweep reads it")
 

@@ -74,7 +74,7 @@ def plan_rows(
     checks.integer("seeds", seeds)
     check_folds(folds, tasks.find(task))
     if arguments.get("vectors") is not None:
-        arguments["vectors"] = word_source.checked(arguments["vectors"])
+        arguments["vectors"] = word_source.name_or_path(arguments["vectors"])
     found: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
         given = {**row.settings, **arguments}

@@ -162,7 +162,7 @@ def run_protocol(
             "run_protocol keeps finished runs and takes no overwrite; choose another run_dir (--run-dir) instead."
         )
     fold_numbers = chosen_folds(folds, only_folds)
-    vectors = word_source.checked(training.get("vectors"))
+    vectors = word_source.name_or_path(training.get("vectors"))
     if len(fold_numbers) * seeds > 1 and vectors not in (None, word_source.NONE) and word_source.table(vectors) is None:
         pipes.regular(files.existing_file(vectors), "every run reads it")
     task = tasks.find(registry.entry(name).task)
@@ -174,7 +174,7 @@ def run_protocol(
     parts = {fold: corpus if fold is None else _fold(corpus, fold, folds or 0) for fold in fold_numbers}
     shared = {"model": name, "dataset": corpus.name, "data_sha256": fingerprint, "folds": folds, **training}
     if training.get("vectors") is not None:
-        shared["vectors"] = word_source.checked(training["vectors"])  # however its path is written
+        shared["vectors"] = word_source.name_or_path(training["vectors"])  # however its path is written
     if training.get("init_from") is not None:
         from dense_lstm_zoo.training import transfer
 

@@ -113,7 +113,7 @@ def _check_sources(options: Options) -> None:
     """Raise for word vectors, a trained model or a text encoder that is not there. What is downloaded comes later."""
     vectors = getattr(options, "vectors", None)
     if vectors is not None:
-        word_source.checked(vectors)
+        word_source.name_or_path(vectors)
     for name in ("init_from", "context"):
         source = getattr(options, name, None)
         if source is not None and "://" not in str(source):
