@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
-def fraction(name: str, value: Any) -> float:
+def fraction(name: str, value: object) -> float:
     """Return ``value`` as a ``float`` in [0, 1), the range of a dropout rate, else raise ``ValueError``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
         raise ValueError(f"{name} must be a number from 0 up to, not including, 1; received {value!r}.")
@@ -126,7 +126,7 @@ def layer_states(initial_state: Iterable[Any], num_layers: int, each: int, units
     return [states[i : i + each] for i in range(0, len(states), each)]
 
 
-def difference(before: Any, now: Any, name: str = "") -> str:
+def difference(before: object, now: object, name: str = "") -> str:
     """Return a description of the settings that differ.
 
     Example:

@@ -42,3 +42,6 @@ class Continuation:
     prompt: str
     text: str
     log_probability: float
+
+
+Answer = Prediction | TaggedSentence | Score

@@ -28,7 +28,7 @@ def unknown_name(kind: str, name: object, accepted: Iterable[str]) -> ValueError
     return ValueError(f"Unknown {kind} {name!r}.{hint} Accepted: {', '.join(names) or 'none'}.")
 
 
-def integer(name: str, value: Any, minimum: int = 1) -> int:
+def integer(name: str, value: object, minimum: int = 1) -> int:
     """Return ``value`` as an ``int`` of at least ``minimum``, else raise ``ValueError``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}; received {value!r}.")
@@ -54,7 +54,7 @@ def threads(name: str, value: Any) -> int:
     return int(value)
 
 
-def temperature(name: str, value: Any, zero: bool = False) -> float:
+def temperature(name: str, value: object, zero: bool = False) -> float:
     """Return ``value`` as a ``float`` that logits can be divided by: 1e-6 to 1e6, or 0 with ``zero=True``."""
     low, high = _TEMPERATURES
     if not low <= (number := positive(name, value, zero)) <= high and not (zero and number == 0):
@@ -125,7 +125,7 @@ def text_chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
         yield chunk
 
 
-def not_text(name: str, number: int, item: Any) -> str:
+def not_text(name: str, number: int, item: object) -> str:
     """Return the message for an item that is not a string: tables represent a missing string as None or NaN."""
     missing = item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
     advice = ' It is missing: remove it (dropna), or make it an empty text (fillna("")).' if missing else ""

@@ -59,13 +59,13 @@ def _constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number that JSON has")
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return how a value begins, for a message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def labels(values: Any) -> list[str]:
+def labels(values: object) -> list[str]:
     """Return the names of classes or tags, which must be a list of distinct strings that can be written to a file."""
     if not isinstance(values, list):
         raise ValueError(f"the labels must be a list of strings; they are {short(values)}")

@@ -11,10 +11,9 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from dense_lstm_zoo_runtime import checks
-from dense_lstm_zoo_runtime.answers import Prediction, Score
+from dense_lstm_zoo_runtime.answers import Answer, Prediction, Score
 from dense_lstm_zoo_runtime.faults import foreign_library, is_lack_of_memory, memory_limit
 from dense_lstm_zoo_runtime.screen import escape_controls, escape_json, finite
 from dense_lstm_zoo_runtime.streams import drop_output, flush_output, open_streams
@@ -119,7 +118,7 @@ def _lines(stream: Iterable[bytes]) -> Iterator[str]:
         yield line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 
-def _line(answer: Any) -> str:
+def _line(answer: Answer) -> str:
     if isinstance(answer, Prediction):
         cells = [answer.label, f"{answer.probability:.4f}", answer.text]
     elif isinstance(answer, Score):
@@ -129,7 +128,7 @@ def _line(answer: Any) -> str:
     return "\t".join(map(escape_controls, cells))
 
 
-def _json(answer: Any) -> str:
+def _json(answer: Answer) -> str:
     return escape_json(json.dumps(finite(dataclasses.asdict(answer)), ensure_ascii=False))
 
 

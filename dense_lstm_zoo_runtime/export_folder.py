@@ -200,7 +200,7 @@ def _check_config(config: dict[str, Any]) -> None:
             raise ValueError(f"a rule of the tokeniser must be a pattern and a replacement; one is {rule!r:.80}")
 
 
-def _check_columns(columns: Any) -> None:
+def _check_columns(columns: object) -> None:
     """Raise ``ValueError`` if the columns of the training file are not names, or not numbers."""
     number_or_name = (int, str)
     kinds: dict[str, tuple[type, ...]] = {"text_column": (str,), "label_column": (str,), "separator": (str,)}

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from dense_lstm_zoo_runtime import checks, export_folder, shared_words, sources
-from dense_lstm_zoo_runtime.answers import Continuation, Prediction, Score, TaggedSentence
+from dense_lstm_zoo_runtime.answers import Answer, Continuation, Score
 from dense_lstm_zoo_runtime.classification import Classifier
 from dense_lstm_zoo_runtime.errors import ExportError
 from dense_lstm_zoo_runtime.language import LanguageModel
 from dense_lstm_zoo_runtime.tagging import Tagger
 
-Answer = Prediction | TaggedSentence | Score
 _TASKS: dict[str, Any] = {"classification": Classifier, "tagging": Tagger, "language_model": LanguageModel}
 
 

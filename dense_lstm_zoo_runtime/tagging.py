@@ -53,7 +53,7 @@ class Tagger:
                     sentences_of_chunk[i] = TaggedSentence(tokens[i], names, row_shares[:count])
             yield from sentences_of_chunk
 
-    def _tokens(self, number: int, sentence: Any) -> list[str]:
+    def _tokens(self, number: int, sentence: object) -> list[str]:
         if isinstance(sentence, str | bytes):
             return self._tokenize(as_text(sentence))
         if not isinstance(sentence, Sequence) or not all(isinstance(token, str) for token in sentence):

@@ -88,7 +88,9 @@ def plan_in_order(lengths: Sequence[int], batch_size: int) -> list[np.ndarray]:
     return batches
 
 
-def predict_by_token(run: Callable[[Any], tf.Tensor], rows: Sequence[Row], batch_size: int = 64) -> list[np.ndarray]:
+def predict_by_token(
+    run: Callable[[np.ndarray], tf.Tensor], rows: Sequence[Row], batch_size: int = 64
+) -> list[np.ndarray]:
     """Return an array (tokens, width) per text, in the order of ``rows``, computed in batches of similar length.
 
     Args:

@@ -170,7 +170,7 @@ def parse_json_object(line: str, location: str, needs: str) -> dict[str, Any]:
     return row
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: object) -> bool:
     """Return whether JSON is nested deeper than we read it: Python may read more levels than it can write."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(_MOST_LEVELS):

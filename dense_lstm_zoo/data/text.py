@@ -112,7 +112,7 @@ def to_bytes(texts: Iterable[str | bytes]) -> list[bytes]:
     return [_to_bytes(number, text) for number, text in enumerate(texts)]
 
 
-def _to_bytes(number: int, text: Any) -> bytes:
+def _to_bytes(number: int, text: object) -> bytes:
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):

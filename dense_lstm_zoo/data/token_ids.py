@@ -81,11 +81,11 @@ class TokensToIds(WordLayer):
         self.word_table, self.char_table = lookup_table(self.words), lookup_table(self.chars)
         self._untracked.features = graph_if_used(self._features, [tf.TensorSpec((None,), tf.string)])
 
-    def __call__(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
+    def __call__(self, inputs: tf.RaggedTensor) -> dict[str, tf.RaggedTensor]:
         """Skip Keras's input conversion, which has no ragged strings."""
         return self.call(inputs)
 
-    def call(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
+    def call(self, inputs: tf.RaggedTensor) -> dict[str, tf.RaggedTensor]:
         """Turn tokens into ids. See the class for the arguments."""
         return {name: inputs.with_flat_values(values) for name, values in self._features(inputs.flat_values).items()}
 
@@ -109,7 +109,7 @@ class TokensToIds(WordLayer):
             features["char_ids"] = word_characters(char_ids)
         return features
 
-    def _cases(self, tokens: Any) -> Any:
+    def _cases(self, tokens: tf.Tensor) -> tf.Tensor:
         first = tf.strings.regex_full_match(tokens, r"\p{Lu}.*")
         if self.case == "binary":
             return 1 + tf.cast(first, tf.int32)
@@ -127,7 +127,7 @@ class TokensToIds(WordLayer):
             sizes["char_ids"] = (MAX_CHARS,)
         return {name: tf.TensorSpec((None, None, *size), tf.int32) for name, size in sizes.items()}
 
-    def padded(self, inputs: tf.RaggedTensor) -> dict[str, Any]:
+    def padded(self, inputs: tf.RaggedTensor) -> dict[str, tf.Tensor]:
         """Return the ids padded with 0 to (batch, time, ...), time at least 1."""
         return {name: pad_ids(ids) for name, ids in self(inputs).items()}
 

@@ -22,7 +22,7 @@ class Markdown(str):
     __slots__ = ()
 
 
-def one_line(text: Any, limit: int | None = None) -> str:
+def one_line(text: object, limit: int | None = None) -> str:
     """Return a text on one line that any font and file can represent, cut to ``limit`` characters.
 
     White space becomes single spaces. Unprintable characters, and those that change the text direction, are escaped.
@@ -41,7 +41,7 @@ def _is_unprintable(char: str) -> bool:
     return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs")  # controls, lone surrogates
 
 
-def escape(text: Any, limit: int | None = None, *, cell: bool = False) -> Markdown:
+def escape(text: object, limit: int | None = None, *, cell: bool = False) -> Markdown:
     """Return a text as Markdown that only shows it: unchanged if possible, else as code.
 
     Args:
@@ -79,7 +79,7 @@ def fenced(text: str, language: str = "") -> Markdown:
     return Markdown(f"{fence}{language}\n{escape_controls(text, keep=chr(10))}\n{fence}")
 
 
-def table(header: Sequence[Any], rows: Iterable[Iterable[Any]]) -> Markdown:
+def table(header: Sequence[object], rows: Iterable[Iterable[object]]) -> Markdown:
     """Return a table in GitHub's Markdown. Its cells are escaped.
 
     Example:

@@ -103,7 +103,7 @@ def explanation(explained: Any) -> str:
     return f"<div>{heading}{_pairs(lines)}{note}</div>"
 
 
-def _shaded(word: str, saliency: Any, largest: float) -> str:
+def _shaded(word: str, saliency: float, largest: float) -> str:
     value = float(saliency)
     sign = "+" if value >= 0 else "\N{MINUS SIGN}"
     strength = abs(value) / largest if largest and math.isfinite(value) else 0.0
@@ -116,7 +116,7 @@ def _word(word: str, below: str, colour: str = _SHARE, strength: float = 0.0) ->
     return f'<span style="{_WORD}{shade}">{_text(word)}<br><small>{_text(below)}</small></span>'
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return html.escape(one_line(value, _LETTERS))
 
 

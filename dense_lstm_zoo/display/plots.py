@@ -135,7 +135,7 @@ def by_batch(panels: Mapping[str, Mapping[str, pd.DataFrame]], path: str | os.Pa
             axes.legend(lines, [short(run, 80) for run in curves], fontsize="small")
 
 
-def short(name: Any, limit: int = 40) -> str:
+def short(name: object, limit: int = 40) -> str:
     """Return a name from others in a form that a picture can show."""
     return one_line(name, limit)
 

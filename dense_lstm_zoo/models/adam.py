@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import keras
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 @keras.saving.register_keras_serializable(package="dense_lstm_zoo")
@@ -49,7 +52,7 @@ class FusedAdam(keras.optimizers.Adam):
             )
         self._factors = tuple(factors)
 
-    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+    def apply(self, grads: Sequence[tf.Tensor], trainable_variables: Sequence[keras.Variable] | None = None) -> None:
         """Take a step, after summing the gradients of each word."""
         if keras.config.backend() == "tensorflow":
             import tensorflow as tf
@@ -57,7 +60,7 @@ class FusedAdam(keras.optimizers.Adam):
             grads = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads]
         super().apply(grads, trainable_variables)
 
-    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+    def update_step(self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor) -> None:
         """Update one weight and its two moments by one step."""
         learning_rate = self._rate_of(variable, learning_rate)
         if keras.config.backend() != "tensorflow":
@@ -85,12 +88,12 @@ class FusedAdam(keras.optimizers.Adam):
             grad=tf.cast(gradient, dtype),
         )
 
-    def _rate_of(self, variable: Any, learning_rate: Any) -> Any:
+    def _rate_of(self, variable: keras.Variable, learning_rate: tf.Tensor) -> tf.Tensor:
         if not self._factors:
             return learning_rate
         return keras.ops.cast(learning_rate, variable.dtype) * self._factors[self._get_variable_index(variable)]
 
-    def _apply_weight_decay(self, variables: Any) -> None:
+    def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
         if not self._factors or self.weight_decay is None:
             super()._apply_weight_decay(variables)
             return

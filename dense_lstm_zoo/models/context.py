@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dense_lstm_zoo import checks
 
 if TYPE_CHECKING:
+    import keras
     import numpy as np
 
 # Layers that belong to no encoder's count: the text encoder's words and states, and the mixture of its layers.
@@ -35,9 +36,9 @@ class ContextWeights:
 
 
 def context_features(
-    token_ids: Any,
-    own_vectors: Any,
-    lengths: Any,
+    token_ids: keras.KerasTensor,
+    own_vectors: keras.KerasTensor,
+    lengths: keras.KerasTensor,
     vocab_size: int,
     kernel: str,
     dtype: str | None,
@@ -49,7 +50,7 @@ def context_features(
     context_directions: int = 2,
     context_dim: int = 0,
     context_weights: ContextWeights | None = None,
-) -> Any:
+) -> keras.KerasTensor | None:
     """Return gamma * sum_l softmax(w)_l h_l(x) for every word (batch, time, directions * units), or None without.
 
     h_l are the states of a text encoder's layer l, which are never trained, unlike w and gamma (Peters et al. 2018,

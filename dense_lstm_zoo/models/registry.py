@@ -37,7 +37,7 @@ class ModelEntry:
     name: str
     task: str
     paper: str
-    factory: Callable[..., Any]
+    factory: Callable[..., keras.Model]
     options: tuple[Callable[..., Any], ...]
     encoder_parameters: Callable[..., int]
 
@@ -73,7 +73,7 @@ def register(
     paper: str,
     options: tuple[Callable[..., Any], ...],
     encoder_parameters: Callable[..., int],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[..., keras.Model]], Callable[..., keras.Model]]:
     """Return a decorator that registers a factory under its function's name.
 
     Args:
@@ -83,7 +83,7 @@ def register(
         encoder_parameters: A closed formula for the count, from the resolved arguments and ``biases``.
     """
 
-    def decorate(factory: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(factory: Callable[..., keras.Model]) -> Callable[..., keras.Model]:
         name = factory.__name__
         _entries[name] = ModelEntry(name, task, paper, factory, options, encoder_parameters)
         return factory

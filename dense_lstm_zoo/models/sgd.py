@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import keras
 
@@ -33,7 +34,7 @@ class FusedSGD(keras.optimizers.SGD):
         [0.94 2.08]
     """
 
-    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+    def apply(self, grads: Sequence[tf.Tensor], trainable_variables: Sequence[keras.Variable] | None = None) -> None:
         """Take a step."""
         grads = list(grads)
         variables = self._trainable_variables if trainable_variables is None else list(trainable_variables)
@@ -50,7 +51,7 @@ class FusedSGD(keras.optimizers.SGD):
             _descend(variable.value, gradient, rate)
         self.iterations.assign_add(1)
 
-    def _is_plain(self, variables: list[Any]) -> bool:
+    def _is_plain(self, variables: list[keras.Variable]) -> bool:
         other_steps = (
             *(self.momentum, self.weight_decay, self.use_ema, self.clipnorm, self.clipvalue),
             *(self.gradient_accumulation_steps, self.loss_scale_factor),
@@ -64,7 +65,7 @@ class FusedSGD(keras.optimizers.SGD):
         return not tf.distribute.has_strategy()
 
 
-def clipping_factor(gradients: list[Any], clip_norm: float) -> tf.Tensor:
+def clipping_factor(gradients: list[tf.Tensor | tf.IndexedSlices], clip_norm: float) -> tf.Tensor:
     """Return what all gradients are multiplied by so that their common norm is at most ``clip_norm``.
 
     Not a number if the norm is not finite, as in Keras: a broken step shows.
@@ -77,7 +78,7 @@ def clipping_factor(gradients: list[Any], clip_norm: float) -> tf.Tensor:
     return clip_norm / tf.maximum(norm, clip_norm) + (norm - norm)
 
 
-def _descend(variable: tf.Variable, gradient: Any, rate: tf.Tensor) -> None:
+def _descend(variable: tf.Variable, gradient: tf.Tensor | tf.IndexedSlices, rate: tf.Tensor) -> None:
     import tensorflow as tf
 
     rate = tf.cast(rate, variable.dtype)
