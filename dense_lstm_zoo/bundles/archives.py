@@ -34,7 +34,7 @@ def fetch(source: str, sha256: str | None = None) -> BundleFolder:
     """Return the bundle in the archive at an address, downloaded if it is not in the cache.
 
     Args:
-        source: An https address of a .zip or .tar.gz file; ``#sha256=...`` at its end gives the checksum. http is
+        source: An https address of a .zip or .tar.gz file. ``#sha256=...`` at its end gives the checksum. http is
             accepted only for this machine itself.
         sha256: The archive's checksum.
 
@@ -43,13 +43,13 @@ def fetch(source: str, sha256: str | None = None) -> BundleFolder:
             but the plain files of one folder.
         DownloadError: The server cannot be reached, refuses or breaks off.
     """
-    url, _, given = source.partition("#")
-    if given and not given.startswith("sha256="):
-        raise ValueError(f"After # the address may have sha256=...; received {given!r:.100}.")
-    sums = {found.lower() for found in (given.removeprefix("sha256="), sha256) if found}
+    url, _, fragment = source.partition("#")
+    if fragment and not fragment.startswith("sha256="):
+        raise ValueError(f"After # the address may have sha256=...; received {fragment!r:.100}.")
+    sums = {value.lower() for value in (fragment.removeprefix("sha256="), sha256) if value}
     if len(sums) != 1 or not re.fullmatch("[0-9a-f]{64}", min(sums)):
-        received = f"received {' and '.join(sorted(sums))[:200]}" if sums else "there is none"
-        raise ValueError(f"{url} needs its sha256, 64 hexadecimal digits, as in {url}#sha256=...; {received}.")
+        clause = f"received {' and '.join(sorted(sums))[:200]}" if sums else "there is none"
+        raise ValueError(f"{url} needs its sha256, 64 hexadecimal digits, as in {url}#sha256=...; {clause}.")
     (checksum,) = sums
     parts = urllib.parse.urlsplit(url)
     if parts.scheme != "https" and not _is_here(parts.hostname or ""):
@@ -83,7 +83,7 @@ def _is_here(host: str) -> bool:
 
 
 def unpack(archive: Path, folder: Path, name: str) -> None:
-    """Write the files of an archive to ``folder``; they may lie in one folder of the archive.
+    """Write the files of an archive to ``folder``. They may lie in one folder of the archive.
 
     What may lie beside them is left out: an export in the subfolder ``onnx``, and what macOS adds to an archive.
 
@@ -92,22 +92,22 @@ def unpack(archive: Path, folder: Path, name: str) -> None:
             ``..``, too many files or too many bytes.
     """
     try:
-        left, seen, tops = LARGEST, set[str](), set[str]()
+        budget, names, tops = LARGEST, set[str](), set[str]()
         for path, source in _files(archive):
             inside = path.removeprefix("./")
             top, _, file = inside.rpartition("/")
             is_beside = top.split("/")[0] == "__MACOSX" or top.split("/")[-1] == SUBFOLDER
             tops |= set() if is_beside else {top}
             is_wrong = not is_beside and (not _is_plain(file) or (top and not _is_plain(top)) or len(tops) > 1)
-            if is_wrong or inside in seen:
+            if is_wrong or inside in names:
                 raise ValueError(f"it holds {path!r:.100}; a bundle's archive holds plain files of one folder")
-            seen.add(inside)
-            if len(seen) > MOST_FILES:
+            names.add(inside)
+            if len(names) > MOST_FILES:
                 raise ValueError(f"it holds more than {MOST_FILES} files")
             with source, (Path(os.devnull) if is_beside else folder / file).open("wb") as target:
                 while chunk := source.read(_CHUNK):
-                    left -= len(chunk)
-                    if left < 0:
+                    budget -= len(chunk)
+                    if budget < 0:
                         raise ValueError(f"it holds more than {LARGEST:,} bytes")
                     target.write(chunk)
     except (ValueError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:

@@ -60,8 +60,8 @@ class Bundle(abc.ABC):
         history: One row per epoch of its training: losses, scores, seconds.
         evaluation: Analysis of its errors on the test texts (else the dev texts); empty if it was never scored.
         dev_curve: Dev accuracy by batch, for a run with ``dev_every``.
-        train_texts: Hashes of the texts it was trained on; None if they are not known.
-        scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` describe; by default, if there
+        train_texts: Hashes of the texts it was trained on. None if they are not known.
+        scored_weights: The checksum of the weights that ``metrics`` and ``evaluation`` describe. By default, if there
             are metrics, that of the model's current weights.
     """
 
@@ -106,7 +106,7 @@ class Bundle(abc.ABC):
 
     @property
     def _variables(self) -> list[keras.Variable]:
-        """The variables that prediction depends on; a language model's carried states are not among them."""
+        """The variables that prediction depends on. A language model's carried states are not among them."""
         return list(self.network.weights)
 
     def fingerprint(self) -> str:
@@ -121,9 +121,9 @@ class Bundle(abc.ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle has: all but traced graphs and the like, which are made again when needed."""
-        members = [vars(cls) for cls in type(self).__mro__]
-        made = {name for found in members for name in found if isinstance(found[name], functools.cached_property)}
-        return {name: value for name, value in self.__dict__.items() if name not in made}
+        members = [item for cls in type(self).__mro__ for item in vars(cls).items()]
+        cached = {name for name, member in members if isinstance(member, functools.cached_property)}
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     @property
     def saved_as(self) -> str | None:
@@ -133,20 +133,20 @@ class Bundle(abc.ABC):
         return self._saved[0]
 
     def mark_saved(self, folder: Path) -> str:
-        """Remember which folder holds the model, which its exports name; return its fingerprint."""
+        """Remember which folder holds the model, which its exports name, and return its fingerprint."""
         fingerprint = self.fingerprint()
         self._saved = files.sha256(folder / "manifest.json"), (fingerprint, self.metrics.get("temperature"))
         return fingerprint
 
     @property
     def has_other_weights(self) -> bool:
-        """Whether the weights have changed since the bundle was scored."""
+        """True if the weights have changed since the bundle was scored."""
         return self.scored_weights is not None and self.scored_weights != self.fingerprint()
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, shared_words: bool = False) -> Path:
-        """Write the bundle to the folder ``path``, whole or not at all; return the path.
+        """Write the bundle to the folder ``path``, whole or not at all, and return the path.
 
-        The card, the report and the pictures are written last, once the bundle is in place; a failure there is only a
+        The card, the report and the pictures are written last, once the bundle is in place. A failure there is only a
         warning. Weights that have changed since they were scored are saved without scores, with a warning.
 
         Args:
@@ -163,22 +163,22 @@ class Bundle(abc.ABC):
         target = files.check_new_folder(path, "bundle" if overwrite else None)
         path = target.real
         checks.check_finite(self._weights, "The model cannot be saved")
-        shown = self._without_foreign_scores() if self.has_other_weights else self
-        beside = {**self._kept(path), **shown.beside}
+        scored = self._without_foreign_scores() if self.has_other_weights else self
+        beside = {**self._repeat_file(path), **scored.beside}
         had_export = (path / SUBFOLDER).is_dir()
         with files.new_folder(target) as folder:
-            shown._write(folder, shared_words)
+            scored._write(folder, shared_words)
             for name, text in beside.items():
                 (folder / name).write_text(text, encoding="utf-8")
         self.mark_saved(path)
-        self.task.module("report").write(shown, path)
+        self.task.module("report").write(scored, path)
         if had_export:
             warnings.warn(
                 f"{target.path / SUBFOLDER}, the export of the bundle that was there, is gone with it: "
                 "export this one.",
                 stacklevel=2,
             )
-        if shown is not self:
+        if scored is not self:
             warnings.warn(
                 f"{target} is saved without scores: its weights have changed since they were scored. "
                 "bundle.rescore(dev=..., test=...) scores the current weights.",
@@ -186,7 +186,7 @@ class Bundle(abc.ABC):
             )
         return target.path
 
-    def _kept(self, path: Path) -> dict[str, str]:
+    def _repeat_file(self, path: Path) -> dict[str, str]:
         """Return the file that repeats the run if the folder is the one that the bundle came from."""
         manifest_file, repeat = path / "manifest.json", path / _REPEAT
         if not self._saved or not manifest_file.is_file() or files.sha256(manifest_file) != self._saved[0]:
@@ -203,11 +203,11 @@ class Bundle(abc.ABC):
         weights: str = "float32",
         shared_words: bool = False,
     ) -> Path:
-        """Write the model for serving, whole or not at all; return the path.
+        """Write the model for serving, whole or not at all, and return the path.
 
-        ``"saved_model"`` is for TensorFlow and TF Serving: it takes raw strings and needs no Python; the ``export``
+        ``"saved_model"`` is for TensorFlow and TF Serving: it takes raw strings and needs no Python. The ``export``
         module in the task's folder describes its signatures. ``"onnx"`` is for ``dense_lstm_zoo_runtime``, which needs
-        no TensorFlow, and for any ONNX runtime; the ``to_onnx`` module describes its inputs and outputs.
+        no TensorFlow, and for any ONNX runtime. The ``to_onnx`` module describes its inputs and outputs.
 
         Args:
             path: The folder to write; TF Serving needs a version number as its name, such as ``exports/trec/1``.
@@ -221,8 +221,9 @@ class Bundle(abc.ABC):
 
         Raises:
             FileExistsError: Something is there and ``overwrite`` is False, or it is no export.
-            ValueError: Another ``format`` or ``weights``; an option of ONNX without it; ``max_words`` with a language
-                model, or below 1; word vectors that are not those of an installed table; weights that are not finite.
+            ValueError: Another ``format`` or ``weights``, an option of ONNX without it, ``max_words`` with a language
+                model, or below 1, word vectors that are not those of an installed table, or weights that are not
+                finite.
             ImportError: ``"onnx"`` without the package ``onnx``.
 
         Example:
@@ -259,9 +260,9 @@ class Bundle(abc.ABC):
         Rounding changes the weights, and so a float16 preset keeps no scores but those of ``dev`` and ``test``.
 
         Args:
-            folder: The folder to write; a preset is a bundle, which ``from_preset`` and ``load`` read.
-            dtype: How weights are stored, ``"float32"`` or ``"float16"``; they are loaded as float32.
-            shared_words: As for ``save``; None shares word vectors with an installed word table if it has any of them.
+            folder: The folder to write. A preset is a bundle, which ``from_preset`` and ``load`` read.
+            dtype: How weights are stored, ``"float32"`` or ``"float16"``. They are loaded as float32.
+            shared_words: As for ``save``. None shares word vectors with an installed word table if it has any of them.
             dev: Dev data as ``evaluate`` takes it, to score the preset as it is stored.
             test: Test data, likewise.
             overwrite: Whether to replace an existing bundle.
@@ -276,21 +277,21 @@ class Bundle(abc.ABC):
         one_of("dtype", dtype, weights_file.DTYPES)
         target = files.check_new_folder(folder, "bundle" if overwrite else None)
         checks.check_finite(self._weights, "The model cannot be saved")
-        shown = self._without_foreign_scores() if self.has_other_weights else self
+        scored = self._without_foreign_scores() if self.has_other_weights else self
         with tempfile.TemporaryDirectory() as work:
-            shown._write(Path(work), shared_words, dtype)
-            stored: Bundle = read(BundleFolder.open(work))
-        if stored.fingerprint() != shown.fingerprint():
+            scored._write(Path(work), shared_words, dtype)
+            rounded: Bundle = read(BundleFolder.open(work))
+        if rounded.fingerprint() != scored.fingerprint():
             scores = ("dev_", "test_")
-            kept = {name: value for name, value in stored.metrics.items() if not name.startswith(scores)}
-            stored.metrics, stored.evaluation = {**kept, "rounded": _ROUNDED}, {}
+            metrics = {name: value for name, value in rounded.metrics.items() if not name.startswith(scores)}
+            rounded.metrics, rounded.evaluation = {**metrics, "rounded": _ROUNDED}, {}
         if dev is not None or test is not None:
-            stored.rescore(dev=dev, test=test)
-        elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - stored.metrics.keys()):
+            rounded.rescore(dev=dev, test=test)
+        elif any(name.startswith(("dev_", "test_")) for name in self.metrics.keys() - rounded.metrics.keys()):
             warnings.warn(f"{target} is saved without scores: give dev=... or test=... to score it.", stacklevel=2)
         with files.new_folder(target) as new:
-            stored._write(new, shared_words, dtype)
-        self.task.module("report").write(stored, target.real)
+            rounded._write(new, shared_words, dtype)
+        self.task.module("report").write(rounded, target.real)
         return target.path
 
     def push_to_hub(
@@ -301,10 +302,10 @@ class Bundle(abc.ABC):
         It needs the extra ``hub``. ``from_preset("hf://owner/name")`` loads it again.
 
         Args:
-            name: The repository, ``"owner/name"``; it is created if it does not exist.
+            name: The repository, ``"owner/name"``. It is created if it does not exist.
             private: Whether a new repository is private.
-            token: A token with write access; None takes that of ``hf auth login`` or ``$HF_TOKEN``.
-            revision: The branch; None means the main one.
+            token: A token with write access. None takes that of ``hf auth login`` or ``$HF_TOKEN``.
+            revision: The branch. None means the main one.
 
         Raises:
             ValueError: ``name`` is not a repository's.
@@ -318,7 +319,7 @@ class Bundle(abc.ABC):
     def save_word_vectors(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the model's word vectors in GloVe's text format, one word per line, with all digits.
 
-        ``train(vectors=path)`` lets another model start from them; other tools read them too.
+        ``train(vectors=path)`` lets another model start from them. Other tools read them too.
 
         Args:
             path: The file to write, whole or not at all; compressed if its name ends in ``.gz``.
@@ -349,8 +350,8 @@ class Bundle(abc.ABC):
         self._weights.save_weights(weights)
         shared = None
         if shared_words is not False:
-            used = self.config["training"].get("vectors")
-            shared = sharing.find(weights, self.network, self.vocabulary.words, used, required=shared_words)
+            table_name = self.config["training"].get("vectors")
+            shared = sharing.find(weights, self.network, self.vocabulary.words, table_name, required=shared_words)
             shared = shared and shared.shortened()
         if shared is not None or dtype != "float32":
             weights_file.reduce(weights, shared.reduced if shared else None, dtype)
@@ -373,7 +374,7 @@ class Bundle(abc.ABC):
         write_manifest(folder)
 
     def rescore(self, *, dev: Any = None, test: Any = None, **options: Any) -> dict[str, Any]:
-        """Score splits with the current weights; the bundle keeps these scores and drops those of earlier weights.
+        """Score splits with the current weights. The bundle keeps these scores and drops those of earlier weights.
 
         Args:
             dev: Dev data as ``evaluate`` takes it, or None to skip it.
@@ -386,8 +387,8 @@ class Bundle(abc.ABC):
         Example:
             ``bundle.model.fit(...)``, then ``bundle.rescore(test=zoo.load_corpus("trec").test)``
         """
-        known = self._without_foreign_scores() if self.has_other_weights else self
-        metrics, evaluation = dict(known.metrics), known.evaluation
+        source = self._without_foreign_scores() if self.has_other_weights else self
+        metrics, evaluation = dict(source.metrics), source.evaluation
         for split, data in {"dev": dev, "test": test}.items():
             if data is not None:
                 scores, analysis = self.assess(data, **options)
@@ -403,8 +404,8 @@ class Bundle(abc.ABC):
 
     def summary(self) -> str:
         """Return its scores, parameters and seconds of training in a few lines."""
-        told: str = self.task.module("report").summary(self)
-        return told
+        text: str = self.task.module("report").summary(self)
+        return text
 
     def __repr__(self) -> str:
         """Return the model, the training corpus and the scores."""
@@ -424,7 +425,7 @@ def load(path: str | os.PathLike[str], *, compile: bool = True, kernel: str | No
 
     Args:
         path: A folder that ``train`` or ``Bundle.save`` wrote.
-        compile: Whether the model gets its loss and optimiser, which only further training needs; without them it
+        compile: Whether the model gets its loss and optimiser, which only further training needs. Without them it
             loads sooner and takes a third of the memory.
         kernel: The kernel that its recurrent layers run, such as ``"native"``, which compiles nothing; by default the
             one it was built with. The bundle's config keeps that one.
@@ -432,7 +433,7 @@ def load(path: str | os.PathLike[str], *, compile: bool = True, kernel: str | No
     Raises:
         FileNotFoundError: No such folder.
         ValueError: An unknown kernel, or one that cannot run here.
-        BundleError: Not a bundle, or a damaged one; the message names the file.
+        BundleError: Not a bundle, or a damaged one. The message names the file.
 
     Example:
         ``zoo.load("runs/trec").predict(["Who was Galileo ?"])``

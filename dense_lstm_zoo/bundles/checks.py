@@ -36,14 +36,14 @@ _SMALL = 1000  # elements, or unrolled iterations, that are cheap enough to allo
 
 
 class BundleError(ValueError):
-    """A folder that is not a bundle, or a bundle that is damaged; the message names the file and what is wrong."""
+    """A folder that is not a bundle, or a bundle that is damaged. The message names the file and what is wrong."""
 
 
 @contextlib.contextmanager
 def named(path: Path, what: str = "is damaged", then: str = "") -> Iterator[None]:
     """Turn any error in a block into a ``BundleError`` that names the file.
 
-    The errors that a stranger's file can cause cannot be listed; running out of memory and Ctrl-C pass through.
+    The errors that a stranger's file can cause cannot be listed. Running out of memory and Ctrl-C pass through.
     """
     try:
         yield
@@ -122,18 +122,18 @@ def read_shapes(path: Path) -> dict[str, Shape]:
     """Return the shapes of the arrays in a weights file by name, after checking that their bytes are in that file.
 
     Raises:
-        BundleError: Not a weights file; or one that links to others, is compressed, or claims more than it holds.
+        BundleError: Not a weights file, or one that links to others, is compressed, or claims more than it holds.
     """
     import h5py
 
     shapes: dict[str, Shape] = {}
     with named(path), h5py.File(path, "r") as file:
-        total, seen = 0, set()
+        total, addresses = 0, set()
         for name, item in _items(file, path):
             address = h5py.h5o.get_info(item.id).addr
-            if address in seen:
+            if address in addresses:
                 raise BundleError(f"{path}: {name} occurs under two names.")
-            seen.add(address)
+            addresses.add(address)
             if isinstance(item, h5py.Group):
                 continue
             if not isinstance(item, h5py.Dataset) or not _is_plain(item):
@@ -185,14 +185,15 @@ def bounded_by(path: Path, shapes: list[Shape]) -> Iterator[None]:
     """
     import tensorflow as tf
 
-    known, left = set(shapes), 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # the weights and the optimiser's slots
+    expected = set(shapes)
+    budget = 4 * sum(map(math.prod, shapes)) + 1_000 * _SMALL  # the weights and the optimiser's slots
 
     def create(next_creator: Any, **options: Any) -> Any:
-        nonlocal left
+        nonlocal budget
         shape = _shape(options["initial_value"])
         size = math.prod(shape)
-        left -= max(size, 100)
-        if left < 0 or (size > _SMALL and shape not in known):
+        budget -= max(size, 100)
+        if budget < 0 or (size > _SMALL and shape not in expected):
             raise BundleError(f"{path} asks for weights of shape {shape}, which model.weights.h5 does not hold.")
         if size > _SMALL and options.get("dtype") is not None:
             options["initial_value"] = functools.partial(tf.zeros, shape, options["dtype"])
@@ -217,11 +218,11 @@ def _shape(initial_value: Any) -> Shape:
 
 def check_shapes(path: Path, model: Any, shapes: list[Shape]) -> None:
     """Raise ``BundleError`` if a model's weights do not match the file's."""
-    asked, found = Counter(tuple(weight.shape) for weight in model.weights), Counter(shapes)
-    if asked != found:
+    model_shapes, file_shapes = Counter(tuple(weight.shape) for weight in model.weights), Counter(shapes)
+    if model_shapes != file_shapes:
         raise BundleError(
-            f"{path} does not match config.json (shapes): it lacks {_few(asked - found)} and has "
-            f"{_few(found - asked)} too many."
+            f"{path} does not match config.json (shapes): it lacks {_few(model_shapes - file_shapes)} and has "
+            f"{_few(file_shapes - model_shapes)} too many."
         )
 
 

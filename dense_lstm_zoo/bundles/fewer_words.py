@@ -10,9 +10,9 @@ from dense_lstm_zoo.models import registry
 
 
 def with_words(bundle: Any, max_words: int) -> Any:
-    """Return a bundle that knows at most ``max_words`` words; the given one is unchanged.
+    """Return a bundle that knows at most ``max_words`` words. The given one is unchanged.
 
-    A vocabulary begins with the words of the training texts, most frequent first; the other words of the vectors
+    A vocabulary begins with the words of the training texts, most frequent first. The other words of the vectors
     follow, most frequent first. So the first ``max_words`` are kept. The result has no scores: texts with the words
     that were dropped may be labelled differently. A classifier's temperature stays.
 
@@ -30,13 +30,13 @@ def with_words(bundle: Any, max_words: int) -> Any:
     words = tuple(bundle.vocabulary.words[: len(bundle.vocabulary.words) - dropped])
     vocabulary = dataclasses.replace(bundle.vocabulary, words=words, num_frozen_words=frozen)
     config = {**bundle.config, "arguments": arguments, "text": text}
-    made = type(bundle)(
+    smaller = type(bundle)(
         registry.build(config["model"], **arguments), config, vocabulary, bundle.labels, {}, bundle.history
     )
-    kept = {variable.path: variable for variable in bundle._variables}
-    for variable in made._variables:
-        value = kept[variable.path]
+    variables = {variable.path: variable for variable in bundle._variables}
+    for variable in smaller._variables:
+        value = variables[variable.path]
         variable.assign(value if value.shape == variable.shape else value[: variable.shape[0]])
     if "temperature" in bundle.metrics:
-        made.metrics["temperature"] = bundle.metrics["temperature"]
-    return made
+        smaller.metrics["temperature"] = bundle.metrics["temperature"]
+    return smaller

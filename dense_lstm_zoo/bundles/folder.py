@@ -37,12 +37,12 @@ class BundleFolder(os.PathLike[str]):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> BundleFolder:
-        """Compare the files of a folder with its manifest; a ``BundleFolder`` is returned as it is.
+        """Compare the files of a folder with its manifest. A ``BundleFolder`` is returned as it is.
 
         Raises:
             FileNotFoundError: No such folder.
-            BundleError: Not a bundle; a file that is missing, changed or a link; a manifest that this package did not
-                write.
+            BundleError: Not a bundle, a file that is missing, changed or a link, or a manifest that this package did
+                not write.
         """
         if isinstance(path, BundleFolder):
             return path
@@ -55,10 +55,10 @@ class BundleFolder(os.PathLike[str]):
                     raise BundleError(f"{file} is a link or lies elsewhere; a bundle must hold its own files.")
                 if name not in sums or not file.is_file():
                     raise BundleError(f"{path} is incomplete: {name} is missing{' in its manifest' * file.is_file()}.")
-                received = files.sha256(file)
-            if received != sums[name]:
+                sha256_of_file = files.sha256(file)
+            if sha256_of_file != sums[name]:
                 raise BundleError(
-                    f"{file} has been changed or damaged since it was written: its sha256 is {received[:12]}..., "
+                    f"{file} has been changed or damaged since it was written: its sha256 is {sha256_of_file[:12]}..., "
                     f"the manifest says {str(sums[name])[:12]}..."
                 )
         return cls(path, frozenset(sums), sha256)
@@ -144,10 +144,10 @@ def write_manifest(folder: Path, names: Iterable[str] | None = None) -> None:
 
     Args:
         folder: The folder.
-        names: The files to list; None lists all files of the folder.
+        names: The files to list. None lists all files of the folder.
     """
-    listed = sorted(folder.iterdir()) if names is None else [folder / name for name in names]
-    sums = {file.name: files.sha256(file) for file in listed if file.name != MANIFEST}
+    paths = sorted(folder.iterdir()) if names is None else [folder / name for name in names]
+    sums = {file.name: files.sha256(file) for file in paths if file.name != MANIFEST}
     body = files.to_json({"format": FORMAT, "sha256": sums}).rstrip("\n")
     (folder / MANIFEST).write_text(_sealed(body), encoding="utf-8")
 

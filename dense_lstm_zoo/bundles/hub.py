@@ -36,17 +36,17 @@ def fetch(source: str) -> BundleFolder:
             ``huggingface_hub`` is not installed.
         DownloadError: No such repository or revision, no network, or a connection that broke off.
     """
-    found = _REPOSITORY.fullmatch(source.removeprefix(SCHEME))
-    if found is None or ".." in source or len(found[1]) > _LONGEST_NAME or len(found[2] or "") > _LONGEST_NAME:
+    match = _REPOSITORY.fullmatch(source.removeprefix(SCHEME))
+    if match is None or ".." in source or len(match[1]) > _LONGEST_NAME or len(match[2] or "") > _LONGEST_NAME:
         raise ValueError(
             f"A preset on the hub is hf://owner/name or hf://owner/name@revision; received {source!r:.200}."
         )
-    name, revision = found.groups()
+    name, revision = match.groups()
     cache = cache_folder() / "presets" / "hub" / name.replace("/", "--")
     if revision and _COMMIT.fullmatch(revision) and (cache / revision).is_dir():
         return BundleFolder.open(cache / revision)
     api = _api()
-    with _told(source, cache):
+    with _plain_errors(source, cache):
         info = api.repo_info(name, revision=revision, files_metadata=True)
     folder = cache / _commit(source, info.sha)
     if folder.is_dir():
@@ -56,7 +56,7 @@ def fetch(source: str) -> BundleFolder:
         raise ValueError(f"{source} is not a bundle: it has no manifest.json.")
     if sum(sizes.values()) > LARGEST:
         raise ValueError(f"{source} has {sum(sizes.values()):,} bytes; at most {LARGEST:,} are accepted.")
-    with files.new_folder(folder) as work, _told(source, cache):
+    with files.new_folder(folder) as work, _plain_errors(source, cache):
         for file in sorted(sizes):
             api.hf_hub_download(name, file, revision=info.sha, local_dir=work)
         shutil.rmtree(work / ".cache", ignore_errors=True)  # the client's own notes
@@ -69,10 +69,10 @@ def push(folder: Path, name: str, *, private: bool, token: str | None, revision:
 
     Args:
         folder: The bundle's folder.
-        name: ``owner/name``; the repository is created if it does not exist.
+        name: ``owner/name``. The repository is created if it does not exist.
         private: Whether a new repository is private.
-        token: A token with write access; None takes that of ``hf auth login`` or ``$HF_TOKEN``.
-        revision: The branch; None means the main one.
+        token: A token with write access. None takes that of ``hf auth login`` or ``$HF_TOKEN``.
+        revision: The branch. None means the main one.
 
     Raises:
         ValueError: Not such a name, or ``huggingface_hub`` is not installed.
@@ -80,24 +80,24 @@ def push(folder: Path, name: str, *, private: bool, token: str | None, revision:
     """
     check_name(name)
     api = _api(token)
-    with _told(f"{SCHEME}{name}"):
+    with _plain_errors(f"{SCHEME}{name}"):
         api.create_repo(name, private=private, exist_ok=True)
         if revision is not None:
             api.create_branch(name, branch=revision, exist_ok=True)
-        done = api.upload_folder(
+        commit = api.upload_folder(
             repo_id=name,
             folder_path=folder,
             revision=revision,
             allow_patterns=sorted(NAMES),
             commit_message="Upload a dense-lstm-zoo bundle",
         )
-    return str(done.commit_url)
+    return str(commit.commit_url)
 
 
 def check_name(name: str) -> None:
     """Raise ``ValueError`` for anything but ``owner/name``, and without ``huggingface_hub``."""
-    found = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None
-    if found is None or found[2] or ".." in name or len(name) > _LONGEST_NAME:
+    match = _REPOSITORY.fullmatch(name) if isinstance(name, str) else None
+    if match is None or match[2] or ".." in name or len(name) > _LONGEST_NAME:
         raise ValueError(f"The repository must be owner/name; received {name!r:.200}.")
     _api()
 
@@ -126,7 +126,7 @@ def _commit(source: str, sha: object) -> str:
 
 
 @contextlib.contextmanager
-def _told(source: str, cache: Path | None = None) -> Iterator[None]:
+def _plain_errors(source: str, cache: Path | None = None) -> Iterator[None]:
     """Turn the hub's errors into one line."""
     from huggingface_hub import errors
 
@@ -158,9 +158,9 @@ def _told(source: str, cache: Path | None = None) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         names = sorted(path.name for path in cache.iterdir()) if cache is not None and cache.is_dir() else []
-        kept = [name for name in names if _COMMIT.fullmatch(name)]
-        here = f" On this machine is {source.partition('@')[0]}@{kept[0]}." if kept else ""
-        raise DownloadError(f"{source} could not be reached, or broke off: {_line(error)}{here}") from error
+        commits = [name for name in names if _COMMIT.fullmatch(name)]
+        cached = f" On this machine is {source.partition('@')[0]}@{commits[0]}." if commits else ""
+        raise DownloadError(f"{source} could not be reached, or broke off: {_line(error)}{cached}") from error
 
 
 def _is_of_client(error: Exception) -> bool:

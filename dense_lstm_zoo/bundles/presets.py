@@ -1,4 +1,4 @@
-"""Presets: trained models by name. A preset is a bundle's folder; this module finds, lists and loads them.
+"""Presets: trained models by name. A preset is a bundle's folder. This module finds, lists and loads them.
 
 The official ones are named in ``presets_index.json`` and installed by the distribution ``dense-lstm-zoo-presets``.
 """
@@ -35,7 +35,7 @@ _ARCHIVE = ("https://", "http://")
 
 @dataclass(frozen=True)
 class Preset:
-    """What is known of a preset without loading it; ``print`` shows it on a line.
+    """A preset's entry in the index: name, task, scores, size. ``print`` shows it on a line.
 
     Attributes:
         name: As ``from_preset`` takes it.
@@ -43,7 +43,7 @@ class Preset:
         model: The model's name.
         corpus: What it was trained on.
         measure: What ``score`` is, such as ``"test accuracy"``.
-        score: The score; None for a preset without one.
+        score: The score. None for a preset without one.
         protocol: On how much the score was measured, and the seed.
         size: Bytes of its folder.
         terms: The terms of the data it was trained on.
@@ -65,14 +65,14 @@ class Preset:
 
     @property
     def is_installed(self) -> bool:
-        """Whether it is on this machine."""
+        """True if it is on this machine."""
         return self.name in _installed()
 
     def __str__(self) -> str:
         score = "not scored" if self.score is None else f"{self.measure} {self.score:.4f} ({self.protocol})"
-        here = "" if self.is_installed else "; not installed"
-        told = f"{self.name:<28} {self.task:<15} {score}; {self.size / 2**20:.1f} MB; {self.terms}{here}"
-        return escape_controls(told)  # a preset may come from a stranger
+        ending = "" if self.is_installed else "; not installed"
+        line = f"{self.name:<28} {self.task:<15} {score}; {self.size / 2**20:.1f} MB; {self.terms}{ending}"
+        return escape_controls(line)  # a preset may come from a stranger
 
 
 def list_presets(pattern: str = "*", task: str | None = None) -> list[Preset]:
@@ -90,26 +90,25 @@ def list_presets(pattern: str = "*", task: str | None = None) -> list[Preset]:
     """
     if task is not None:
         checks.one_of("task", task, tasks.names())
-    return [
-        one for name, one in sorted(_known().items()) if fnmatch.fnmatchcase(name, pattern) and task in (None, one.task)
-    ]
+    presets = [preset for _, preset in sorted(_every_preset().items()) if task in (None, preset.task)]
+    return [preset for preset in presets if fnmatch.fnmatchcase(preset.name, pattern)]
 
 
 def from_preset(source: str | os.PathLike[str], *, sha256: str | None = None, task: str | None = None) -> Bundle:
     """Load a trained model, downloading it first if need be.
 
     Args:
-        source: A preset's name from ``list_presets``; a bundle's folder, which wins over a preset of the same name;
+        source: A preset's name from ``list_presets``, or a bundle's folder, which wins over a preset of the same name;
             ``hf://owner/name`` or ``hf://owner/name@revision`` on the Hugging Face Hub; or ``https://...#sha256=...``,
             a .zip or .tar.gz file of a bundle's folder.
         sha256: The checksum of the archive; of anything else, that of its ``manifest.json``.
-        task: The task it must be for; None accepts any.
+        task: The task it must be for. None accepts any.
 
     Raises:
         ValueError: An unknown preset (with near matches), one for another task, another checksum.
         FileNotFoundError: A preset that is not installed, or no such folder.
         BundleError: A damaged bundle.
-        DownloadError: It cannot be downloaded; nothing half-written is left.
+        DownloadError: It cannot be downloaded. Nothing half-written is left.
 
     Example:
         ``zoo.from_preset("dc_bilstm_sst2").predict(["a smart and sweet comedy ."])``
@@ -128,7 +127,7 @@ def open_folder(source: str | os.PathLike[str], *, sha256: str | None = None) ->
     """Return the folder of a preset, its files checked, downloaded if need be; takes what ``from_preset`` takes.
 
     Raises:
-        ValueError: An unknown preset, with near matches; another checksum.
+        ValueError: An unknown preset, with near matches, or another checksum.
         FileNotFoundError: A preset that is not installed, or no such folder.
         BundleError: A damaged bundle.
         DownloadError: It cannot be downloaded.
@@ -145,7 +144,7 @@ def open_folder(source: str | os.PathLike[str], *, sha256: str | None = None) ->
 
 
 def locate(source: str | os.PathLike[str]) -> Path:
-    """Return the folder of a preset; its files are checked only if it has to be downloaded.
+    """Return the folder of a preset. Its files are checked only if it has to be downloaded.
 
     Raises:
         ValueError: As for ``open_folder``.
@@ -194,10 +193,10 @@ def _local(text: str) -> Path:
 
 def _check_sum(folder: Path, expected: str, source: str) -> None:
     file = folder / "manifest.json"
-    found = files.sha256(file) if file.is_file() else "no such file"
-    if found != expected.lower():
+    actual = files.sha256(file) if file.is_file() else "no such file"
+    if actual != expected.lower():
         raise bundle_checks.BundleError(
-            f"{file} has sha256 {found[:12]}..., {source} says {expected[:12]}...: it is damaged or another version."
+            f"{file} has sha256 {actual[:12]}..., {source} says {expected[:12]}...: it is damaged or another version."
         )
 
 
@@ -218,15 +217,15 @@ def names() -> list[str]:
     return sorted({**_official(), **_installed()})
 
 
-def _known() -> dict[str, Preset]:
-    found = _official()
+def _every_preset() -> dict[str, Preset]:
+    presets = _official()
     for name, path in _installed().items():
-        if name not in found:
+        if name not in presets:
             try:
-                found[name] = Preset(**index_entry(path))
+                presets[name] = Preset(**index_entry(path))
             except bundle_checks.BundleError as error:
                 warnings.warn(f"The preset {name!r} is left out: {error}", stacklevel=3)
-    return found
+    return presets
 
 
 def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -238,7 +237,7 @@ def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
     measure = tasks.find(config["task"]).measure
     split = next((split for split in ("test", "dev") if f"{split}_{measure}" in metrics), None)
     vectors = training.get("vectors")
-    found = Preset(
+    preset = Preset(
         name=folder.name,
         task=config["task"],
         model=config["model"],
@@ -251,25 +250,26 @@ def index_entry(folder: str | os.PathLike[str]) -> dict[str, Any]:
         vectors=vectors if isinstance(vectors, str) else None,
         sha256=files.sha256(folder / "manifest.json"),
     )
-    return dataclasses.asdict(found)
+    return dataclasses.asdict(preset)
 
 
 def _terms(training: Mapping[str, Any]) -> str:
     """Return the terms of all that a model has learnt from, in one line."""
     context = training.get("context")
-    read = context.get("datasets", ()) if isinstance(context, dict) else ()
-    corpora = [training["dataset"], *corpora_before(training), *map(str, read)]
+    datasets = context.get("datasets", ()) if isinstance(context, dict) else ()
+    corpora = [training["dataset"], *corpora_before(training), *map(str, datasets)]
     return "; ".join(dict.fromkeys(terms_of(corpus) or "terms not recorded" for corpus in corpora))
 
 
 def _protocol(metrics: Mapping[str, Any], split: str | None, training: Mapping[str, Any]) -> str:
     counts = {unit: metrics.get(f"{split}_{unit}") for unit in ("texts", "tokens")}
-    told = [f"{count:,} {unit}" for unit, count in counts.items() if isinstance(count, int)]
-    told += [f"seed {training['seed']}"] if "seed" in training else []
-    return ", ".join([*told, *(str(metrics[name]) for name in ("tested_on", "chosen") if name in metrics)])
+    parts = [f"{count:,} {unit}" for unit, count in counts.items() if isinstance(count, int)]
+    parts += [f"seed {training['seed']}"] if "seed" in training else []
+    return ", ".join([*parts, *(str(metrics[name]) for name in ("tested_on", "chosen") if name in metrics)])
 
 
 def write_index(folder: str | os.PathLike[str], path: str | os.PathLike[str] = INDEX) -> None:
     """Write the index of the presets in ``folder``, one folder each."""
-    entries = [index_entry(one) for one in sorted(user_path(folder).iterdir()) if (one / "manifest.json").is_file()]
+    folders = (path.parent for path in sorted(user_path(folder).glob("*/manifest.json")))
+    entries = [index_entry(preset) for preset in folders]
     files.write_json(user_path(path), {"presets": entries})

@@ -30,7 +30,7 @@ def read_dev_curve(folder: Path) -> pd.DataFrame | None:
 
 
 def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = None) -> Any:
-    """Return the bundle in a folder; see ``bundle.load``."""
+    """Return the bundle in a folder. See ``bundle.load``."""
     path, names = folder.path, folder.names
     check_tensorflow("Bundles")
     import pandas as pd
@@ -63,8 +63,8 @@ def read(folder: BundleFolder, *, compile: bool = True, kernel: str | None = Non
         if registry.entry(config["model"]).task != config["task"]:
             raise ValueError(f"{config['model']} is not a model for {config['task']}")
         runs = kernel or kernels.check_saved(config["arguments"]["kernel"])
-        built = contextlib.nullcontext() if compile else compiling.uncompiled()
-        with built, checks.bounded_by(path / "config.json", shapes):
+        compilation = contextlib.nullcontext() if compile else compiling.uncompiled()
+        with compilation, checks.bounded_by(path / "config.json", shapes):
             model = registry.build(config["model"], **{**config["arguments"], "kernel": runs})
     checks.check_text(path / "config.json", config)
     with named(path / "vocabulary.txt"):

@@ -38,7 +38,7 @@ class Part:
     Args:
         array: Its name in the file.
         first: The id of its first row.
-        scale: By what the table's vectors are divided; see ``WordEmbedding``.
+        scale: By what the table's vectors are divided. See ``WordEmbedding``.
         rows: For each of its rows, the table's row, or -1.
         name: The table's installed name.
         table: The table.
@@ -59,7 +59,7 @@ class SharedWords:
     Args:
         parts: The arrays.
         words: The bundle's words, in the order of their ids.
-        others: How many of the last words are left to the first array's table; see ``shortened``.
+        others: How many of the last words are left to the first array's table. See ``shortened``.
     """
 
     parts: tuple[Part, ...]
@@ -78,7 +78,7 @@ class SharedWords:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What config.json says about it."""
+        """The entry of ``config.json``."""
         arrays = [
             {"array": p.array, "first": p.first, "rows": len(p.rows), "scale": p.scale, **self.own_table(p)}
             for p in self.parts
@@ -105,7 +105,7 @@ class SharedWords:
             return self
         end = FIRST_WORD + count
         tails = ((part.rows[max(0, end - part.first) :], tail(rows, end, part.first)) for part in self.parts)
-        same = all((found == expected[: len(found)]).all() for found, expected in tails)
+        same = all((actual == expected[: len(actual)]).all() for actual, expected in tails)
         return dataclasses.replace(self, others=len(rows)) if same else self
 
     def write_rows(self, path: Path) -> None:
@@ -113,8 +113,8 @@ class SharedWords:
         import numpy as np
 
         end = FIRST_WORD + len(self.own_words)
-        kept = [part.rows[: max(0, end - part.first)] for part in self.parts]
-        path.write_bytes(np.concatenate(kept).astype("<i4").tobytes())
+        rows = [part.rows[: max(0, end - part.first)] for part in self.parts]
+        path.write_bytes(np.concatenate(rows).astype("<i4").tobytes())
 
     def reduced(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return an array without the rows that the table has."""
@@ -128,13 +128,13 @@ class SharedWords:
         part = next((part for part in self.parts if part.array == name), None)
         if part is None:
             return values
-        found = np.empty((len(part.rows), part.table.dim), np.float32)
-        found[part.rows == HERE] = values
+        matrix = np.empty((len(part.rows), part.table.dim), np.float32)
+        matrix[part.rows == HERE] = values
         shared = np.flatnonzero(part.rows != HERE)
         for start in range(0, len(shared), _CHUNK):  # a second copy of a large table takes long to allocate
             rows = shared[start : start + _CHUNK]
-            found[rows] = _vectors(part.table, part.rows[rows], part.scale)
-        return found
+            matrix[rows] = _vectors(part.table, part.rows[rows], part.scale)
+        return matrix
 
     def shapes(self, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
         """Return the shapes of the complete arrays."""
@@ -142,12 +142,12 @@ class SharedWords:
 
 
 def tail(rows: np.ndarray, end: int, first: int) -> np.ndarray:
-    """Return the rows of the words left to a table from an array's first id on; those words' ids begin at ``end``."""
+    """Return the rows of the words left to a table from an array's first id on. Those words' ids begin at ``end``."""
     return rows[max(0, first - end) :]
 
 
 def find(
-    weights: Path, model: keras.Model, words: Sequence[str], used: object = None, *, required: bool | None = True
+    weights: Path, model: keras.Model, words: Sequence[str], table_name: object = None, *, required: bool | None = True
 ) -> SharedWords | None:
     """Return the installed table that has rows of a model's word vectors, and which rows.
 
@@ -155,42 +155,43 @@ def find(
         weights: The file of the model's weights, as Keras wrote it.
         model: The model.
         words: Its words, in the order of their ids.
-        used: The name of the table it was trained with: tried first. Of the others, the one with the most rows wins.
+        table_name: The name of the table it was trained with: tried first. Of the others, the one with the most rows
+            wins.
         required: Whether to raise an error if there is none, rather than to return None.
 
     Raises:
         ValueError: No table is installed, or none has any of the rows.
     """
-    return find_in(list(_arrays(weights, model)), words, used, required=required)
+    return find_in(list(_arrays(weights, model)), words, table_name, required=required)
 
 
 def find_in(
     arrays: Sequence[tuple[str, int, float, np.ndarray]],
     words: Sequence[str],
-    used: object = None,
+    table_name: object = None,
     *,
     required: bool | None = True,
 ) -> SharedWords | None:
-    """Return the installed tables that have rows of arrays of word vectors, and which rows; see ``find``.
+    """Return the installed tables that have rows of arrays of word vectors, and which rows. See ``find``.
 
-    Arrays of one length of vectors share a table; those of a length that no table has rows of are left out.
+    Arrays of one length of vectors share a table. Those of a length that no table has rows of are left out.
 
     Args:
-        arrays: Name, id of the first row, scale and values of each; see ``Part``.
+        arrays: Name, id of the first row, scale and values of each. See ``Part``.
         words: As for ``find``.
-        used: As for ``find``.
+        table_name: As for ``find``.
         required: As for ``find``.
 
     Raises:
         ValueError: As for ``find``.
     """
-    names = sorted(installed_tables(), key=lambda name: name != used)
+    names = sorted(installed_tables(), key=lambda name: name != table_name)
     if not names and required:
         raise ValueError(f"shared_words=True needs an installed word table; there is none: {install.PRESETS}.")
     by_name: dict[str, Part] = {}
     for dim in dict.fromkeys(values.shape[1] for *_, values in arrays):
         same_length = [array for array in arrays if array[3].shape[1] == dim]
-        by_name |= {part.array: part for part in _best(names, words, same_length, used)}
+        by_name |= {part.array: part for part in _best(names, words, same_length, table_name)}
     if by_name:
         return SharedWords(tuple(by_name[name] for name, *_ in arrays if name in by_name), tuple(words))
     if required:
@@ -202,9 +203,9 @@ def find_in(
 
 
 def _best(
-    names: Sequence[str], words: Sequence[str], arrays: Sequence[tuple[str, int, float, np.ndarray]], used: object
+    names: Sequence[str], words: Sequence[str], arrays: Sequence[tuple[str, int, float, np.ndarray]], table_name: object
 ) -> list[Part]:
-    """Return the parts of arrays of one length of vectors that a table has the most rows of; none if no table has."""
+    """Return the parts of arrays of one length of vectors that a table has the most rows of. None if no table has."""
     best, most = [], 0
     for name in names:
         table = load_vectors(name)
@@ -214,7 +215,7 @@ def _best(
         count = sum(int((part.rows != HERE).sum()) for part in parts)
         if count > most:
             best, most = parts, count
-            if name == used:
+            if name == table_name:
                 break
     return best
 
@@ -246,8 +247,8 @@ def _part(
     rows = np.full(len(values), HERE, np.int32)
     if values.dtype == np.float32:
         ids = range(max(first, FIRST_WORD), first + len(values))
-        known = [(i - first, table.index[words[i - FIRST_WORD]]) for i in ids if words[i - FIRST_WORD] in table]
-        at, theirs = np.array(known, np.int64).reshape(-1, 2).T
+        pairs = [(i - first, table.index[words[i - FIRST_WORD]]) for i in ids if words[i - FIRST_WORD] in table]
+        at, theirs = np.array(pairs, np.int64).reshape(-1, 2).T
         # the numbers' bits, as 0.0 equals -0.0
         same = (_vectors(table, theirs, scale).view(np.int32) == values[at].view(np.int32)).all(axis=1)
         rows[at[same]] = theirs[same]
@@ -265,7 +266,7 @@ def _vectors(table: WordTable, rows: np.ndarray, scale: float) -> np.ndarray:
 
 
 def installed(owner: object, name: str, sha256: str) -> WordTable:
-    """Return an installed word table of that checksum; ``owner`` is what needs it, for the error.
+    """Return an installed word table of that checksum. ``owner`` is what needs it, for the error.
 
     Raises:
         BundleError: The table is not installed, or another version.
@@ -324,13 +325,13 @@ def _check_arrays(arrays: Sequence[Mapping[str, Any]]) -> None:
         raise ValueError(f"{KEY} names an array twice")
 
 
-def _read_rows(path: Path, arrays: Sequence[Mapping[str, Any]], others: np.ndarray, end: int) -> list[np.ndarray]:
+def _read_rows(path: Path, arrays: Sequence[Mapping[str, Any]], other_ids: np.ndarray, end: int) -> list[np.ndarray]:
     """Return the rows of each array: those in the file, and those of the words left to the table, from id ``end``."""
     import numpy as np
 
-    tails = [tail(others, end, array["first"])[: max(0, array["first"] + array["rows"] - end)] for array in arrays]
+    tails = [tail(other_ids, end, array["first"])[: max(0, array["first"] + array["rows"] - end)] for array in arrays]
     counts = [array["rows"] - len(rows) for array, rows in zip(arrays, tails, strict=True)]
-    stored = np.frombuffer(path.read_bytes(), "<i4").astype(np.int32)
-    if len(stored) != sum(counts):
-        raise ValueError(f"it has {len(stored):,} rows, config.json says {sum(counts):,}")
-    return [np.concatenate(pair) for pair in zip(np.split(stored, np.cumsum(counts[:-1])), tails, strict=True)]
+    numbers = np.frombuffer(path.read_bytes(), "<i4").astype(np.int32)
+    if len(numbers) != sum(counts):
+        raise ValueError(f"it has {len(numbers):,} rows, config.json says {sum(counts):,}")
+    return [np.concatenate(pair) for pair in zip(np.split(numbers, np.cumsum(counts[:-1])), tails, strict=True)]

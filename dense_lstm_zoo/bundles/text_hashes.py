@@ -42,7 +42,7 @@ def hash_texts(texts: Iterable[Sequence[str]]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many of some texts were trained on, of how many that are long enough to tell, with the first of them."""
+    """The number of texts that were trained on, of those that are long enough to tell, with the first of them."""
 
     count: int
     texts: int
@@ -50,7 +50,7 @@ class Overlap:
 
     @property
     def is_too_much(self) -> bool:
-        """Whether it is more than a handful: ten texts, or 1 % of them."""
+        """True if it is more than a handful: ten texts, or 1 % of them."""
         return self.count >= 10 or (self.count > 0 and 100 * self.count >= self.texts)
 
     def __str__(self) -> str:
@@ -67,13 +67,13 @@ def overlap(hashes: np.ndarray, texts: Iterable[Sequence[str]]) -> Overlap:
         >>> str(overlap(seen, [["no"], ["It", "is", "very", "good"], ["it", "is", "not", "good"]]))
         "1 of 2 (50.0%), such as 'It is very good'"
     """
-    known = set(hashes.tolist())
+    hashed = set(hashes.tolist())
     count = total = 0
     example = ""
     for tokens in texts:
         if len(tokens) >= _SHORTEST:
             total += 1
-            if text_hash(tokens) in known:
+            if text_hash(tokens) in hashed:
                 example = example or " ".join(tokens)
                 count += 1
     return Overlap(count, total, example)
@@ -99,9 +99,9 @@ def read_hashes(path: Path) -> np.ndarray:
         if version != (1, 0):
             raise ValueError(f"it has NumPy format {version}")
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        rest = path.stat().st_size - file.tell()
-        if dtype != np.dtype("<u8") or len(shape) != 1 or shape[0] * dtype.itemsize != rest:
-            raise ValueError(f"it claims {dtype} of shape {shape} in {rest:,} bytes; expected sorted uint64")
+        size = path.stat().st_size - file.tell()
+        if dtype != np.dtype("<u8") or len(shape) != 1 or shape[0] * dtype.itemsize != size:
+            raise ValueError(f"it claims {dtype} of shape {shape} in {size:,} bytes; expected sorted uint64")
         hashes = np.frombuffer(file.read(), dtype)
     if not (hashes[:-1] < hashes[1:]).all():
         raise ValueError("its hashes are not in order")

@@ -17,7 +17,7 @@ Change = Callable[[str, "np.ndarray"], "np.ndarray"]
 
 
 def rewrite(source: Path, target: Path, change: Change) -> None:
-    """Copy a file of weights to ``target``; ``change`` gets each array's name and values and returns the new values.
+    """Copy a file of weights to ``target``. ``change`` gets each array's name and values and returns the new values.
 
     HDF5 never gives the space of a deleted array back, so that changing a file in place would not make it smaller.
     """
@@ -59,15 +59,15 @@ def _rounded(name: str, values: np.ndarray) -> np.ndarray:
     if values.dtype != np.float32:
         return values
     with np.errstate(over="ignore"):
-        found = values.astype(np.float16)
-    if not np.isfinite(found).all():
+        halves = values.astype(np.float16)
+    if not np.isfinite(halves).all():
         largest = np.abs(values).max()
         raise ValueError(f"float16 holds numbers up to 65,504; {name} has {largest:,.0f}. Use dtype='float32'.")
-    return found
+    return halves
 
 
 def load(path: Path, model: keras.Model, change: Change | None = None, names: Iterable[str] = ()) -> None:
-    """Load a file of weights into a model; ``change`` gives the values of the arrays ``names`` and of their layers.
+    """Load a file of weights into a model. ``change`` gives the values of the arrays ``names`` and of their layers.
 
     Nothing is written: Keras fills all other layers from the file itself.
 

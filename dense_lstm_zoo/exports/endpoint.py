@@ -30,7 +30,7 @@ class Endpoint:
 
     Args:
         function: A graph function from the inputs to a dictionary of tensors.
-        inputs: The specs of its arguments, named; an argument may be a dictionary of specs.
+        inputs: The specs of its arguments, named. An argument may be a dictionary of specs.
         request: A function from texts to inputs by name, for the example and the warm-up.
         meaning: What it returns, in sentences of Markdown.
         is_concatenated: Whether an input or output has a row per token of all texts together, rather than one per text.

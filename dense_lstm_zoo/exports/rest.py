@@ -36,8 +36,8 @@ def plain(value: Any, longest: int | None = None, *, as_text: bool = True) -> An
     """Return an array as nested lists of strings, integers and numbers of four digits.
 
     Args:
-        value: Any array; its bytes are UTF-8.
-        longest: Cut longer lists within a row, and say so with ``"..."``; None cuts none.
+        value: Any array. Its bytes are UTF-8.
+        longest: Cut longer lists within a row, and say so with ``"..."``. None cuts none.
         as_text: Whether bytes become strings.
 
     Example:

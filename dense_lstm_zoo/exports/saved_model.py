@@ -49,27 +49,27 @@ def write(
     endpoints: Endpoints,
     vocabulary: Any = None,
 ) -> Path:
-    """Write a SavedModel, whole or not at all; return its path.
+    """Write a SavedModel, whole or not at all, and return its path.
 
     Beside it lie requests that warm TF Serving up, if tensorflow-serving-api is installed, ``SIGNATURES.md`` and the
-    card. The card is written last, once the export is in place; a failure there is only a warning.
+    card. The card is written last, once the export is in place. A failure there is only a warning.
 
     Args:
         bundle: The bundle that is exported.
         target: The folder to write, as it was when it was checked.
-        text_layer: The layer that reads strings; its tables are saved too.
+        text_layer: The layer that reads strings. Its tables are saved too.
         endpoints: The signatures.
         vocabulary: The content of ``assets.extra/vocabulary.txt``, if any.
     """
     served = _Served()
-    signatures = {name: _traced_once(made.function, made.inputs) for name, made in endpoints.items()}
+    signatures = {name: _traced_once(endpoint.function, endpoint.inputs) for name, endpoint in endpoints.items()}
     for name, function in signatures.items():
         setattr(served, name, function)
-    read = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
-    found = {id(variable): variable for variable in read}
-    served.variables = list(found.values())
-    served.trainable_variables = [v for v in found.values() if v.trainable]
-    served.non_trainable_variables = [v for v in found.values() if not v.trainable]
+    all_variables = (variable for function in signatures.values() for variable in function.get_concrete_function().variables)
+    variables = {id(variable): variable for variable in all_variables}
+    served.variables = list(variables.values())
+    served.trainable_variables = [v for v in variables.values() if v.trainable]
+    served.non_trainable_variables = [v for v in variables.values() if not v.trainable]
     parts = tf.train.TrackableView(text_layer).descendants()
     served.tables = [part for part in parts if isinstance(part, tf.lookup.StaticHashTable)]
     with files.new_folder(target) as folder:
@@ -82,8 +82,8 @@ def write(
             logger.setLevel(level)
         extra = folder / "assets.extra"
         extra.mkdir()
-        used = sorted(graph_ops(folder) & set(TEXT_OPS))
-        (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in used))
+        text_ops = sorted(graph_ops(folder) & set(TEXT_OPS))
+        (extra / "non_core_ops.txt").write_text("".join(f"{op}\n" for op in text_ops))
         if vocabulary is not None:
             vocabulary.write(extra / "vocabulary.txt")
         warm_up_requests = warmup.write(extra, endpoints)

@@ -20,7 +20,7 @@ class Tensor:
     Args:
         name: Its name in requests and answers.
         dtype: The name of its type, such as ``"int32"``.
-        shape: Its sizes; those that vary have names: ``batch``, ``time``, ``tokens``.
+        shape: Its sizes. Those that vary have names: ``batch``, ``time``, ``tokens``.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Signature:
 
     @property
     def needs_equal_lengths(self) -> bool:
-        """Whether an input varies in more than its rows, so that a server can batch only requests of equal length."""
+        """True if an input varies in more than its rows, so that a server can batch only requests of equal length."""
         return any(isinstance(size, str) for tensor in self.inputs for size in tensor.shape[1:])
 
 
@@ -65,8 +65,8 @@ def describe(name: str, endpoint: Endpoint, traced: Any) -> Signature:
         traced: The ``tf.function`` that is exported under the name.
     """
     specs = tf.nest.flatten(endpoint.inputs)
-    given = endpoint.request(EXAMPLE)
-    tensors = [tf.constant(given[spec.name], spec.dtype) for spec in specs]
+    request = endpoint.request(EXAMPLE)
+    tensors = [tf.constant(request[spec.name], spec.dtype) for spec in specs]
     answer = traced(*tf.nest.pack_sequence_as(endpoint.inputs, tensors))
     outputs = traced.get_concrete_function().structured_outputs
     return Signature(
@@ -84,4 +84,4 @@ def _tensor(name: str, spec: Any, endpoint: Endpoint) -> Tensor:
     rows = "tokens" if endpoint.is_concatenated and name not in _PER_TEXT else "batch"
     names = [rows, *["time"] * len(spec.shape)]
     sizes = zip(spec.shape.as_list(), names, strict=False)
-    return Tensor(name, spec.dtype.name, tuple(named if size is None else size for size, named in sizes))
+    return Tensor(name, spec.dtype.name, tuple(label if size is None else size for size, label in sizes))

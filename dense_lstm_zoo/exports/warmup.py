@@ -15,7 +15,7 @@ MISSING = f"The export has no warm-up requests for TF Serving; to have them, {IN
 
 
 def write(folder: Path, endpoints: Endpoints) -> int:
-    """Write warm-up requests for every signature that a server may batch; return how many.
+    """Write warm-up requests for every signature that a server may batch, and return how many.
 
     A server refuses to load a model if one of them fails. With batching, requests of concatenated signatures do, and so
     they have none.
@@ -39,9 +39,9 @@ def write(folder: Path, endpoints: Endpoints) -> int:
         for texts in WARM_UP:
             request = predict_pb2.PredictRequest()
             request.model_spec.signature_name = name
-            for given, value in endpoint.request(texts).items():
-                tensor = tf.constant(value, specs[given].dtype).numpy()
-                request.inputs[given].CopyFrom(tf.make_tensor_proto(tensor, specs[given].dtype))
+            for input_name, value in endpoint.request(texts).items():
+                tensor = tf.constant(value, specs[input_name].dtype).numpy()
+                request.inputs[input_name].CopyFrom(tf.make_tensor_proto(tensor, specs[input_name].dtype))
             log = prediction_log_pb2.PredictionLog(predict_log=prediction_log_pb2.PredictLog(request=request))
             records.append(log.SerializeToString(deterministic=True))
     with tf.io.TFRecordWriter(str(folder / FILE)) as writer:

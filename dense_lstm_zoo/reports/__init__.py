@@ -1,1 +1,1 @@
-"""What a training run says of itself: a summary, a model card, pictures, an error report."""
+"""Reports on a training run: a summary, a model card, pictures, an error report."""

@@ -54,7 +54,7 @@ def write(bundle: Bundle, folder: Path) -> None:
 
 
 def write_card(bundle: Bundle, folder: Path, use: str | None = None) -> None:
-    """Write a bundle's model card into the folder of an export; a failure is only a warning.
+    """Write a bundle's model card into the folder of an export. A failure is only a warning.
 
     Args:
         bundle: The bundle.
@@ -65,7 +65,7 @@ def write_card(bundle: Bundle, folder: Path, use: str | None = None) -> None:
 
 
 def write_readme(make: Callable[[], str], folder: Path) -> None:
-    """Write a folder's README, which ``make`` returns; a failure is only a warning."""
+    """Write a folder's README, which ``make`` returns. A failure is only a warning."""
     _try({"README.md": lambda path: _write_text(path, make())}, folder)
 
 
@@ -134,7 +134,7 @@ def summary(bundle: Bundle) -> str:
         lines.append(f"parameters        {count:,} in all, {encoder:,} in the encoder")
     if "seconds" in metrics:
         lines.append(f"training seconds  {metrics['seconds']:.1f}")
-    lines += [f"{what:<17} {metrics[name]}" for name, what in _NOTES.items() if name in metrics]
+    lines += [f"{label:<17} {metrics[name]}" for name, label in _NOTES.items() if name in metrics]
     return "\n".join(lines)
 
 

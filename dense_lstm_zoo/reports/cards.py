@@ -28,25 +28,25 @@ def model_card(bundle: Bundle, folder: Path | None = None, use: str | None = Non
     Args:
         bundle: The bundle.
         folder: Where it is saved, for the size of its files.
-        use: Python code that uses an export; None for a bundle.
+        use: Python code that uses an export. None for a bundle.
     """
     config = bundle.config
     training, evaluation = config["training"], bundle.evaluation
-    told = [f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}", _knows(bundle)]
-    told += [_origin(training.get("init_from")), fenced(bundle.summary())]
+    parts = [f"# {escape(config['model'])} trained on {escape(training['dataset'], 80)}", _knows(bundle)]
+    parts += [_origin(training.get("init_from")), fenced(bundle.summary())]
     if not evaluation:
-        told.append("It has no scores; `bundle.rescore(test=...)` adds them.")
+        parts.append("It has no scores; `bundle.rescore(test=...)` adds them.")
     elif use is None:
-        told.append("Error analysis: `report.md`.")
-    told += [_by_class(evaluation), _section("Known failures", _failures(evaluation)), _purpose(training["dataset"])]
+        parts.append("Error analysis: `report.md`.")
+    parts += [_by_class(evaluation), _section("Known failures", _failures(evaluation)), _purpose(training["dataset"])]
     is_export = use is not None
     if use is None:
         use = f'import dense_lstm_zoo as zoo\n\nbundle = zoo.load("this folder")\n{bundle.task.module("report").USE}'
-    told += [_section("Use", fenced(use, "python")), _section("Data and terms", _data(training))]
-    told += [_section("Size and speed", _cost(bundle, folder, is_export)), _section("Training", _settings(training))]
-    told += [_section("Command", _command(config)), _section("Model arguments", _settings(config["arguments"]))]
-    told += [_section("Versions", _settings(config.get("versions", {}))), _section("Citation", _citation(config))]
-    return "\n\n".join(part for part in told if part) + "\n"
+    parts += [_section("Use", fenced(use, "python")), _section("Data and terms", _data(training))]
+    parts += [_section("Size and speed", _cost(bundle, folder, is_export)), _section("Training", _settings(training))]
+    parts += [_section("Command", _command(config)), _section("Model arguments", _settings(config["arguments"]))]
+    parts += [_section("Versions", _settings(config.get("versions", {}))), _section("Citation", _citation(config))]
+    return "\n\n".join(text for text in parts if text) + "\n"
 
 
 def _section(title: str, text: str) -> str:
@@ -56,29 +56,29 @@ def _section(title: str, text: str) -> str:
 def _knows(bundle: Bundle) -> str:
     if not bundle.labels:
         return f"Words: {bundle.config['arguments']['vocab_size']:,}"
-    shown = ", ".join(escape(name, 80) for name in bundle.labels[:_MOST_LABELS])
+    labels = ", ".join(escape(name, 80) for name in bundle.labels[:_MOST_LABELS])
     more = len(bundle.labels) - _MOST_LABELS
-    return f"Labels: {shown}" + (f" and {more:,} more, in {code('labels.json')}" if more > 0 else "")
+    return f"Labels: {labels}" + (f" and {more:,} more, in {code('labels.json')}" if more > 0 else "")
 
 
 def _origin(origin: Mapping[str, Any] | None) -> str:
     """Return a line about the trained model that the training went on from, or an empty one."""
     if not origin:
         return ""
-    told = f"Trained further from {escape(origin['name'], 80)}, a {escape(origin['model'])} trained on "
-    told += f"{escape(origin['dataset'], 80)} (manifest {escape(str(origin['sha256'])[:12])})"
+    sentence = f"Trained further from {escape(origin['name'], 80)}, a {escape(origin['model'])} trained on "
+    sentence += f"{escape(origin['dataset'], 80)} (manifest {escape(str(origin['sha256'])[:12])})"
     if origin.get("freeze"):
         until = origin.get("unfreeze_after")
         when = f"until epoch {escape(until)}" if until else "at all"
-        told += f"; its {escape(origin['freeze'])} was not trained {when}"
+        sentence += f"; its {escape(origin['freeze'])} was not trained {when}"
     if origin.get("unfreeze"):
-        told += f"; {escape(origin['unfreeze'])} unfreezing, one layer per epoch from the top down"
+        sentence += f"; {escape(origin['unfreeze'])} unfreezing, one layer per epoch from the top down"
     if origin.get("layer_decay"):
-        told += f"; each layer's learning rate is that of the one above divided by {escape(origin['layer_decay'])}"
-    told += f"; last layer {escape(origin['head'])}; {origin['new_words']:,} new words."
+        sentence += f"; each layer's learning rate is that of the one above divided by {escape(origin['layer_decay'])}"
+    sentence += f"; last layer {escape(origin['head'])}; {origin['new_words']:,} new words."
     for part, count in origin.get("overlap", {}).items():
-        told += f" **{count:,} {escape(part)} texts were among the texts it was trained on.**"
-    return f"{told} {_origin(origin.get('init_from'))}".strip()
+        sentence += f" **{count:,} {escape(part)} texts were among the texts it was trained on.**"
+    return f"{sentence} {_origin(origin.get('init_from'))}".strip()
 
 
 def _classes(evaluation: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], str]:
@@ -112,9 +112,9 @@ def _failure_lines(evaluation: Mapping[str, Any]) -> Iterator[str]:
             f"{escape(right, 80)} for {escape(predicted, 80)} ({count:,} {unit})"
             for count, right, predicted in confusions
         )
-    for found in evaluation.get("wrong", ())[:_MOST_WRONG]:
-        told = f"{escape(found['predicted'], 80)} with probability {found['probability']:.3f}, right is "
-        yield f"{told}{escape(found['label'], 80)}: {escape(found['text'], 200)}"
+    for error in evaluation.get("wrong", ())[:_MOST_WRONG]:
+        start = f"{escape(error['predicted'], 80)} with probability {error['probability']:.3f}, right is "
+        yield f"{start}{escape(error['label'], 80)}: {escape(error['text'], 200)}"
 
 
 def _confusions(evaluation: Mapping[str, Any]) -> list[tuple[int, str, str]]:
@@ -132,19 +132,19 @@ def _confusions(evaluation: Mapping[str, Any]) -> list[tuple[int, str, str]]:
 
 
 def _purpose(corpus: object) -> str:
-    known = terms.about(corpus)
-    return _section("Purpose", f"- For: {known.good_for}.\n- Not for: {known.not_for}.") if known else ""
+    facts = terms.about(corpus)
+    return _section("Purpose", f"- For: {facts.good_for}.\n- Not for: {facts.not_for}.") if facts else ""
 
 
 def _data(training: Mapping[str, Any]) -> str:
     corpus, vectors = training["dataset"], training.get("vectors")
     lines = [f"- {escape(corpus, 80)}: {escape(terms.terms_of(corpus) or 'terms not recorded; ask who trained it')}"]
-    for before in terms.corpora_before(training):
-        told = terms.terms_of(before) or "terms not recorded"
-        lines.append(f"- {escape(before, 80)}, of the model that it was trained further from: {escape(told)}")
+    for earlier in terms.corpora_before(training):
+        licence = terms.terms_of(earlier) or "terms not recorded"
+        lines.append(f"- {escape(earlier, 80)}, of the model that it was trained further from: {escape(licence)}")
     if isinstance(vectors, str):
-        found = terms.terms_of_vectors(vectors) or "terms not recorded"
-        lines.append(f"- word vectors, {escape(vectors, 80)}: {escape(found)}")
+        licence_of_vectors = terms.terms_of_vectors(vectors) or "terms not recorded"
+        lines.append(f"- word vectors, {escape(vectors, 80)}: {escape(licence_of_vectors)}")
     else:
         lines.append("- no word vectors from elsewhere")
     if isinstance(context := training.get("context"), dict):
@@ -154,8 +154,8 @@ def _data(training: Mapping[str, Any]) -> str:
 
 def _context(context: Mapping[str, Any]) -> str:
     corpora = [(name, terms.terms_of(name) or "terms not recorded") for name in map(str, context.get("datasets", ()))]
-    told = "; ".join(f"{escape(name, 80)}: {escape(found)}" for name, found in corpora) or "corpus not recorded"
-    line = f"- frozen states of the text encoder {escape(context.get('name'), 80)}, trained without labels on {told}"
+    sources = "; ".join(f"{escape(name, 80)}: {escape(licence)}" for name, licence in corpora) or "corpus not recorded"
+    line = f"- frozen states of the text encoder {escape(context.get('name'), 80)}, trained without labels on {sources}"
     for part, count in dict(context.get("overlap") or {}).items():
         line += f"; {count:,} {escape(part)} texts were among its own" if count else ""
     return line
@@ -181,18 +181,18 @@ def _cost(bundle: Bundle, folder: Path | None, is_export: bool) -> str:
 
 
 def _command(config: Mapping[str, Any]) -> str:
-    found = command_line.of(config)
-    return fenced(found, "shell") if found else ""
+    command = command_line.of(config)
+    return fenced(command, "shell") if command else ""
 
 
 def _citation(config: Mapping[str, Any]) -> str:
-    """Return the paper of the model and that of the corpus; a card is also written for what this version lacks."""
+    """Return the paper of the model and that of the corpus. A card is also written for what this version lacks."""
     try:
         paper = registry.entry(config["model"]).paper
     except ValueError:
         paper = "unknown to this version"
-    known = terms.about(config["training"]["dataset"])
-    return "\n".join([f"- model: {escape(paper)}", *([f"- data: {escape(known.paper)}"] if known else [])])
+    facts = terms.about(config["training"]["dataset"])
+    return "\n".join([f"- model: {escape(paper)}", *([f"- data: {escape(facts.paper)}"] if facts else [])])
 
 
 def _settings(values: Mapping[str, Any]) -> str:

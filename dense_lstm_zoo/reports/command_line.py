@@ -62,11 +62,11 @@ def _words(config: Mapping[str, Any]) -> Iterator[str]:
     yield from ("--run-dir", "runs/mine")
 
 
-def _arguments(model: str, recipe: str | None, found: Mapping[str, Any], has_vectors: bool) -> dict[str, Any]:
+def _arguments(model: str, recipe: str | None, arguments: Mapping[str, Any], has_vectors: bool) -> dict[str, Any]:
     """Return the model's arguments that differ from the recipe's and do not follow from the data."""
     usual = registry.resolve(model, {}, recipe, complete=False)
     derived = {*registry.FROM_DATA, *(["embedding_dim"] if has_vectors else [])}
-    changed = {name: _plain(value) for name, value in found.items() if name not in derived}
+    changed = {name: _plain(value) for name, value in arguments.items() if name not in derived}
     return {name: value for name, value in changed.items() if name not in usual or _plain(usual[name]) != value}
 
 

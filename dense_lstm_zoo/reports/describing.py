@@ -1,4 +1,4 @@
-"""What ``describe`` says of a model, a recipe, a preset or a run: one line per argument, ready to print."""
+"""Descriptions of a model, a recipe, a preset or a run: one line per argument, ready to print."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Page:
 
 @dataclass(frozen=True, repr=False)
 class ModelDescription(_Page):
-    """What ``describe`` returns for a model's name; ``print`` shows it as a page."""
+    """The description of a model, which ``print`` shows as a page."""
 
     name: str
     task: str
@@ -65,7 +65,7 @@ class ModelDescription(_Page):
 
 @dataclass(frozen=True, repr=False)
 class RecipeDescription(_Page):
-    """What ``describe`` returns for a recipe's name; ``print`` shows it as a page."""
+    """The description of a recipe, which ``print`` shows as a page."""
 
     recipe: Recipe
 
@@ -87,20 +87,20 @@ class RecipeDescription(_Page):
             "  Training:",
             *_lines({name: repr(value) for name, value in protocol.items() if value is not None}, helps),
             "  Arguments; others have the model's defaults:",
-            *_lines({name: _by_model(found, len(recipe.models)) for name, found in values.items()}, texts),
+            *_lines({name: _by_model(by_value, len(recipe.models)) for name, by_value in values.items()}, texts),
         ]
         return "\n".join(lines)
 
 
 def _by_model(values: Mapping[str, list[str]], models: int) -> str:
     """Return a value, or each value with its models where they differ or not all models have the argument."""
-    told = [value if len(having) == models else f"{value} ({', '.join(having)})" for value, having in values.items()]
-    return "; ".join(told)
+    parts = [value if len(names) == models else f"{value} ({', '.join(names)})" for value, names in values.items()]
+    return "; ".join(parts)
 
 
 @dataclass(frozen=True, repr=False)
 class BundleDescription(_Page):
-    """What ``describe`` returns for a preset's name or a run's folder; ``print`` shows it as a page."""
+    """The description of a preset or a run, which ``print`` shows as a page."""
 
     folder: Path
     config: dict[str, Any]
@@ -116,7 +116,7 @@ class BundleDescription(_Page):
             if isinstance(value := self.metrics.get(f"{split}_{task.measure}"), int | float)
         ]
         size = sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
-        given = {name: training[name] for name in helps if training.get(name) is not None}
+        options = {name: training[name] for name in helps if training.get(name) is not None}
         trained = (
             f"Trained on {training['dataset']}, seed {training.get('seed', 'unknown')}, "
             f"recipe {training.get('recipe') or 'none'}"
@@ -129,7 +129,7 @@ class BundleDescription(_Page):
             f"  Scores: {', '.join(scores) or 'none'}",
             f"  Size: {size / 2**20:.1f} MB" + _count(self.metrics),
             "  Training:",
-            *_lines({name: _short(value) for name, value in given.items()}, helps),
+            *_lines({name: _short(value) for name, value in options.items()}, helps),
             "  Arguments; those with a * differ from the model's defaults:",
             *_lines(dict(_marked(self.config["arguments"], entry.arguments)), entry.texts),
         ]
@@ -137,7 +137,7 @@ class BundleDescription(_Page):
 
     @property
     def encoder(self) -> dict[str, Any]:
-        """What a text encoder was joined from; empty for a trained model."""
+        """The language models that a text encoder was joined from. Empty for a trained model."""
         return dict(self.config.get("encoder", {}))
 
     def _of_encoder(self) -> list[str]:
@@ -145,10 +145,10 @@ class BundleDescription(_Page):
         if not self.encoder:
             return []
         lines = ["  Predicts nothing by itself: train --context or --init-from reads with it"]
-        for direction, made in self.encoder["models"].items():
-            perplexity = made.get("dev_perplexity")
-            told = f", dev perplexity {perplexity:.2f}" if isinstance(perplexity, int | float) else ""
-            line = f"Reads {direction}: {made['model']}, epochs {made.get('epochs', 'unknown')}{told}"
+        for direction, source in self.encoder["models"].items():
+            perplexity = source.get("dev_perplexity")
+            score = f", dev perplexity {perplexity:.2f}" if isinstance(perplexity, int | float) else ""
+            line = f"Reads {direction}: {source['model']}, epochs {source.get('epochs', 'unknown')}{score}"
             lines.append(f"  {escape_controls(line)}")
         return lines
 
@@ -186,7 +186,7 @@ def _lines(values: Mapping[str, str], texts: Mapping[str, str]) -> Iterable[str]
 
 @dataclass(frozen=True, repr=False)
 class KernelDescription(_Page):
-    """The kernel each recurrent layer of a built model runs, and why; ``print`` shows it as a page."""
+    """The kernel each recurrent layer of a built model runs, and why. ``print`` shows it as a page."""
 
     kernels: dict[str, str]
 
@@ -201,14 +201,14 @@ def describe(name: str | os.PathLike[str] | keras.Model) -> Description:
     """Describe a model, a recipe, a preset or a run: what it is, and each argument with a line of help.
 
     Args:
-        name: A registered model; a recipe; a preset, or the folder of a run or another bundle; or a built model, to see
+        name: A registered model, a recipe, a preset, the folder of a run or another bundle, or a built model, to see
             which kernel each of its layers runs on this machine, and why.
 
     Returns:
-        An object with what is known as attributes; ``print`` shows it as a page.
+        An object with what is known as attributes. ``print`` shows it as a page.
 
     Raises:
-        ValueError: An unknown name, with near matches; a damaged bundle.
+        ValueError: An unknown name, with near matches, or a damaged bundle.
 
     Example:
         >>> describe("dc_bilstm").encoder_parameters
@@ -221,10 +221,10 @@ def describe(name: str | os.PathLike[str] | keras.Model) -> Description:
         return _model(text)
     if text in recipes():
         return RecipeDescription(recipes()[text])
-    known = presets.names()
-    if text in known or "://" in text or user_path(text).exists() or os.sep in text:
+    preset_names = presets.names()
+    if text in preset_names or "://" in text or user_path(text).exists() or os.sep in text:
         return _bundle(presets.open_folder(text))
-    near = difflib.get_close_matches(text, [*registry.list_models(), *recipes(), *known])
+    near = difflib.get_close_matches(text, [*registry.list_models(), *recipes(), *preset_names])
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
         f"Unknown model, recipe, preset or run {text!r}.{hint} dense-lstm-zoo list models, list recipes and list "
@@ -233,13 +233,13 @@ def describe(name: str | os.PathLike[str] | keras.Model) -> Description:
 
 
 def _model(name: str) -> ModelDescription:
-    found = registry.entry(name)
+    entry = registry.entry(name)
     return ModelDescription(
         name=name,
-        task=found.task,
-        summary=found.summary,
-        paper=found.paper,
-        arguments=found.arguments,
+        task=entry.task,
+        summary=entry.summary,
+        paper=entry.paper,
+        arguments=entry.arguments,
         encoder_parameters=registry.count_encoder_parameters(name),
         encoder_parameters_without_biases=registry.count_encoder_parameters(name, biases=False),
         recipes=tuple(list_recipes(model=name)),

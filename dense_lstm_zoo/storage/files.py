@@ -41,7 +41,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
     Raises:
         ValueError: It is a folder, a socket, or a device whose content may never end.
-        FileNotFoundError: No such file; the message names similar files in its folder.
+        FileNotFoundError: No such file. The message names similar files in its folder.
         PermissionError: It cannot be read.
     """
     if isinstance(path, pipes.PipedPath):
@@ -91,12 +91,12 @@ def check_new_folder(
 
     Args:
         path: The folder.
-        replaces: What may be replaced if the folder is not empty; None if nothing may be.
+        replaces: What may be replaced if the folder is not empty. None if nothing may be.
         can_overwrite: Whether the caller has an option ``overwrite``, which the error then names.
 
     Raises:
         ValueError: The name is not valid for a folder.
-        FileExistsError: It is not empty, and is not what may be replaced; or it is a file, or contains the current
+        FileExistsError: It is not empty, and is not what may be replaced, or it is a file, or contains the current
             folder.
         NotADirectoryError: A parent of it is a file.
         PermissionError: Its nearest existing parent cannot be written.
@@ -145,7 +145,7 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
 
     An error, a full disk or a kill in between leaves ``path`` as it was. Remains of a killed writer of the same
     ``path`` are removed. A link is followed: it stays, and its target is written. A folder that cannot be renamed, such
-    as a mount point, is filled in place; see ``mounted`` for what a kill does there.
+    as a mount point, is filled in place. See ``mounted`` for what a kill does there.
 
     Args:
         path: The folder. A ``Target`` that ``check_new_folder`` returned remembers what was there then.
@@ -183,16 +183,16 @@ def new_folder(path: str | os.PathLike[str], replaces: overwriting.Kind | None =
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder in one visible step; the next writer removes what a kill leaves of it."""
+    """Delete a folder in one visible step. The next writer removes what a kill leaves of it."""
     temporary.sweep(path)
-    gone = temporary.name(path)
+    removed_path = temporary.name(path)
     try:
-        path.rename(gone)
+        path.rename(removed_path)
     except FileNotFoundError:
         return
     except OSError:  # a mount point
-        gone = path
-    temporary.remove(gone)
+        removed_path = path
+    temporary.remove(removed_path)
 
 
 @contextlib.contextmanager

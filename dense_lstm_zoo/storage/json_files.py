@@ -14,7 +14,7 @@ Kind = type | tuple[type, ...]
 
 
 class DamagedFileError(ValueError):
-    """A file that is not as it was written; the message names it."""
+    """A file that is not as it was written. The message names it."""
 
 
 def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice: str = "") -> dict[str, Any]:
@@ -32,33 +32,33 @@ def read_object(path: Path, fields: Mapping[str, Kind] | None = None, *, advice:
     if path.exists() and not path.is_file():
         raise damaged(path, f"{pipes.kind(path.stat().st_mode)} is in its place", advice)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise damaged(path, f"byte {error.start} is not UTF-8", advice) from None
     except RecursionError:
         raise damaged(path, "it is nested too deeply", advice) from None
     except ValueError as error:
-        what = f"not JSON: {error}" if path.stat().st_size else "it is empty"
-        raise damaged(path, what, advice) from None
-    if not isinstance(found, dict):
-        raise damaged(path, f"it holds {_kind(found)}, not an object", advice)
-    check_fields(path, found, fields or {}, advice=advice)
-    return found
+        reason = f"not JSON: {error}" if path.stat().st_size else "it is empty"
+        raise damaged(path, reason, advice) from None
+    if not isinstance(content, dict):
+        raise damaged(path, f"it holds {_kind(content)}, not an object", advice)
+    check_fields(path, content, fields or {}, advice=advice)
+    return content
 
 
-def check_fields(path: Path, found: Mapping[str, Any], fields: Mapping[str, Kind], *, advice: str = "") -> None:
+def check_fields(path: Path, content: Mapping[str, Any], fields: Mapping[str, Kind], *, advice: str = "") -> None:
     """Raise ``DamagedFileError`` if a field of the content of ``path`` is missing or has another type."""
     for name, kind in fields.items():
-        if name not in found:
+        if name not in content:
             raise damaged(path, f"{name!r} is missing", advice)
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        if not isinstance(found[name], kinds) or (isinstance(found[name], bool) and bool not in kinds):
-            raise damaged(path, f"{name!r} is {_kind(found[name])}", advice)
+        if not isinstance(content[name], kinds) or (isinstance(content[name], bool) and bool not in kinds):
+            raise damaged(path, f"{name!r} is {_kind(content[name])}", advice)
 
 
-def damaged(path: Path, what: str, advice: str = "") -> DamagedFileError:
+def damaged(path: Path, reason: str, advice: str = "") -> DamagedFileError:
     """Return (not raise) the error for a damaged file."""
-    return DamagedFileError(f"{path} is damaged: {what}.{' ' if advice else ''}{advice}")
+    return DamagedFileError(f"{path} is damaged: {reason}.{' ' if advice else ''}{advice}")
 
 
 def _kind(value: Any) -> str:

@@ -20,7 +20,7 @@ class Lock:
     """A lock on a file until it is released or this process ends, however it ends.
 
     Args:
-        path: The file; it and its folder are created if missing.
+        path: The file. It and its folder are created if missing.
         message: The error message if another process holds it.
 
     Raises:
@@ -51,7 +51,7 @@ class Lock:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the file is still there: if it is deleted or moved, another process can lock a new one."""
+        """True while the file is still there. If it is deleted or moved, another process can lock a new one."""
         return temporary.is_at(self._handle, self._path)
 
     def release(self) -> None:
@@ -74,7 +74,7 @@ def turn(path: Path, progress: bool = True) -> Iterator[None]:
     The lock is a file beside ``path``, which is gone after the block. Not for a block within one of the same ``path``.
 
     Args:
-        path: What is made; look again inside the block whether another process has made it.
+        path: What is made. Look again inside the block whether another process has made it.
         progress: Whether to say on stderr that another process is waited for.
     """
     place, is_told = path.with_name(f"{path.name}.lock"), not progress

@@ -3,7 +3,7 @@
 The new content is written to a folder inside (new). Then the existing content moves into a second folder inside (old),
 the first is marked as complete, its content moves up, and the old content is deleted. After a kill, the next writer
 undoes the change if there is no mark yet, and otherwise completes it: nothing is lost. In between, the folder may be
-empty or incomplete; its files are removed first and added last, so that no reader finds a manifest without its folders.
+empty or incomplete. Its files are removed first and added last, so that no reader finds a manifest without its folders.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STATE = ".unfinished"
 
 
 def is_needed(folder: Path) -> bool:
-    """Whether a folder must be filled in place.
+    """Return whether a folder must be filled in place.
 
     This applies to mount points, the current folder or one that contains it, and folders with a read-only parent.
     """
@@ -33,7 +33,7 @@ def is_needed(folder: Path) -> bool:
 
 
 def holds_current(folder: Path) -> bool:
-    """Whether a folder is or contains the current one."""
+    """Return whether a folder is or contains the current one."""
     try:
         return Path.cwd().is_relative_to(folder.resolve())
     except FileNotFoundError:  # the current folder was deleted
@@ -86,10 +86,10 @@ def _move_in(folder: Path, old: Path | None, new: Path) -> None:
     for entry in content(new):
         _move(entry, folder)
     if old is not None:  # renamed to mark it for removal, before the mark is removed
-        gone = temporary.name(folder / folder.name)
-        old.rename(gone)
+        discarded = temporary.name(folder / folder.name)
+        old.rename(discarded)
         new.rmdir()
-        temporary.remove(gone)
+        temporary.remove(discarded)
     else:
         new.rmdir()
 
@@ -103,7 +103,7 @@ def _move(entry: Path, folder: Path) -> None:
 
 
 def _is_mounted(folder: Path) -> bool:
-    """Whether a folder is a mount point; ``os.path.ismount`` misses bind mounts from the same disk."""
+    """Return whether a folder is a mount point, also for bind mounts from the same disk, which ``ismount`` misses."""
     mounts = _mount(folder), _mount(folder.parent)
     return os.path.ismount(folder) or (None not in mounts and mounts[0] != mounts[1])
 

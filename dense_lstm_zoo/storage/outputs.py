@@ -80,7 +80,7 @@ def open_stream(path: Path, mode: Mode) -> Iterator[IO[Any]]:
 
 
 def followed(path: Path) -> Path:
-    """Return a path with links resolved; the target may not exist yet.
+    """Return a path with links resolved. The target may not exist yet.
 
     Raises:
         CircleError: A link that leads back to itself.

@@ -1,4 +1,4 @@
-"""What ``overwrite`` may replace: a folder of the kind that is written, never somebody's other files."""
+"""The rule for ``overwrite``: it replaces a folder of the kind that is written, never somebody's other files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def check(folder: Path, kind: Kind) -> None:
     """Raise ``FileExistsError`` if a folder is of another kind, or holds what is not of that kind.
 
     Args:
-        folder: The folder that is to be overwritten; one that is not there, or is empty, may be.
-        kind: ``"bundle"`` (a run, a preset and a text encoder are bundles), ``"export"`` or ``"word table"``; ``"any"``
+        folder: The folder that is to be overwritten. One that is not there, or is empty, may be.
+        kind: ``"bundle"`` (a run, a preset and a text encoder are bundles), ``"export"`` or ``"word table"``. ``"any"``
             if the caller has made sure by itself.
     """
     if kind == "any" or not folder.is_dir():
@@ -35,18 +35,22 @@ def check(folder: Path, kind: Kind) -> None:
     entries = mounted.content(folder)
     if not entries:
         return
-    found = _kind(folder)
-    if found != kind:
-        what = f"is {_named(found)}, not {_named(kind)}" if found else f"is not {_named(kind)}, and holds files"
-        raise FileExistsError(f"{folder} {what}: it is not overwritten. Choose another folder, or remove it.")
-    own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_OWN[kind], *_listed(folder)}
+    current = _kind(folder)
+    if current != kind:
+        problem = (
+            f"is {_with_article(current)}, not {_with_article(kind)}"
+            if current
+            else f"is not {_with_article(kind)}, and holds files"
+        )
+        raise FileExistsError(f"{folder} {problem}: it is not overwritten. Choose another folder, or remove it.")
+    own = {_WEIGHTS, _TABLE, _SAVED_MODEL, _MANIFEST, *_OWN[kind], *_manifest_names(folder)}
     if kind == "bundle" and is_export(folder / SUBFOLDER):
         own.add(SUBFOLDER)
-    if others := sorted(entry.name for entry in entries if entry.name not in own):
-        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    if extra := sorted(entry.name for entry in entries if entry.name not in own):
+        more = f" and {len(extra) - 1} more" if len(extra) > 1 else ""
         raise FileExistsError(
-            f"{folder} also holds {others[0]!r}{more}, which {_named(kind)} does not have: it is not overwritten. Move "
-            "that elsewhere, or choose another folder."
+            f"{folder} also holds {extra[0]!r}{more}, which {_with_article(kind)} does not have: it is not "
+            "overwritten. Move that elsewhere, or choose another folder."
         )
 
 
@@ -58,7 +62,7 @@ def _kind(folder: Path) -> Kind | None:
     return "export" if (folder / _SAVED_MODEL).exists() or is_export(folder) else None
 
 
-def _listed(folder: Path) -> set[str]:
+def _manifest_names(folder: Path) -> set[str]:
     """Return the names in a folder's manifest, if there is one that can be read."""
     if not (folder / _MANIFEST).is_file():  # a pipe would wait for its writer
         return set()
@@ -69,5 +73,5 @@ def _listed(folder: Path) -> set[str]:
         return set()
 
 
-def _named(kind: str) -> str:
+def _with_article(kind: str) -> str:
     return f"{'an' if kind == 'export' else 'a'} {kind}"

@@ -48,22 +48,22 @@ def _link_new(old: Path, new: Path) -> None:
         old.replace(new)
 
 
-def swap(one: Path, other: Path) -> None:
+def swap(work: Path, path: Path) -> None:
     """Swap two files or folders, if possible in one step, so that after a kill ``other`` is there.
 
     Raises:
         FileExistsError: Without such a step, the name of ``other`` was taken meanwhile. The message says where it is.
     """
-    if _renameat2(one, other, _SWAP):
+    if _renameat2(work, path, _SWAP):
         return
-    aside = temporary.name(other, one.name.split(".")[-2], temporary.OLD)
-    with temporary.holding([other]):
-        other.rename(aside)
+    aside = temporary.name(path, work.name.split(".")[-2], temporary.OLD)
+    with temporary.holding([path]):
+        path.rename(aside)
         try:
-            rename_new(one, other)
+            rename_new(work, path)
         except FileExistsError:
-            raise FileExistsError(f"What was there before is in {set_aside(aside, other)}.") from None
-        aside.rename(one)
+            raise FileExistsError(f"What was there before is in {set_aside(aside, path)}.") from None
+        aside.rename(work)
 
 
 def set_aside(work: Path, path: Path) -> Path:

@@ -25,7 +25,7 @@ class Snapshot:
 
     @property
     def is_free(self) -> bool:
-        """Whether there was nothing to lose: no file, and no folder but an empty one."""
+        """True if there was nothing to lose: no file, and no folder but an empty one."""
         return self.itself is None or (stat.S_ISDIR(self.itself[0]) and not self.entries)
 
 
@@ -50,13 +50,13 @@ class Target:
         return str(self.path)
 
 
-def check_parent(path: Path, parent: Path, done: str) -> None:
+def check_parent(path: Path, parent: Path, verb: str) -> None:
     """Check that the nearest folder that exists, from ``parent`` up, can take what ``path`` is to name.
 
     Args:
         path: The path as its user wrote it, for the message.
         parent: The folder that it is to be in.
-        done: What cannot be done otherwise, "created" or "written".
+        verb: What cannot be done otherwise, "created" or "written".
 
     Raises:
         NotADirectoryError: It is a file.
@@ -65,9 +65,9 @@ def check_parent(path: Path, parent: Path, done: str) -> None:
     while not parent.exists():
         parent = parent.parent
     if not parent.is_dir():
-        raise NotADirectoryError(f"{path} cannot be {done}: {parent} is a file.")
+        raise NotADirectoryError(f"{path} cannot be {verb}: {parent} is a file.")
     if not os.access(parent, os.W_OK):
-        raise PermissionError(f"{path} cannot be {done}: no permission to write in {parent}.")
+        raise PermissionError(f"{path} cannot be {verb}: no permission to write in {parent}.")
 
 
 def look(path: Path, content: Callable[[Path], Iterable[Path]] = Path.iterdir) -> Snapshot:
@@ -96,5 +96,5 @@ def entries(folder: Path, content: Callable[[Path], Iterable[Path]] = Path.iterd
 def _identity(path: Path) -> _Identity:
     """Return what stays the same when a file or folder is renamed, and for a file, what its content has."""
     status = path.lstat()
-    where = (stat.S_IFMT(status.st_mode), status.st_dev, status.st_ino)
-    return where if stat.S_ISDIR(status.st_mode) else (*where, status.st_size, status.st_mtime_ns)
+    place = (stat.S_IFMT(status.st_mode), status.st_dev, status.st_ino)
+    return place if stat.S_ISDIR(status.st_mode) else (*place, status.st_size, status.st_mtime_ns)

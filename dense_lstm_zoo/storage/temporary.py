@@ -30,7 +30,7 @@ def name(path: Path, token: str | None = None, kind: str = "") -> Path:
 
 
 def new_file(path: Path) -> tuple[Path, int]:
-    """Create a file to be renamed to ``path``; return it with its handle, which locks it until closed."""
+    """Create a file to be renamed to ``path``, and return it with its handle, which locks it until closed."""
     while True:
         part = name(path)
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -40,7 +40,7 @@ def new_file(path: Path) -> tuple[Path, int]:
 
 
 def new_folder(path: Path) -> tuple[Path, int]:
-    """Create a folder to be renamed to ``path``; return it with a handle, which locks it until closed."""
+    """Create a folder to be renamed to ``path``, and return it with a handle, which locks it until closed."""
     while True:
         work = name(path)
         work.mkdir()
@@ -51,14 +51,14 @@ def new_folder(path: Path) -> tuple[Path, int]:
 
 
 def sweep(path: Path) -> None:
-    """Remove what killed writers of ``path`` left beside it; if ``path`` was being replaced, restore it first."""
+    """Remove what killed writers of ``path`` left beside it, after restoring a ``path`` that was being replaced."""
     for kinds in found(path).values():
         with holding(kinds.values()) as all_held:
             if all_held:
                 if OLD in kinds and not path.exists():
                     kinds.pop(OLD).rename(path)
-                for left in kinds.values():
-                    remove(left)
+                for entry in kinds.values():
+                    remove(entry)
 
 
 def found(path: Path) -> dict[str, dict[str, Path]]:
@@ -73,13 +73,13 @@ def found(path: Path) -> dict[str, dict[str, Path]]:
 
 
 def is_ours(entry: str) -> bool:
-    """Whether a name has the form that this module uses."""
+    """Return whether a name has the form that this module uses."""
     return re.fullmatch(rf"\..+\.[0-9a-f]{{8}}(\.({OLD}|{NEW}))?\.{_SUFFIX}", entry) is not None
 
 
 @contextlib.contextmanager
 def holding(paths: Iterable[Path]) -> Iterator[bool]:
-    """Lock several files or folders for a block; yield False if any is locked or cannot be locked."""
+    """Lock several files or folders for a block, or yield False if any is locked or cannot be locked."""
     handles = []
     try:
         for path in paths:
@@ -108,7 +108,7 @@ def remove(path: Path) -> None:
 
 
 def is_at(handle: int, path: Path) -> bool:
-    """Whether an open file is still the one at ``path``."""
+    """Return whether an open file is still the one at ``path``."""
     try:
         return os.path.samestat(os.fstat(handle), path.lstat())
     except OSError:
@@ -122,8 +122,11 @@ def _key(path: Path) -> str:
 
 
 def _lock(handle: int, proof: bool = False) -> bool:
-    """Lock an open file; say False where another holds it. Some network file systems cannot lock a folder:
-    then a writer goes on without (``proof=False``), and what is found is not taken for left (``proof=True``)."""
+    """Lock an open file, or return False if another process holds it.
+
+    Some network file systems cannot lock a folder. There a writer goes on without a lock (``proof=False``), and an
+    entry does not count as abandoned (``proof=True``).
+    """
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

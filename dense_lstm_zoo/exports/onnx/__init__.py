@@ -1,4 +1,4 @@
-"""Models as ONNX graphs, written node by node with core operators; each layer's form is beside those of its kind."""
+"""Models as ONNX graphs, written node by node with core operators. Each layer's form is beside those of its kind."""
 
 from dense_lstm_zoo.exports.onnx import (
     basic,

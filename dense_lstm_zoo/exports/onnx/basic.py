@@ -80,22 +80,22 @@ def dropout(graph: Graph, layer: Any, values: Value) -> Value:
 @converts("keras.Dense")
 def dense(graph: Graph, layer: Any, values: Value) -> str:
     """x W + b, with no activation or one of ONNX's own."""
-    found = graph.op("MatMul", values, graph.weight(numbers(layer.kernel), f"{layer.name}_kernel"))
+    product = graph.op("MatMul", values, graph.weight(numbers(layer.kernel), f"{layer.name}_kernel"))
     if layer.bias is not None:
-        found = graph.op("Add", found, graph.weight(numbers(layer.bias), f"{layer.name}_bias"))
-    return activation(graph, layer, found)
+        product = graph.op("Add", product, graph.weight(numbers(layer.bias), f"{layer.name}_bias"))
+    return activation(graph, layer, product)
 
 
 @converts("keras.Activation")
 def activation(graph: Graph, layer: Any, values: str) -> str:
     """Apply an activation function."""
     name = layer.activation.__name__
-    known = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
+    operators = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
     if name == "linear":
         return values
-    if name not in known:
-        raise ValueError(f"The activation {name!r} of {layer.name!r} has no ONNX form here. Known: {', '.join(known)}.")
-    return graph.op(known[name], values)
+    if name not in operators:
+        raise ValueError(f"The activation {name!r} of {layer.name!r} has no ONNX form here. Known: {', '.join(operators)}.")
+    return graph.op(operators[name], values)
 
 
 @converts("keras.Concatenate")
@@ -107,10 +107,10 @@ def concatenate(graph: Graph, layer: Any, values: list[Value]) -> str:
 @converts("keras.Add")
 def add(graph: Graph, layer: Any, *values: Any) -> str:
     """Sum tensors: ``layers.Add()([a, b])`` and ``a + b``."""
-    first, *others = values[0] if isinstance(values[0], list) else values
-    for other in others:
-        first = graph.op("Add", first, other)
-    return first
+    total, *terms = values[0] if isinstance(values[0], list) else values
+    for term in terms:
+        total = graph.op("Add", total, term)
+    return total
 
 
 @converts("keras.GetItem")

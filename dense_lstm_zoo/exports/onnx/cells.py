@@ -29,23 +29,23 @@ def both_weights(graph: Graph, cells: Sequence[Any], part: str, name: str) -> st
     return graph.weight(np.stack(arrays), f"{name}_{part}", summed=1)
 
 
-def projected(graph: Graph, cells: Sequence[Any], read: Sequence[str], skips: Sequence[str] | None, name: str) -> str:
+def projected(graph: Graph, cells: Sequence[Any], sequences: Sequence[str], skips: Sequence[str] | None, name: str) -> str:
     """Return x W + b for all steps, (time, 2, batch, blocks), in the order of a step."""
-    found = []
+    products = []
     for d, cell in enumerate(cells):
         kernel = graph.weight(reordered(numbers(cell.kernel), cell.units), f"{name}_kernel")
-        product = graph.op("MatMul", read[d], kernel)
+        product = graph.op("MatMul", sequences[d], kernel)
         if skips is not None and getattr(cell, "skip_kernel", None) is not None:
             gate = graph.op("MatMul", skips[d], graph.weight(numbers(cell.skip_kernel), f"{name}_skip_kernel"))
             product = graph.op("Concat", product, gate, axis=2)
-        found.append(product)
-    return graph.op("Add", stacked(graph, found), both_weights(graph, cells, "bias", name))
+        products.append(product)
+    return graph.op("Add", stacked(graph, products), both_weights(graph, cells, "bias", name))
 
 
 def gates(body: Graph, z: str, units: int, count: int) -> list[str]:
     """Return tanh of the first block of z, and the sigmoids of ``count`` others."""
-    first, others = body.op("Split", z, body.ints(units, count * units), outputs=2, axis=2)
-    sigmoids = body.op("Sigmoid", others)
+    first, blocks = body.op("Split", z, body.ints(units, count * units), outputs=2, axis=2)
+    sigmoids = body.op("Sigmoid", blocks)
     parts = [sigmoids] if count == 1 else body.op("Split", sigmoids, outputs=count, axis=2, num_outputs=count)
     return [body.op("Tanh", first), *parts]
 
@@ -63,7 +63,7 @@ def next_cell(body: Graph, s: str, i: str, f: str, c: str) -> str:
 def skip_loop(
     graph: Graph,
     cells: Sequence[Any],
-    read: Sequence[str],
+    sequences: Sequence[str],
     skips: Sequence[str] | None,
     name: str,
     *,
@@ -74,14 +74,14 @@ def skip_loop(
     Args:
         graph: The graph.
         cells: The cell of each direction.
-        read: What each reads, (time, batch, features).
+        sequences: What each reads, (time, batch, features).
         skips: The k of each, (time, batch, units), or None.
         name: What the weights are called.
         with_c: Whether c is wanted.
     """
     skip, units = cells[0].skip, cells[0].units
     count = 4 if skip in GATED else 3
-    z = projected(graph, cells, read, skips, name)
+    z = projected(graph, cells, sequences, skips, name)
     blocks = Typed(z, (2, "batch", (count + 1) * units))
     reads = [blocks]
     if skips is not None:
@@ -93,10 +93,10 @@ def skip_loop(
             reads.append(Typed(k, (2, "batch", units)))
     recurrent = both_weights(graph, cells, "recurrent_kernel", name)
 
-    def step(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
+    def step(body: Graph, carries: list[str], inputs: list[str]) -> tuple[list[str], list[str]]:
         h, c = carries
-        s, i, f, o, *gate = gates(body, sums(body, read[0], h, recurrent), units, count)
-        more = body.op("Mul", gate[0], read[1]) if gate else read[-1]  # what a skip adds to c or to h
+        s, i, f, o, *gate = gates(body, sums(body, inputs[0], h, recurrent), units, count)
+        more = body.op("Mul", gate[0], inputs[1]) if gate else inputs[-1]  # what a skip adds to c or to h
         c = next_cell(body, s, i, f, c)
         if skip in ("internals", "gated_internals"):
             c = body.op("Add", c, more)
@@ -105,37 +105,37 @@ def skip_loop(
             h = body.op("Add", h, more)
         return [h, c], [h, c] if with_c else [h]
 
-    return over_time(graph, step, [zeros(graph, read[0], units)] * 2, reads, ["float32"] * (1 + with_c))
+    return over_time(graph, step, [zeros(graph, sequences[0], units)] * 2, reads, ["float32"] * (1 + with_c))
 
 
-def _plain(graph: Graph, cells: Sequence[Any], read: Sequence[str], name: str) -> list[str]:
+def _plain(graph: Graph, cells: Sequence[Any], sequences: Sequence[str], name: str) -> list[str]:
     """Return the states of each direction of an LSTM without a skip, which ONNX has an operator for."""
-    found = []
-    for one, cell in zip(read, cells, strict=True):
+    outputs = []
+    for sequence, cell in zip(sequences, cells, strict=True):
         own = [(cell.kernel, cell.recurrent_kernel, cell.bias)]
-        states = lstm_node(graph, one, "", own, f"{name}_{cell.name}")[0]
-        found.append(graph.op("Squeeze", states, graph.ints(1)))
-    return found
+        states = lstm_node(graph, sequence, "", own, f"{name}_{cell.name}")[0]
+        outputs.append(graph.op("Squeeze", states, graph.ints(1)))
+    return outputs
 
 
 @converts("SkipBiLSTM")
 def skip_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> str:
-    """Layers with and without skips; both directions are separate stacks, unless they are interleaved."""
-    read = both_ways(graph, inputs, lengths)
+    """Layers with and without skips. Both directions are separate stacks, unless they are interleaved."""
+    sequences = both_ways(graph, inputs, lengths)
     outputs: list[list[str]] = [[]]
-    for projection, one in zip(layer.projections, read, strict=False):
+    for projection, sequence in zip(layer.projections, sequences, strict=False):
         kernel = graph.weight(numbers(projection.kernel), f"{layer.name}_{projection.name}")
-        outputs[0].append(graph.op("MatMul", one, kernel))
+        outputs[0].append(graph.op("MatMul", sequence, kernel))
     for number, cells in enumerate(layer.cells, start=1):
         name = f"{layer.name}_{number}"
         if cells[0].skip == "none":
-            states = _plain(graph, cells, read, name)
+            states = _plain(graph, cells, sequences, name)
         else:
             skips = outputs[number - layer.skip_distance]
-            states = apart(graph, skip_loop(graph, cells, read, skips, name)[0])
+            states = apart(graph, skip_loop(graph, cells, sequences, skips, name)[0])
         outputs.append(states)
-        read = states
+        sequences = states
         if layer.interleave and number < layer.num_layers:
             both = joined(graph, states, lengths)
-            read = [both, turned(graph, both, lengths)]
+            sequences = [both, turned(graph, both, lengths)]
     return time_major(graph, joined(graph, states, lengths))

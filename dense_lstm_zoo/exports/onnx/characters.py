@@ -22,8 +22,8 @@ def character_cnn(graph: Graph, layer: Any, ids: Value) -> str:
     longest = graph.cast(graph.op("Max", longest, graph.constant([1], "int32")), "int64")
     words = graph.op("Slice", words, graph.ints(0), longest, graph.ints(1))
     vectors = graph.op("Transpose", _vectors(graph, layer, words), perm=[0, 2, 1])
-    found = [_convolved(graph, layer, number, vectors, lengths) for number in range(len(layer.kernel_sizes))]
-    rows = graph.op("Gather", graph.op("Concat", *found, axis=1), graph.slice(places, 0, 0, -1), axis=0)
+    features = [_convolved(graph, layer, number, vectors, lengths) for number in range(len(layer.kernel_sizes))]
+    rows = graph.op("Gather", graph.op("Concat", *features, axis=1), graph.slice(places, 0, 0, -1), axis=0)
     sizes = graph.op("Concat", graph.dim(ids, 0), graph.dim(ids, 1), graph.ints(layer.filters), axis=0)
     return graph.op("Reshape", rows, sizes, allowzero=1)
 
@@ -35,7 +35,7 @@ def _lengths(graph: Graph, words: str) -> str:
 
 
 def _vectors(graph: Graph, layer: Any, words: str) -> str:
-    """Return the characters' vectors, (words, characters, char_dim); those of padding are zeros."""
+    """Return the characters' vectors, (words, characters, char_dim). Those of padding are zeros."""
     table = numbers(layer.table).copy()
     table[0] = 0
     return graph.rows(table, words, f"{layer.name}_table")

@@ -40,8 +40,8 @@ def largest(graph: Graph, values: str, counts: str) -> str:
     The ReLU comes last, where there is least to do: neither the zeros nor the maximum depend on it.
     """
     places = graph.op("Range", graph.constant(0, "int64"), _size(graph, values, 2), graph.constant(1, "int64"))
-    counted = graph.op("Less", graph.cast(places, "int32"), graph.op("Unsqueeze", counts, graph.ints(1, 2)))
-    return _rectified_max(graph, graph.op("Where", counted, values, graph.constant(0)))
+    is_place = graph.op("Less", graph.cast(places, "int32"), graph.op("Unsqueeze", counts, graph.ints(1, 2)))
+    return _rectified_max(graph, graph.op("Where", is_place, values, graph.constant(0)))
 
 
 def _size(graph: Graph, values: str, axis: int) -> str:
@@ -57,15 +57,15 @@ def convolution_pooling(graph: Graph, layer: Any, words: Value, lengths: Value) 
     """Convolve over time, rectify and keep the largest value of each feature."""
     channels = graph.op("Transpose", masked(graph, words, lengths), perm=[0, 2, 1])
     is_empty = graph.op("Equal", lengths, graph.constant(0, "int32"))
-    found = []
+    features = []
     for size, convolution in zip(layer.kernel_sizes, layer.convolutions, strict=True):
         full = layer.padding == "full"
         pads = [size - 1 if full else 0, size - 1]
         values = convolve(graph, convolution, channels, f"{layer.name}_width_{size}", pads)
         windows = graph.op("Add", lengths, graph.constant(size - 1 if full else 1 - size, "int32"))
         windows = graph.op("Max", windows, graph.constant(1, "int32"))
-        found.append(largest(graph, values, graph.op("Where", is_empty, graph.constant(0, "int32"), windows)))
-    return graph.op("Concat", *found, axis=1)
+        features.append(largest(graph, values, graph.op("Where", is_empty, graph.constant(0, "int32"), windows)))
+    return graph.op("Concat", *features, axis=1)
 
 
 @converts("MapConvolutionPooling")
@@ -94,9 +94,9 @@ def _whole(graph: Graph, layer: Any, states: Value, real: str) -> str:
     steps = body.op("Slice", padded, start, body.op("Add", end, graph.ints(layer.kernel_size - 1)), graph.ints(1))
     values = body.op("ReduceMax", _map(body, layer, steps, [0, before, 0, after]), graph.ints(3), keepdims=0)
     real = body.op("Slice", real, start, end, graph.ints(2))
-    found = body.op("ReduceMax", body.op("Where", real, values, graph.constant(0)), graph.ints(2), keepdims=0)
+    largest_of_part = body.op("ReduceMax", body.op("Where", real, values, graph.constant(0)), graph.ints(2), keepdims=0)
     body.output(more, "go_on", "bool", ())
-    body.output(body.op("Max", highest, found), "next", "float32", ("batch", layer.filters))
+    body.output(body.op("Max", highest, largest_of_part), "next", "float32", ("batch", layer.filters))
     # The ReLU is that the values start from 0.
     return graph.op("Loop", parts, "", graph.op("Expand", graph.constant(0), shape), body=body)
 

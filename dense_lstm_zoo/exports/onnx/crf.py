@@ -22,9 +22,11 @@ def decoded(graph: Graph, crf: Any, logits: str, lengths: str) -> tuple[str, str
     scores = time_major(graph, graph.op("Pad", logits, graph.ints(0, 0, 0, 0, 1, 0)))
     field = _Field(graph, crf, scores, lengths)
     tags, shares = field.tags(), field.marginals()
-    found = graph.op("GatherElements", shares, tags, axis=2)
-    tags, found = (graph.op("Squeeze", graph.slice(one, 0, 0, -1), graph.ints(2)) for one in (tags, found))
-    swapped = [graph.op("Transpose", one, perm=[1, 0]) for one in (graph.cast(tags, "int32"), found)]
+    probabilities = graph.op("GatherElements", shares, tags, axis=2)
+    tags, probabilities = (
+        graph.op("Squeeze", graph.slice(values, 0, 0, -1), graph.ints(2)) for values in (tags, probabilities)
+    )
+    swapped = [graph.op("Transpose", values, perm=[1, 0]) for values in (graph.cast(tags, "int32"), probabilities)]
     return swapped[0], swapped[1]
 
 
@@ -46,23 +48,23 @@ class _Field:
     def _at_first(self, values: str) -> str:
         return self.graph.op("Squeeze", self.graph.slice(values, 0, 0, 1), self.graph.ints(0))
 
-    def _with_first(self, first: str, others: str) -> str:
+    def _with_first(self, first: str, later: str) -> str:
         """Return a sequence with one more step at its beginning."""
-        return self.graph.op("Concat", self.graph.op("Unsqueeze", first, self.graph.ints(0)), others, axis=0)
+        return self.graph.op("Concat", self.graph.op("Unsqueeze", first, self.graph.ints(0)), later, axis=0)
 
-    def _with_last(self, others: str, last: str) -> str:
-        return self.graph.op("Concat", others, self.graph.op("Unsqueeze", last, self.graph.ints(0)), axis=0)
+    def _with_last(self, earlier: str, last: str) -> str:
+        return self.graph.op("Concat", earlier, self.graph.op("Unsqueeze", last, self.graph.ints(0)), axis=0)
 
     def tags(self) -> str:
         """Return the tags of the likeliest sequence, int64 (time + 1, batch, 1)."""
         graph = self.graph
 
-        def forward(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
+        def forward(body: Graph, carries: list[str], inputs: list[str]) -> tuple[list[str], list[str]]:
             through = body.op("Add", body.op("Unsqueeze", carries[0], body.ints(2)), self.transitions)
             came_from = body.op("ArgMax", through, axis=1, keepdims=0)
-            new = body.op("Add", body.op("ReduceMax", through, body.ints(1), keepdims=0), read[0])
+            new = body.op("Add", body.op("ReduceMax", through, body.ints(1), keepdims=0), inputs[0])
             new = _shifted(body, new)  # sums over a long text would lose precision
-            best = body.op("Where", read[1], new, carries[0])
+            best = body.op("Where", inputs[1], new, carries[0])
             return [best], [best, came_from]
 
         start = Typed(self.first, self.shape)
@@ -73,30 +75,30 @@ class _Field:
         same = graph.op("Range", *(graph.constant(n, "int64") for n in (0, self.count, 1)))
         pointers = graph.op("Where", self.reads[1].value, pointers, same)
 
-        def backward(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
-            tag = body.op("GatherElements", read[0], carries[0], axis=1)
+        def backward(body: Graph, carries: list[str], inputs: list[str]) -> tuple[list[str], list[str]]:
+            tag = body.op("GatherElements", inputs[0], carries[0], axis=1)
             return [tag], [tag]
 
-        start, read = Typed(last, ("batch", 1), "int64"), Typed(pointers, self.shape, "int64")
-        (tags,) = over_time(graph, backward, [start], [read], ["int64"], reverse=True)
+        start, inputs = Typed(last, ("batch", 1), "int64"), Typed(pointers, self.shape, "int64")
+        (tags,) = over_time(graph, backward, [start], [inputs], ["int64"], reverse=True)
         return self._with_last(tags, last)
 
     def marginals(self) -> str:
         """Return the probability of each tag, (time + 1, batch, K)."""
         graph = self.graph
 
-        def forward(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
+        def forward(body: Graph, carries: list[str], inputs: list[str]) -> tuple[list[str], list[str]]:
             through = body.op("Add", body.op("Unsqueeze", carries[0], body.ints(2)), self.transitions)
-            new = body.op("Add", body.op("ReduceLogSumExp", through, body.ints(1), keepdims=0), read[0])
-            alpha = body.op("Where", read[1], _shifted(body, new), carries[0])
+            new = body.op("Add", body.op("ReduceLogSumExp", through, body.ints(1), keepdims=0), inputs[0])
+            alpha = body.op("Where", inputs[1], _shifted(body, new), carries[0])
             return [alpha], [alpha]
 
         (alphas,) = over_time(graph, forward, [Typed(self.first, self.shape)], self.reads)
 
-        def backward(body: Graph, carries: list[str], read: list[str]) -> tuple[list[str], list[str]]:
-            after = body.op("Unsqueeze", body.op("Add", carries[0], read[0]), body.ints(1))
+        def backward(body: Graph, carries: list[str], inputs: list[str]) -> tuple[list[str], list[str]]:
+            after = body.op("Unsqueeze", body.op("Add", carries[0], inputs[0]), body.ints(1))
             before = body.op("ReduceLogSumExp", body.op("Add", after, self.transitions), body.ints(2), keepdims=0)
-            beta = body.op("Where", read[1], _shifted(body, before), carries[0])
+            beta = body.op("Where", inputs[1], _shifted(body, before), carries[0])
             return [beta], [beta]
 
         last = graph.op("Expand", self.end, graph.op("Shape", self.first))

@@ -39,9 +39,9 @@ def write(
     weights: str = "float32",
     shared_words: bool = False,
 ) -> Path:
-    """Write a bundle as an ONNX export, whole or not at all; return its path.
+    """Write a bundle as an ONNX export, whole or not at all, and return its path.
 
-    The card is written last, once the export is in place; a failure there is only a warning.
+    The card is written last, once the export is in place. A failure there is only a warning.
 
     Args:
         bundle: A trained model.
@@ -79,7 +79,7 @@ def write_manifest(folder: Path) -> None:
 
 
 def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
-    """Write the graphs; several share one file of weights, and large tables of words always stand in it."""
+    """Write the graphs. Several share one file of weights, and large tables of words always stand in it."""
     external = WeightsFile() if len(graphs) > 1 else WeightsFile(_LARGE)
     for name, graph in graphs.items():
         model = graph.model(Path(name).stem, external)
@@ -94,7 +94,7 @@ def _write_graphs(folder: Path, graphs: dict[str, Graph]) -> None:
 
 
 def _config(bundle: Bundle, graph: Graph, weights: str, table: dict[str, Any] | None) -> dict[str, Any]:
-    names = [one.name for one in graph.inputs]
+    names = [tensor.name for tensor in graph.inputs]
     config = {
         "kind": KIND,
         "format": FORMAT,

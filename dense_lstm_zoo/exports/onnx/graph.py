@@ -39,7 +39,7 @@ class Value(str):
 
 
 class WeightsFile:
-    """The large weights of graphs in one file beside them; equal ones are stored once.
+    """The large weights of graphs in one file beside them. Equal ones are stored once.
 
     A runtime maps the file into memory: of a table of word vectors, only the rows that texts need are read.
 
@@ -65,7 +65,7 @@ class WeightsFile:
 
 
 class Graph:
-    """An ONNX graph under construction. Tensors are named by strings; every method returns names.
+    """An ONNX graph under construction. Tensors are named by strings. Every method returns names.
 
     Args:
         weights: How large weights are stored: ``"float32"``, ``"float16"``, or ``"int8"`` with a float32 scale per
@@ -86,7 +86,7 @@ class Graph:
         self.arrays: dict[str, np.ndarray] = {} if parent is None else parent.arrays
         self.cache: dict[Any, str] = {}
         self._counts: Counter[str] = Counter() if parent is None else parent._counts
-        self._stored: dict[Any, str] = {} if parent is None else parent._stored
+        self._names: dict[Any, str] = {} if parent is None else parent._names
 
     def body(self) -> Graph:
         """Return an empty graph for the body of a loop in this one."""
@@ -98,22 +98,22 @@ class Graph:
         return name if self._counts[name] == 1 else f"{name}_{self._counts[name]}"
 
     def op(self, kind: str, *inputs: str, outputs: int = 1, name: str | None = None, **attributes: Any) -> Any:
-        """Add a node; return the name of its output, or the list of names if it has several.
+        """Add a node, and return the name of its output, or the list of names if it has several.
 
         Args:
             kind: The operator.
-            *inputs: Names of its inputs; ``""`` leaves an optional one out.
+            *inputs: Names of its inputs. ``""`` leaves an optional one out.
             outputs: How many outputs it has.
             name: What the outputs are called.
-            **attributes: Its attributes; a ``Graph`` becomes the body of a loop.
+            **attributes: Its attributes. A ``Graph`` becomes the body of a loop.
         """
         names = [self.fresh(name or kind.lower()) for _ in range(outputs)]
-        given = {key: value.proto(key) if isinstance(value, Graph) else value for key, value in attributes.items()}
-        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **given))
+        plain = {key: value.proto(key) if isinstance(value, Graph) else value for key, value in attributes.items()}
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], **plain))
         return names[0] if outputs == 1 else names
 
     def constant(self, value: Any, dtype: str = "float32") -> str:
-        """Return a small constant; equal ones are one."""
+        """Return a small constant. Equal ones are one."""
         return self._array("constant", np.asarray(value, dtype))
 
     def ints(self, *values: int) -> str:
@@ -121,7 +121,7 @@ class Graph:
         return self.constant(list(values), "int64")
 
     def weight(self, array: Any, name: str, *, summed: int = 0) -> str:
-        """Return a weight in float32, stored as ``weights`` says; biases are stored in float32 always.
+        """Return a weight in float32, stored as ``weights`` says. Biases are stored in float32 always.
 
         Args:
             array: Its values.
@@ -142,24 +142,24 @@ class Graph:
         return self._root().op("Mul", wide, self._array(f"{name}_scale", scales))
 
     def rows(self, array: Any, ids: str, name: str) -> str:
-        """Return the rows of a table of float32 at ``ids``; the table is never in memory in more than it is stored."""
+        """Return the rows of a table of float32 at ``ids``. The table is never in memory in more than it is stored."""
         array = np.asarray(array, np.float32)
         if self.weights == "float32" or array.size < _SMALL:
             return self.op("Gather", self._array(name, array), ids, axis=0)
         if self.weights == "float16":
-            found = self.op("Gather", self._array(name, _halves(name, array)), ids, axis=0)
-            return self.op("Cast", found, to=TensorProto.FLOAT)
+            vectors = self.op("Gather", self._array(name, _halves(name, array)), ids, axis=0)
+            return self.op("Cast", vectors, to=TensorProto.FLOAT)
         rounded, scales = _bytes(array, 1)
-        found = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
-        return self.op("Mul", found, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
+        vectors = self.op("Cast", self.op("Gather", self._array(name, rounded), ids, axis=0), to=TensorProto.FLOAT)
+        return self.op("Mul", vectors, self.op("Gather", self._array(f"{name}_scale", scales), ids, axis=0))
 
     def _array(self, name: str, array: np.ndarray) -> str:
         """Store an array, unless an equal one is there, as where a table is looked up and also multiplied by."""
         key = array.dtype.str, array.shape, hashlib.sha256(array.tobytes()).digest()
-        if key not in self._stored:
-            self._stored[key] = self.fresh(name)
-            self.arrays[self._stored[key]] = array
-        return self._stored[key]
+        if key not in self._names:
+            self._names[key] = self.fresh(name)
+            self.arrays[self._names[key]] = array
+        return self._names[key]
 
     def _root(self) -> Graph:
         return self if self.parent is None else self.parent._root()
@@ -190,32 +190,32 @@ class Graph:
         return self.op("Slice", shape, self.ints(axis), self.ints(axis + 1), self.ints(0))
 
     def slice(self, value: str, axis: int, start: int, stop: int | None = None) -> str:
-        """Return ``value[start:stop]`` along an axis; None is the end."""
+        """Return ``value[start:stop]`` along an axis. None is the end."""
         end = np.iinfo(np.int64).max if stop is None else stop
         return self.op("Slice", value, self.ints(start), self.constant([end], "int64"), self.ints(axis))
 
     def prune(self) -> None:
-        """Remove nodes and inputs that no output depends on; call it once the outputs are there."""
-        needed = {one.name for one in self.outputs}
-        kept = []
+        """Remove nodes and inputs that no output depends on. Call it once the outputs are there."""
+        names = {tensor.name for tensor in self.outputs}
+        nodes = []
         for node in reversed(self.nodes):
-            if needed.intersection(node.output):
-                kept.append(node)
-                needed |= _reads(node)
-        self.nodes = kept[::-1]
-        self.inputs = [one for one in self.inputs if one.name in needed]
+            if names.intersection(node.output):
+                nodes.append(node)
+                names |= _reads(node)
+        self.nodes = nodes[::-1]
+        self.inputs = [tensor for tensor in self.inputs if tensor.name in names]
 
     def proto(self, name: str, external: WeightsFile | None = None) -> onnx.GraphProto:
-        """Return the graph; a body has no weights of its own."""
+        """Return the graph. A body has no weights of its own."""
         initializers = [] if self.parent is not None else [_tensor(n, a, external) for n, a in self.arrays.items()]
         return helper.make_graph(self.nodes, name, self.inputs, self.outputs, initializers)
 
     def model(self, name: str, external: WeightsFile | None = None) -> onnx.ModelProto:
         """Return the model, which is checked."""
         opset = [helper.make_opsetid("", OPSET)]
-        made = helper.make_model(self.proto(name, external), opset_imports=opset, producer_name="dense_lstm_zoo")
-        made.ir_version = IR_VERSION
-        return made
+        model = helper.make_model(self.proto(name, external), opset_imports=opset, producer_name="dense_lstm_zoo")
+        model.ir_version = IR_VERSION
+        return model
 
 
 def _reads(node: onnx.NodeProto) -> set[str]:
@@ -227,7 +227,7 @@ def _reads(node: onnx.NodeProto) -> set[str]:
 def _tensor(name: str, array: np.ndarray, external: WeightsFile | None) -> onnx.TensorProto:
     if external is None or array.size < external.smallest:
         return numpy_helper.from_array(np.asarray(array, order="C"), name)  # a scalar stays one
-    made = onnx.TensorProto(
+    tensor = onnx.TensorProto(
         name=name,
         data_type=helper.np_dtype_to_tensor_dtype(array.dtype),
         dims=array.shape,
@@ -235,8 +235,8 @@ def _tensor(name: str, array: np.ndarray, external: WeightsFile | None) -> onnx.
     )
     offset, length = external.add(array)
     for key, value in {"location": external.name, "offset": offset, "length": length}.items():
-        made.external_data.add(key=key, value=str(value))
-    return made
+        tensor.external_data.add(key=key, value=str(value))
+    return tensor
 
 
 def _halves(name: str, array: np.ndarray) -> np.ndarray:

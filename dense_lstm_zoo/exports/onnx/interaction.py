@@ -31,7 +31,7 @@ def agreement(graph: Graph, values: str, vectors: str) -> str:
 
 
 def add(graph: Graph, total: str | None, more: str) -> str:
-    """Return a sum; None stands for zeros."""
+    """Return a sum. None stands for zeros."""
     return more if total is None else graph.op("Add", total, more)
 
 

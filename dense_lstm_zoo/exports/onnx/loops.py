@@ -1,7 +1,7 @@
 """Loops over time as ONNX's ``Scan`` operator, and both directions of a layer side by side in one loop.
 
 Each direction reads a row in its own order, the backward one from the last real step to the first. It has read the
-whole row before it comes to the padding, so that a loop needs no lengths; what it returns there is not to be read.
+whole row before it comes to the padding, so that a loop needs no lengths. What it returns there is not to be read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def over_time(
     *,
     reverse: bool = False,
 ) -> list[str]:
-    """Run a step over time-major sequences; return its outputs at every step, likewise.
+    """Run a step over time-major sequences, and return its outputs at every step, likewise.
 
     Args:
         graph: The graph.
@@ -45,22 +45,22 @@ def over_time(
         reverse: Whether to run from the last step to the first.
     """
     body = graph.body()
-    carries = [body.input("carry", one.dtype, one.shape) for one in starts]
-    following, outputs = step(body, list(carries), [body.input("read", one.dtype, one.shape) for one in reads])
+    carries = [body.input("carry", tensor.dtype, tensor.shape) for tensor in starts]
+    following, outputs = step(body, list(carries), [body.input("read", tensor.dtype, tensor.shape) for tensor in reads])
     for value, start in zip(following, starts, strict=True):
         body.output(value, "next", start.dtype, start.shape)
     for value, dtype in zip(outputs, dtypes, strict=True):
         body.output(value, "output", dtype, starts[0].shape)
-    found = graph.op(
+    results = graph.op(
         "Scan",
-        *(one.value for one in (*starts, *reads)),
+        *(tensor.value for tensor in (*starts, *reads)),
         outputs=len(starts) + len(outputs),
         body=body,
         num_scan_inputs=len(reads),
         scan_input_directions=[int(reverse)] * len(reads),
         scan_output_directions=[int(reverse)] * len(outputs),
     )
-    return found[len(starts) :]
+    return results[len(starts) :]
 
 
 def both_ways(graph: Graph, inputs: str, lengths: str) -> list[str]:

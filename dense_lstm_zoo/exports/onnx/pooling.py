@@ -39,12 +39,12 @@ def _last(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:
     states = Value(masked(graph, states, lengths), states.shape)
     last = graph.op("Max", graph.op("Sub", lengths, graph.constant(1, "int32")), graph.constant(0, "int32"))
     index = graph.cast(graph.op("Unsqueeze", last, graph.ints(1)), "int64")
-    found = graph.op("GatherND", states, index, batch_dims=1)
+    last_states = graph.op("GatherND", states, index, batch_dims=1)
     if layer.num_directions == 1:
-        return found
+        return last_states
     half = int((states.shape or (0,))[-1] or 0) // 2
     first = graph.op("Squeeze", graph.slice(graph.slice(states, 1, 0, 1), 2, half), graph.ints(1))
-    return graph.op("Concat", graph.slice(found, 1, 0, half), first, axis=1)
+    return graph.op("Concat", graph.slice(last_states, 1, 0, half), first, axis=1)
 
 
 def _attention(graph: Graph, layer: Any, states: Value, lengths: Value) -> str:

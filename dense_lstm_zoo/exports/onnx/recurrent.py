@@ -50,10 +50,10 @@ def lstm_node(
     Args:
         graph: The graph.
         inputs: (time, batch, features).
-        lengths: (batch,), int32, at least 1; ``""`` means all steps.
+        lengths: (batch,), int32, at least 1. ``""`` means all steps.
         weights: Kernel, recurrent kernel and bias of each direction, in Keras's order.
         name: What the weights are called.
-        direction: ``forward``, ``reverse`` or ``bidirectional``; None goes by the number of weights.
+        direction: ``forward``, ``reverse`` or ``bidirectional``. None goes by the number of weights.
         start: The first h and c, (directions, batch, units) each.
     """
     kernels, recurrents, biases = (np.stack([gates(numbers(each[i])) for each in weights]) for i in range(3))
@@ -101,18 +101,18 @@ def dense_bilstm(graph: Graph, layer: Any, inputs: Value, lengths: Value) -> lis
     first = time_major(graph, inputs)
     both: list[str] = []  # the states of every layer
     apart: list[list[str]] = [[first], [first]]  # what each direction reads, if it reads only its own
-    for one in layer.layers:
+    for lstm_layer in layer.layers:
         if layer.couple_directions:
-            read = graph.op("Concat", first, *both, axis=2) if both else first
-            both.append(_run(graph, one, read, lengths))
+            sequence = graph.op("Concat", first, *both, axis=2) if both else first
+            both.append(_run(graph, lstm_layer, sequence, lengths))
             continue
-        found = []
-        for d, (direction, weights) in enumerate(zip(("forward", "reverse"), one._directions, strict=True)):
-            read = graph.op("Concat", *apart[d], axis=2) if len(apart[d]) > 1 else first
-            name = f"{one.name}_{direction}"
-            states = lstm_node(graph, read, lengths, [weights], name, direction=direction)[0]
-            found.append(side_by_side(graph, states, one.units))
-            apart[d].append(found[-1])
-        both.append(graph.op("Concat", *found, axis=2))
-    wanted = both if layer.return_all_layers else both[-1:]
-    return [time_major(graph, states) for states in wanted]
+        directions = []
+        for d, (direction, weights) in enumerate(zip(("forward", "reverse"), lstm_layer._directions, strict=True)):
+            sequence = graph.op("Concat", *apart[d], axis=2) if len(apart[d]) > 1 else first
+            name = f"{lstm_layer.name}_{direction}"
+            states = lstm_node(graph, sequence, lengths, [weights], name, direction=direction)[0]
+            directions.append(side_by_side(graph, states, lstm_layer.units))
+            apart[d].append(directions[-1])
+        both.append(graph.op("Concat", *directions, axis=2))
+    outputs = both if layer.return_all_layers else both[-1:]
+    return [time_major(graph, states) for states in outputs]

@@ -16,13 +16,13 @@ def at_least_one_row(graph: Graph, inputs: Mapping[str, Value]) -> tuple[dict[st
     """
     rows = graph.dim(next(iter(inputs.values())), 0)
     missing = graph.op("Max", graph.op("Sub", graph.ints(1), rows), graph.ints(0))
-    found = {}
+    padded = {}
     for name, value in inputs.items():
         assert value.shape is not None  # an input's is known
-        others = [0] * (len(value.shape) - 1)
-        pads = graph.op("Concat", graph.ints(0, *others), missing, *([graph.ints(*others)] if others else []), axis=0)
-        found[name] = Value(graph.op("Pad", value, pads, name=f"{name}_rows"), value.shape)
-    return found, rows
+        zeros = [0] * (len(value.shape) - 1)
+        pads = graph.op("Concat", graph.ints(0, *zeros), missing, *([graph.ints(*zeros)] if zeros else []), axis=0)
+        padded[name] = Value(graph.op("Pad", value, pads, name=f"{name}_rows"), value.shape)
+    return padded, rows
 
 
 def first_rows(graph: Graph, value: str, rows: str) -> str:

@@ -20,7 +20,7 @@ Cell = Callable[[Graph, Any, str, Sequence[str]], tuple[str, list[str]]]
 def recurrent_stack(
     graph: Graph, layer: Any, inputs: Value, lengths: Value | None = None, initial_state: Sequence[Value] = ()
 ) -> list[str]:
-    """Every layer reads what its wiring says of the input and the layers below; see ``layers.RecurrentStack``."""
+    """Every layer reads what its wiring says of the input and the layers below. See ``layers.RecurrentStack``."""
     if lengths is not None:
         raise ValueError(
             f"{layer.name!r}: a recurrent stack over padded rows has no ONNX form here; leave lengths out."
@@ -36,10 +36,10 @@ def run_layers(
     """Return the input of a recurrent stack and the states of its layers, time-major, and all final states."""
     per_layer = layer.states_per_layer
     below, states = [inputs], []
-    for i, one in enumerate(layer.layers):
+    for i, rnn in enumerate(layer.layers):
         start = [graph.op("Unsqueeze", state, graph.ints(0)) for state in initial_state[i * per_layer :][:per_layer]]
-        read = _joined(graph, layer._inputs_of_next(below, sum_of=lambda parts: graph.op("Add", *parts)))
-        output, final = _CELLS[layer.cell](graph, one, read, start)
+        sequence = _joined(graph, layer._inputs_of_next(below, sum_of=lambda parts: graph.op("Add", *parts)))
+        output, final = _CELLS[layer.cell](graph, rnn, sequence, start)
         below.append(output)
         states += [graph.op("Squeeze", state, graph.ints(0)) for state in final]
     return below, states
@@ -91,7 +91,7 @@ _CELLS: dict[str, Cell] = {"lstm": _lstm, "gru": _gru, "simple_rnn": _simple_rnn
 
 @converts("TiedEmbedding")
 def tied_embedding(graph: Graph, layer: Any, values: Value, reverse: bool = False) -> str:
-    """Look up rows or, in reverse, score every word by its row; both read the same stored table."""
+    """Look up rows or, in reverse, score every word by its row. Both read the same stored table."""
     table = numbers(layer.embeddings)
     if not reverse:
         return graph.rows(table, values, layer.name)

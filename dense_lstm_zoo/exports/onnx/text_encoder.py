@@ -21,21 +21,23 @@ def text_encoder_states(graph: Graph, layer: Any, inputs: Value, lengths: Value)
     eos = graph.weight(numbers(layer.eos), f"{layer.name}_eos")
     shape = graph.op("Concat", graph.ints(1), graph.dim(inputs, 0), graph.ints(layer.eos.shape[0]), axis=0)
     start, words = graph.op("Expand", eos, shape), time_major(graph, inputs)
-    found: list[list[str]] = []
+    by_direction: list[list[str]] = []
     for is_backward, stack in enumerate(layer.stacks):
-        read = graph.op("Concat", start, turned(graph, words, lengths) if is_backward else words, axis=0)
-        states = [graph.slice(one, 0, 1) for one in run_layers(graph, stack, read)[0][1:]]
-        found.append([turned(graph, one, lengths) for one in states] if is_backward else states)
-    joined = [graph.op("Concat", *parts, axis=2) if len(parts) > 1 else parts[0] for parts in zip(*found, strict=True)]
+        sequence = graph.op("Concat", start, turned(graph, words, lengths) if is_backward else words, axis=0)
+        states = [graph.slice(state, 0, 1) for state in run_layers(graph, stack, sequence)[0][1:]]
+        by_direction.append([turned(graph, state, lengths) for state in states] if is_backward else states)
+    layers = zip(*by_direction, strict=True)
+    joined = [graph.op("Concat", *parts, axis=2) if len(parts) > 1 else parts[0] for parts in layers]
     return [masked(graph, time_major(graph, states), lengths) for states in joined]
 
 
 @converts("LayerMixture")
 def layer_mixture(graph: Graph, layer: Any, values: Sequence[Value]) -> str:
-    """The weighted sum of the layers; the weights are known."""
+    """The weighted sum of the layers. The weights are known."""
     powers = np.exp(numbers(layer.layer_weights) - numbers(layer.layer_weights).max())
     shares = numbers(layer.gamma) * powers / powers.sum()
-    first, *others = [graph.op("Mul", one, graph.constant(s)) for one, s in zip(values, shares, strict=True)]
-    for other in others:
-        first = graph.op("Add", first, other)
-    return str(first)
+    pairs = zip(values, shares, strict=True)
+    total, *terms = [graph.op("Mul", states, graph.constant(share)) for states, share in pairs]
+    for term in terms:
+        total = graph.op("Add", total, term)
+    return str(total)

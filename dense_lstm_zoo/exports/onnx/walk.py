@@ -30,7 +30,7 @@ def converts(*names: str) -> Callable[[Converter], Converter]:
 
 
 def trace(
-    graph: Graph, model: keras.Model, inputs: Mapping[str, Value], wanted: list[Any] | None = None
+    graph: Graph, model: keras.Model, inputs: Mapping[str, Value], targets: list[Any] | None = None
 ) -> list[Value]:
     """Add a functional model's layers to a graph and return its outputs.
 
@@ -38,37 +38,37 @@ def trace(
         graph: The graph.
         model: The model.
         inputs: For each name of an input layer, or of a layer that is replaced by an input, its tensor.
-        wanted: Keras tensors of the model to return instead of its outputs.
+        targets: Keras tensors of the model to return instead of its outputs.
 
     Raises:
         ValueError: A layer that has no converter.
     """
-    if wanted is not None:
-        model = keras.Model(model.inputs, wanted)
+    if targets is not None:
+        model = keras.Model(model.inputs, targets)
     config = model.get_config()
     layers = {entry["name"]: entry for entry in config["layers"]}
-    found: dict[tuple[str, int], list[Value]] = {}
+    tensors: dict[tuple[str, int], list[Value]] = {}
 
     def outputs_of(name: str, node: int) -> list[Value]:
         if name in inputs:
             return [inputs[name]]
-        if (name, node) not in found:
+        if (name, node) not in tensors:
             entry = layers[name]
             call = _with_values(entry["inbound_nodes"][node], value_of)
-            found[name, node] = _convert(graph, model, entry, call)
-        return found[name, node]
+            tensors[name, node] = _convert(graph, model, entry, call)
+        return tensors[name, node]
 
     def value_of(tensor: Mapping[str, Any]) -> Value:
         name, node, number = tensor["keras_history"]
         return Value(outputs_of(name, node)[number], tensor["shape"])
 
-    wanted_outputs = config["output_layers"]
-    if isinstance(wanted_outputs[0], str):
-        wanted_outputs = [wanted_outputs]
+    output_places = config["output_layers"]
+    if isinstance(output_places[0], str):
+        output_places = [output_places]
     shapes = [tensor.shape for tensor in model.outputs]
     return [
         Value(outputs_of(name, node)[number], shape)
-        for (name, node, number), shape in zip(wanted_outputs, shapes, strict=True)
+        for (name, node, number), shape in zip(output_places, shapes, strict=True)
     ]
 
 
@@ -81,18 +81,18 @@ def _convert(graph: Graph, model: keras.Model, entry: Mapping[str, Any], call: M
             f"The layer {entry['name']!r} ({kind}) has no ONNX form here, so its model cannot be exported with "
             f"format='onnx'. Layers that can: {', '.join(sorted(CONVERTERS))}. format='saved_model' takes any."
         )
-    named = {layer.name: layer for layer in model.layers}
-    given = {
+    layers = {layer.name: layer for layer in model.layers}
+    options = {
         key: value for key, value in call["kwargs"].items() if key not in ("training", "mask") and value is not None
     }
-    made = CONVERTERS[name](graph, named.get(entry["name"]), *call["args"], **given)
-    return list(made) if isinstance(made, list | tuple) else [made]
+    outputs = CONVERTERS[name](graph, layers.get(entry["name"]), *call["args"], **options)
+    return list(outputs) if isinstance(outputs, list | tuple) else [outputs]
 
 
 def _with_values(item: Any, value_of: Callable[[Mapping[str, Any]], Value]) -> Any:
     """Return a call's arguments with the tensors in them replaced."""
     if isinstance(item, list | tuple):
-        return [_with_values(one, value_of) for one in item]
+        return [_with_values(member, value_of) for member in item]
     if not isinstance(item, dict):
         return item
     if item.get("class_name") == "__keras_tensor__":

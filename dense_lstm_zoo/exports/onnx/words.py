@@ -58,20 +58,20 @@ def write_shared(folder: Path, bundle: Any) -> dict[str, Any]:
 
     layers = embeddings(bundle.network)
     arrays = [(layer.name, 0, 1.0, layer.get_matrix()) for layer in layers]
-    found = shared_words.find_in(arrays, bundle.vocabulary.words, bundle.config["training"].get("vectors"))
-    assert found is not None  # it is required
-    if own := [layer.name for layer in layers if layer.name not in {part.array for part in found.parts}]:
+    shared = shared_words.find_in(arrays, bundle.vocabulary.words, bundle.config["training"].get("vectors"))
+    assert shared is not None  # it is required
+    if own := [layer.name for layer in layers if layer.name not in {part.array for part in shared.parts}]:
         raise ValueError(
             f"shared_words=True: none of the vectors of {' and '.join(own)} is one of an installed table. Export "
             "without it."
         )
-    found = found.shortened()
-    dataclasses.replace(bundle.vocabulary, words=found.own_words).write(folder / "vocabulary.txt")
-    found.write_rows(folder / shared_words.ROWS)
-    for number, (part, (*_, matrix)) in enumerate(zip(found.parts, arrays, strict=True)):
-        np.save(folder / f"own_words_{number}.npy", _halved(found.reduced(part.array, matrix)), allow_pickle=False)
-    told = [
-        {"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size, **found.own_table(part)}
-        for layer, part in zip(layers, found.parts, strict=True)
+    shared = shared.shortened()
+    dataclasses.replace(bundle.vocabulary, words=shared.own_words).write(folder / "vocabulary.txt")
+    shared.write_rows(folder / shared_words.ROWS)
+    for number, (part, (*_, matrix)) in enumerate(zip(shared.parts, arrays, strict=True)):
+        np.save(folder / f"own_words_{number}.npy", _halved(shared.reduced(part.array, matrix)), allow_pickle=False)
+    arrays_config = [
+        {"input": layer.name, "dim": layer.embedding_dim, "rows": layer.vocab_size, **shared.own_table(part)}
+        for layer, part in zip(layers, shared.parts, strict=True)
     ]
-    return {**found.config, "arrays": told}
+    return {**shared.config, "arrays": arrays_config}
