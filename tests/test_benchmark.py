@@ -114,10 +114,10 @@ def test_the_text_sides_agree_on_raw_texts_and_train_two_epochs():
 
 def test_every_text_is_in_the_stock_batches_once_with_its_label():
     side = TextSide("keras", "demo", 230)
-    found = [
+    pairs = [
         (tuple(row[row > 0]), label) for ids, labels in side._padded_batches() for row, label in _rows(ids, labels)
     ]
-    assert sorted(found) == sorted((tuple(row), label) for row, label in zip(side.rows, side.labels, strict=True))
+    assert sorted(pairs) == sorted((tuple(row), label) for row, label in zip(side.rows, side.labels, strict=True))
 
 
 def _rows(ids, labels):
@@ -157,8 +157,8 @@ def test_statistics_are_right_on_a_fake_clock():
     values = turns.take_turns({"ours": measure_ours, "peer": measure_peer}, 5)
     assert log == ["ours", "peer"] * 5
     np.testing.assert_allclose(values["ours"], [0.01, 0.01, 0.01, 0.02, 0.01])
-    found = rows.times(values["ours"], values["peer"])
-    assert found == pytest.approx(
+    cells = rows.times(values["ours"], values["peer"])
+    assert cells == pytest.approx(
         {
             "repeats": 5,
             "ours_ms": 10,
@@ -188,8 +188,8 @@ def test_the_work_of_a_step_is_counted_from_the_weights():
     language_model = in_matrices(language_sides.OurLanguageModel(SMALL_LANGUAGE).weights()[1:])
     tagger = in_matrices(tagger_sides.OurTagger(SMALL_TAGGER).weights()[:-2])
     pooling = pooling_sides.OurPooling(SMALL_POOLING).weights()[0].size
-    counted = (SMALL, classifier), (SMALL_LANGUAGE, language_model), (SMALL_TAGGER, tagger), (SMALL_POOLING, pooling)
-    for architecture, matrices in counted:
+    sizes = (SMALL, classifier), (SMALL_LANGUAGE, language_model), (SMALL_TAGGER, tagger), (SMALL_POOLING, pooling)
+    for architecture, matrices in sizes:
         assert architecture.matrix_weights == matrices
         assert architecture.gigaflops("train", BATCH, TIME) == pytest.approx(6 * matrices * BATCH * TIME / 1e9)
         assert architecture.gigaflops("predict", BATCH, TIME) == pytest.approx(2 * matrices * BATCH * TIME / 1e9)
@@ -198,10 +198,10 @@ def test_the_work_of_a_step_is_counted_from_the_weights():
 @pytest.mark.slow
 def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path):
     settings = {"architecture": SMALL, "batches": (2,), "repeats": 2, "block_seconds": 0.001, "torch": False}
-    seen: list[dict] = []
-    frame = bench(only=["predict"], quick=True, report=seen.append, **settings)
+    reports: list[dict] = []
+    frame = bench(only=["predict"], quick=True, report=reports.append, **settings)
     assert tuple(frame.columns) == COLUMNS
-    assert len(frame) == len(seen) == 1
+    assert len(frame) == len(reports) == 1
     row = frame.iloc[0]
     empty = {column for column in COLUMNS if row[column] == ""}
     # This batch size has no target, this group no corpus, no rate of its own and no memory; the kernel is the default.
@@ -215,8 +215,8 @@ def test_a_measured_row_has_every_column_and_is_written_and_shown(tmp_path):
     assert min(map(len, row[["command", "processor"]])) > 0
 
     path = tmp_path / "speed.csv"
-    speed._report(seen[0], path)
-    speed._report({**seen[0], "repeats": 9}, path)
+    speed._report(reports[0], path)
+    speed._report({**reports[0], "repeats": 9}, path)
     assert tuple(pd.read_csv(path).columns) == COLUMNS
     (line,) = [line for line in table_of(path).splitlines() if line.startswith("| W, prediction")]
     assert "| stock Keras |" in line

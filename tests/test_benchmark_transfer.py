@@ -17,11 +17,11 @@ SPLIT = Split([f"text {i}" for i in range(200)], [0] * 150 + [1] * 48 + [2] * 2)
 
 @pytest.mark.parametrize(("size", "counts"), [(100, {0: 75, 1: 24, 2: 1}), (3, {0: 1, 1: 1, 2: 1}), (200, None)])
 def test_a_subset_has_every_label_in_its_share(size, counts):
-    found = transfer.subset(SPLIT, size, seed=1)
-    assert len(found) == size == len(set(found.texts))
-    assert Counter(found.labels) == (counts or Counter(SPLIT.labels))
-    known = dict(zip(SPLIT.texts, SPLIT.labels, strict=True))
-    assert [known[text] for text in found.texts] == found.labels
+    part = transfer.subset(SPLIT, size, seed=1)
+    assert len(part) == size == len(set(part.texts))
+    assert Counter(part.labels) == (counts or Counter(SPLIT.labels))
+    label_of = dict(zip(SPLIT.texts, SPLIT.labels, strict=True))
+    assert [label_of[text] for text in part.texts] == part.labels
 
 
 def test_a_seed_draws_the_same_subset_and_another_seed_another_one():
@@ -37,11 +37,11 @@ def test_a_size_that_cannot_be_drawn_is_refused(size):
 
 def test_every_size_has_the_same_dev_and_test_texts():
     corpus = Corpus("mine", ("a", "b"), Split([f"text {i}" for i in range(100)], [0, 1] * 50), None, None)
-    small, whole = (transfer.corpus_of(corpus, size, seed=2) for size in (10, None))
-    assert (small.dev, small.test) == (whole.dev, whole.test)
+    small, full = (transfer.corpus_of(corpus, size, seed=2) for size in (10, None))
+    assert (small.dev, small.test) == (full.dev, full.test)
     assert len(small.train) == 10
-    assert len(whole.train) == 81
-    assert set(small.train.texts) < set(whole.train.texts)
+    assert len(full.train) == 81
+    assert set(small.train.texts) < set(full.train.texts)
 
 
 def test_the_picture_is_drawn(tmp_path):
@@ -186,10 +186,10 @@ def test_heat_maps_have_a_row_for_each_word_and_a_picture_of_each_sentence(tmp_p
     monkeypatch.setattr(heat_maps, "RESULTS", tmp_path / "heat_maps.csv")
     monkeypatch.setattr("sys.argv", ["heat_maps", "--datasets", "demo", "--run-dir", str(tmp_path / "runs")])
     heat_maps.main()
-    found = pd.read_csv(tmp_path / "heat_maps.csv")
-    assert list(found["token"]) == ["the", "soup", "was", "cold"]
+    rows = pd.read_csv(tmp_path / "heat_maps.csv")
+    assert list(rows["token"]) == ["the", "soup", "was", "cold"]
     # A layer's shares sum to one: over the words, the least are below an even share and the greatest above it.
-    assert found["share_min"].sum() <= 4 <= found["share_max"].sum()
-    assert set(found["label"]) <= {"negative", "positive"}
-    assert set(found["vectors"].isna()) == {True}  # trained without
+    assert rows["share_min"].sum() <= 4 <= rows["share_max"].sum()
+    assert set(rows["label"]) <= {"negative", "positive"}
+    assert set(rows["vectors"].isna()) == {True}  # trained without
     assert (tmp_path / "heat_map_demo.png").read_bytes().startswith(b"\x89PNG")

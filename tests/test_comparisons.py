@@ -16,28 +16,28 @@ SMALL = {"units": 4, "num_layers": 2, "embedding_dim": 8, "char_filters": 0}
 
 def test_runs_become_a_row_and_a_curve_and_the_table_pairs_them_by_seed(tmp_path, monkeypatch):
     for name in ("DYNAMIC_INTERACTION", "CURVES", "PICTURE"):
-        where = classification_tables if name == "DYNAMIC_INTERACTION" else dynamic_interaction
-        monkeypatch.setattr(where, name, tmp_path / name.lower())
+        module = classification_tables if name == "DYNAMIC_INTERACTION" else dynamic_interaction
+        monkeypatch.setattr(module, name, tmp_path / name.lower())
     monkeypatch.setattr(dynamic_interaction, "draw", lambda: None)
     row = dynamic_interaction.TABLE.points["stack_position"]
     options = {"epochs": 2, "batch_size": 50, "progress": False, **SMALL, **row.settings}
     result = zoo.run_protocol(row.model, small_demo(), tmp_path / "runs", **options)
-    found = Outcome(
+    outcome = Outcome(
         dynamic_interaction.TABLE, "stack_position", row, "demo", "", "", "seed 1", "c", result, read_config(result)
     )
-    made = dynamic_interaction.columns(found)
-    assert (made["model"], made["encoder"], made["pooling"]) == ("stacked_di_bilstm", "stack", "position")
-    assert (made["protocol"], made["settings"]) == ("seed 1", "")
+    cells = dynamic_interaction.columns(outcome)
+    assert (cells["model"], cells["encoder"], cells["pooling"]) == ("stacked_di_bilstm", "stack", "position")
+    assert (cells["protocol"], cells["settings"]) == ("seed 1", "")
     columns = pd.read_csv(tables.README.parent / "dynamic_interaction.csv").columns.tolist()
-    assert list(made) == columns
-    dynamic_interaction.add_curve(found)
+    assert list(cells) == columns
+    dynamic_interaction.add_curve(outcome)
     curve = pd.read_csv(dynamic_interaction.CURVES, keep_default_na=False)
     assert curve["batch"].tolist() == list(range(5, 5 * len(curve) + 1, 5))
     assert curve.columns.tolist() == [*dynamic_interaction.KEY, "batch", "dev_accuracy"]
-    tables.merge(classification_tables.DYNAMIC_INTERACTION, [made], list(dynamic_interaction.KEY))
+    tables.merge(classification_tables.DYNAMIC_INTERACTION, [cells], list(dynamic_interaction.KEY))
     assert "+0" not in classification_tables.dynamic_interaction()  # nothing to compare with yet
-    others = [{**made, "pooling": "mean", "accuracies": "50.00 51.00"}, {**made, "accuracies": "51.00 53.00"}]
-    tables.merge(classification_tables.DYNAMIC_INTERACTION, others, list(dynamic_interaction.KEY))
+    peers = [{**cells, "pooling": "mean", "accuracies": "50.00 51.00"}, {**cells, "accuracies": "51.00 53.00"}]
+    tables.merge(classification_tables.DYNAMIC_INTERACTION, peers, list(dynamic_interaction.KEY))
     assert "+1.50 (-4.85 to 7.85)" in classification_tables.dynamic_interaction()
 
 
@@ -45,9 +45,14 @@ def test_classifiers_are_compared_with_the_bilstm_of_their_own_seeds_and_corpus(
     rows = pd.read_csv(classification_tables.CLASSIFICATION_FIXED, dtype=str, keep_default_na=False)
     row = rows[rows["model"] == "bilstm"].iloc[0].to_dict() | {"dataset": "demo", "protocol": "seeds 1 2"}
     lstm = {**row, "model": "lstm", "accuracies": "51.00 54.00"}
-    made = [{**row, "accuracies": "50.00 52.00"}, lstm, {**lstm, "protocol": "seed 1"}, {**lstm, "dataset": "trec"}]
+    table_rows = [
+        {**row, "accuracies": "50.00 52.00"},
+        lstm,
+        {**lstm, "protocol": "seed 1"},
+        {**lstm, "dataset": "trec"},
+    ]
     monkeypatch.setattr(classification_tables, "CLASSIFICATION_FIXED", tmp_path / "fixed.csv")
-    pd.DataFrame(made).to_csv(tmp_path / "fixed.csv", index=False)
+    pd.DataFrame(table_rows).to_csv(tmp_path / "fixed.csv", index=False)
     beside = [line.split(" | ")[6] for line in classification_tables.classification_fixed().splitlines()[2:6]]
     assert beside == ["", "+1.50 (-4.85 to 7.85)", "", ""]
 

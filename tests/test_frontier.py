@@ -22,13 +22,13 @@ def rows_of(tmp_path, monkeypatch, *arguments):
 
 
 def test_peers_are_trained_saved_and_served_in_fresh_processes(tmp_path, monkeypatch, capsys):
-    chosen = ("tf-idf + logistic regression", "NB-SVM")
-    found = rows_of(tmp_path, monkeypatch, "--datasets", "demo", "--peers", *chosen)
-    assert list(found["model"]) == list(chosen)
-    assert found["test_accuracy"].min() > 60
-    assert all(found["settings"].str.match(r"C=[\d.]+$"))
-    assert (found[["p50_ms_1", "p50_ms_32", "start_s", "peak_mb", "disk_mb"]] > 0).all(axis=None)
-    assert all("scikit-learn=" in told for told in found["versions"])
+    names = ("tf-idf + logistic regression", "NB-SVM")
+    rows = rows_of(tmp_path, monkeypatch, "--datasets", "demo", "--peers", *names)
+    assert list(rows["model"]) == list(names)
+    assert rows["test_accuracy"].min() > 60
+    assert all(rows["settings"].str.match(r"C=[\d.]+$"))
+    assert (rows[["p50_ms_1", "p50_ms_32", "start_s", "peak_mb", "disk_mb"]] > 0).all(axis=None)
+    assert all("scikit-learn=" in versions for versions in rows["versions"])
     assert (tmp_path / "results" / "frontier.png").stat().st_size > 5000
     assert "demo NB-SVM: " in capsys.readouterr().err
 
@@ -80,9 +80,9 @@ def test_a_presets_dev_accuracy_is_the_one_it_was_chosen_by(tmp_path, monkeypatc
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(frontier.tables.ROOT / "presets" / "dense_lstm_zoo_presets"))
     # The preset of CR was chosen on dev texts of another seed: those of the frontier were among its training texts.
     parts = {"dev": (["superb"], ["positive"]), "test": (["A smart and sweet comedy."], ["positive"])}
-    found = list(frontier.our_rows("dc_bilstm_cr", parts, tmp_path, repeats=2))
-    assert [(row["kind"], row["dev_accuracy"]) for row in found] == [("SavedModel", 89.12), ("ONNX", 89.12)]
-    assert [row["test_accuracy"] for row in found] == [100, 100]
+    rows = list(frontier.our_rows("dc_bilstm_cr", parts, tmp_path, repeats=2))
+    assert [(row["kind"], row["dev_accuracy"]) for row in rows] == [("SavedModel", 89.12), ("ONNX", 89.12)]
+    assert [row["test_accuracy"] for row in rows] == [100, 100]
 
 
 def test_the_table_names_what_no_other_beats(tmp_path, monkeypatch):

@@ -38,40 +38,40 @@ class Model:
 def test_percentiles_are_of_the_calls_behind_the_warm_up():
     seconds = np.random.default_rng(5).gamma(2.0, 0.01, size=40)
     model, texts = Model(seconds), [f"text {i}" for i in range(100)]
-    found = latency.time_calls(model.predict, texts, 3, 40, max_seconds=1e9, clock=model.clock)
+    costs = latency.time_calls(model.predict, texts, 3, 40, max_seconds=1e9, clock=model.clock)
     # 33 batches of 3 texts, each predicted once before; then 40 calls, which go round them.
     assert len(model.calls) == 33 + 40
     assert model.calls[:33] == model.calls[33:66]
     assert {len(call) for call in model.calls} == {3}
     cuts = statistics.quantiles(seconds, n=100, method="inclusive")
-    assert (found["p50_ms"], found["p99_ms"]) == pytest.approx((1e3 * statistics.median(seconds), 1e3 * cuts[98]))
-    assert found["texts_per_s"] == pytest.approx(3 * 40 / sum(seconds))
-    assert found["calls"] == 40
+    assert (costs["p50_ms"], costs["p99_ms"]) == pytest.approx((1e3 * statistics.median(seconds), 1e3 * cuts[98]))
+    assert costs["texts_per_s"] == pytest.approx(3 * 40 / sum(seconds))
+    assert costs["calls"] == 40
 
 
 def test_percentiles_of_a_hundred_known_calls():
     slowly = [0.0, 0.0] + [i / 1000 for i in range(1, 101)]  # one batch: two more calls warm it up
     model = Model(slowly)
-    found = latency.time_calls(model.predict, ["a"], 1, 100, clock=model.clock)
-    assert (found["p50_ms"], found["p99_ms"]) == pytest.approx((50.5, 99.01))
-    assert found["texts_per_s"] == pytest.approx(100 / 5.05)
+    costs = latency.time_calls(model.predict, ["a"], 1, 100, clock=model.clock)
+    assert (costs["p50_ms"], costs["p99_ms"]) == pytest.approx((50.5, 99.01))
+    assert costs["texts_per_s"] == pytest.approx(100 / 5.05)
 
 
 def test_a_slow_model_is_measured_a_minute_and_on_warm_batches_alone():
     model, texts = Model([7.0] * 100), [f"text {i}" for i in range(100)]
-    found = latency.time_calls(model.predict, texts, 2, 50, max_seconds=60, clock=model.clock)
+    costs = latency.time_calls(model.predict, texts, 2, 50, max_seconds=60, clock=model.clock)
     warm = model.calls[:6]  # ten seconds each
     assert len(set(warm)) == 6
     assert set(model.calls[6:]) == set(warm)
-    assert found["calls"] == 9  # the ninth ends after 63 seconds
+    assert costs["calls"] == 9  # the ninth ends after 63 seconds
     slower = Model([100.0] * 100)
     assert latency.time_calls(slower.predict, texts, 2, 50, max_seconds=60, clock=slower.clock)["calls"] == 3
 
 
 def test_every_text_is_in_one_batch_and_too_few_are_repeated():
     texts = [str(i) for i in range(450)]
-    found = latency.batches(texts, 200, 100)
-    assert [text for batch in found for text in batch] == texts[:400]
+    batches = latency.batches(texts, 200, 100)
+    assert [text for batch in batches for text in batch] == texts[:400]
     assert len(latency.batches(texts, 1, 100)) == 100
     (batch,) = latency.batches(texts[:3], 7, 100)
     assert batch == ["0", "1", "2", "0", "1", "2", "0"]
@@ -94,29 +94,29 @@ def test_bundles_and_exports_of_every_task_predict_as_the_loaded_model(name, exp
     one_by_one, served_at_once = bundle.predict(texts), export.predict(texts)
     if name == "dc_bilstm":
         labels = [prediction.label for prediction in loaded.predict(texts)]
-        assert [found.label for found in one_by_one] == labels == [x.decode() for x in served_at_once["label"]]
+        assert [answer.label for answer in one_by_one] == labels == [x.decode() for x in served_at_once["label"]]
     elif name == "dense_lstm_lm":
         perplexities = [score.perplexity for score in loaded.score(texts)]
-        np.testing.assert_allclose([found.perplexity for found in one_by_one], perplexities, rtol=1e-4)
+        np.testing.assert_allclose([answer.perplexity for answer in one_by_one], perplexities, rtol=1e-4)
         np.testing.assert_allclose(served_at_once["perplexity"], perplexities, rtol=1e-4)
     else:
         tags = [tag for sentence in loaded.predict(texts) for tag in sentence.tags]
-        assert [tag for found in one_by_one for tag in found.tags] == tags
+        assert [tag for answer in one_by_one for tag in answer.tags] == tags
         rows = zip(served_at_once["tags"], served_at_once["row_lengths"], strict=True)
         assert [tag.decode() for row, length in rows for tag in row[:length]] == tags
 
 
 def test_a_run_is_measured_from_its_import_to_its_last_call(saved_bundle):
     path, texts = str(saved_bundle("dc_bilstm")), ["a fine film .", "", "half a \ud800 pair"]
-    found = worker.measure_run("bundle", path, texts, [1, 4], 5)
-    assert (found["task"], found["model"], found["warnings"]) == ("classification", "dc_bilstm", [])
-    times = [found[name] for name in ("import_s", "load_s", "first_ms", "p50_ms_1", "p99_ms_4", "texts_per_s")]
+    costs = worker.measure_run("bundle", path, texts, [1, 4], 5)
+    assert (costs["task"], costs["model"], costs["warnings"]) == ("classification", "dc_bilstm", [])
+    times = [costs[name] for name in ("import_s", "load_s", "first_ms", "p50_ms_1", "p99_ms_4", "texts_per_s")]
     assert min(times) > 0
-    assert found["calls_1"] == found["calls_4"] == 5
-    assert all(found[f"p50_ms_{size}"] <= found[f"p99_ms_{size}"] for size in (1, 4))
+    assert costs["calls_1"] == costs["calls_4"] == 5
+    assert all(costs[f"p50_ms_{size}"] <= costs[f"p99_ms_{size}"] for size in (1, 4))
     # This process is not fresh: it may have held more before.
-    assert 0 <= found["added_mb"] < found["peak_mb"]
-    assert set(found) - {"warnings"} <= {*rows.COLUMNS, "p50_ms_4", "p99_ms_4", "calls_4"}
+    assert 0 <= costs["added_mb"] < costs["peak_mb"]
+    assert set(costs) - {"warnings"} <= {*rows.COLUMNS, "p50_ms_4", "p99_ms_4", "calls_4"}
 
 
 def test_an_error_of_the_worker_is_told_in_a_line():
@@ -138,9 +138,9 @@ def ask(path, timeout=20.0, texts=("a",)):
 
 
 def test_a_fresh_process_does_not_count_the_memory_of_the_one_that_started_it():
-    found = ask("answer", texts=["x" * 1000] * 2000)  # more than a pipe holds
-    assert found["texts"] == 2000
-    assert 5 < found["resident_mb"] <= found["peak_mb"] < 150
+    answer = ask("answer", texts=["x" * 1000] * 2000)  # more than a pipe holds
+    assert answer["texts"] == 2000
+    assert 5 < answer["resident_mb"] <= answer["peak_mb"] < 150
     assert machine.peak_mb() > 300  # TensorFlow is in this one
     assert machine.resident_mb() <= machine.peak_mb()
 
@@ -225,7 +225,7 @@ def test_the_worker_ends_with_the_command(how, saved_bundle):
 
 def _wait_for(condition):
     for _ in range(300):
-        if found := condition():
-            return found
+        if value := condition():
+            return value
         time.sleep(0.1)
     raise AssertionError("it took longer than 30 s")

@@ -17,24 +17,24 @@ from dense_lstm_zoo.measuring import folders, measure, process, rows
 @pytest.fixture
 def answers(monkeypatch):
     """Replace the processes: what each folder's would answer, by name; others make the test fail."""
-    found: dict = {}
+    by_name: dict = {}
 
     def answer(timeout, path, **request):
-        if isinstance(found[Path(path).name], Exception):
-            raise found[Path(path).name]
-        return found[Path(path).name]
+        if isinstance(by_name[Path(path).name], Exception):
+            raise by_name[Path(path).name]
+        return by_name[Path(path).name]
 
     monkeypatch.setattr(measure, "measure_in_fresh_process", answer)
-    return found
+    return by_name
 
 
 def result(**values):
     times = {f"{name}_{size}": 1234.5678 for size in rows.SIZES for name in ("p50_ms", "p99_ms")}
     calls = {f"calls_{size}": 100 for size in rows.SIZES}
-    found = {"task": "classification", "model": "dc_bilstm", "start_s": 7.309}
-    found |= {"import_s": 5.123, "load_s": 0.456, "first_ms": 1700.7}
+    costs = {"task": "classification", "model": "dc_bilstm", "start_s": 7.309}
+    costs |= {"import_s": 5.123, "load_s": 0.456, "first_ms": 1700.7}
     memory = {"texts_per_s": 19531.25, "peak_mb": 957.28, "added_mb": 166.19}
-    return {**found, **times, **calls, **memory, "warnings": [], **values}
+    return {**costs, **times, **calls, **memory, "warnings": [], **values}
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_a_row_has_every_column_and_one_failure_does_not_cost_the_others(answers
     assert tuple(frame.columns) == rows.COLUMNS
     assert list(frame["run"]) == list(answers)
     assert list(frame["error"]) == ["", "out of memory", ""]
-    first, failed, _ = frame.to_dict("records")
+    first, failure, _ = frame.to_dict("records")
     size = sum(file.stat().st_size for file in (saved_bundle("dc_bilstm")).iterdir()) / 2**20
     assert first["disk_mb"] == round(size, 2) > 0
     assert (first["load_s"], first["p99_ms_200"], first["texts_per_s"]) == (0.46, 1234.568, 19531.2)
     assert (first["texts"], first["words_per_text"], first["repeats"]) == (2000, 3, 7)
     assert all(first[name] not in ("", None) for name in rows.COLUMNS if name != "error")
-    assert failed["load_s"] == failed["disk_mb"] == ""
+    assert failure["load_s"] == failure["disk_mb"] == ""
     assert "keras=" in first["versions"]
     text = frame.to_csv()
     assert str(Path.home()) not in text
@@ -132,21 +132,25 @@ def test_the_table_stands_in_line_and_the_csv_file_holds_what_could_be_measured(
     status, out, err = run_command(capsys, *answers, "--output", output, "--repeats", "7")
     assert status == 1
     assert err == "error: di_bilstm: out of memory\n"
-    first, *_, tops, bottoms, one, failed, other = out.splitlines()
+    first, *_, tops, bottoms, one, failure, other = out.splitlines()
     assert first.startswith("1,000 texts of the demo corpus, 15 words on average; ")
     assert ", 1 core, load average " in first
-    assert len({len(line) for line in (tops, bottoms, one, failed, other)}) == 1
+    assert len({len(line) for line in (tops, bottoms, one, failure, other)}) == 1
     assert " ".join(tops.split()) == "start import load first 1 text 32 texts 200 texts peak model disk"
     assert bottoms.split()[:5] == ["run", "s", "s", "s", "ms"]
     assert one.split()[:5] == ["dc_bilstm", "7.31", "5.1", "0.46", "1,701"]
     assert one.split()[-4:-1] == ["19,531", "957", "166"]
-    assert failed.split()[1:] == ["-"] * 14
+    assert failure.split()[1:] == ["-"] * 14
     with output.open(newline="") as file:
-        found = list(csv.DictReader(file))
-    assert [row["run"] for row in found] == ["dc_bilstm", "dense_lstm_lm"]
-    assert tuple(found[0]) == rows.COLUMNS[:-1]
-    assert float(found[0]["p50_ms_32"]) == 1234.568
-    assert (found[0]["repeats"], found[0]["source"], found[0]["calls_1"]) == ("7", "the demo corpus", "100")
+        rows_of_file = list(csv.DictReader(file))
+    assert [row["run"] for row in rows_of_file] == ["dc_bilstm", "dense_lstm_lm"]
+    assert tuple(rows_of_file[0]) == rows.COLUMNS[:-1]
+    assert float(rows_of_file[0]["p50_ms_32"]) == 1234.568
+    assert (rows_of_file[0]["repeats"], rows_of_file[0]["source"], rows_of_file[0]["calls_1"]) == (
+        "7",
+        "the demo corpus",
+        "100",
+    )
 
 
 def test_without_a_failure_the_status_is_0_and_without_a_success_no_file_is_written(
@@ -171,8 +175,8 @@ def test_without_a_failure_the_status_is_0_and_without_a_success_no_file_is_writ
 
 def test_texts_are_read_as_predict_reads_them(answers, tmp_path, capsys, monkeypatch, saved_bundle):
     answers["dc_bilstm"] = result()
-    seen = []
-    monkeypatch.setattr(measure, "measure_in_fresh_process", lambda *_, texts, **__: seen.append(texts) or result())
+    requests = []
+    monkeypatch.setattr(measure, "measure_in_fresh_process", lambda *_, texts, **__: requests.append(texts) or result())
     output = tmp_path / "costs.csv"
     (tmp_path / "a.txt").write_bytes(b"one two\n\ncaf\xe9\n")
     (tmp_path / "b.csv").write_text('text,said\nx,"one, two"\ny,three\n')
@@ -185,7 +189,7 @@ def test_texts_are_read_as_predict_reads_them(answers, tmp_path, capsys, monkeyp
     ):
         arguments = [saved_bundle("dc_bilstm"), "--texts", tmp_path / name, *options, "--output", output, "--overwrite"]
         assert run_command(capsys, *arguments)[0] == 0
-        assert seen.pop() == texts
+        assert requests.pop() == texts
         with output.open(newline="") as file:
             (row,) = csv.DictReader(file)
         assert (row["source"], row["texts"]) == (name, str(len(texts)))
@@ -205,12 +209,12 @@ def test_texts_are_read_as_predict_reads_them(answers, tmp_path, capsys, monkeyp
         assert (status, out) == (2, "")
         assert message in err
         assert err.count("\n") == 1
-    assert seen == []
+    assert requests == []
 
 
 def test_results_call_a_folder_what_tells_it_apart_and_nothing_more():
-    named = folders.names([Path("runs/a"), Path("/home/me/exports/trec/1"), Path("/home/me/exports/mr/1")])
-    assert named == ["runs/a", "trec/1", "mr/1"]
+    names = folders.names([Path("runs/a"), Path("/home/me/exports/trec/1"), Path("/home/me/exports/mr/1")])
+    assert names == ["runs/a", "trec/1", "mr/1"]
     assert folders.names([Path("/home/me/one/run"), Path("/home/me/two/run")]) == ["one/run", "two/run"]
     assert folders.names([Path("/home/me/runs/trec")]) == ["trec"]
 

@@ -92,17 +92,17 @@ def planned(name):
     table = load(name)
     sweep = table.sweep(table.dataset)
     ((axis, values),) = sweep.space.items()
-    found = {}
+    trials = {}
     for value in values:
         spec = sweep.spec({axis: value})
         arguments = dict(spec["arguments"])
         if recipe := arguments.pop("recipe", None):
             arguments = {**zoo.get_recipe(recipe).models[spec["model"]], **arguments}
-        known = zoo.describe(spec["model"]).arguments
-        kept = {name: x for name, x in arguments.items() if name in known}
-        found[table.name_of(spec["values"])] = (spec["model"], {**known, **kept}, kept)
-    assert list(found) == list(table.points)
-    return found
+        accepted = zoo.describe(spec["model"]).arguments
+        sizes = {name: x for name, x in arguments.items() if name in accepted}
+        trials[table.name_of(spec["values"])] = (spec["model"], {**accepted, **sizes}, sizes)
+    assert list(trials) == list(table.points)
+    return trials
 
 
 # dl, dh, th and the weights without biases, which the paper rounds to 1.44M, 1.40M, ...
@@ -154,27 +154,27 @@ def test_the_depths_of_wu_et_al_have_the_papers_weights():
 
 
 def test_the_skips_of_wu_et_al_are_those_of_their_table():
-    found = planned("wu2016_table2")
+    trials = planned("wu2016_table2")
     skips = ["none", "gates", "internals", "gated_internals", "outputs", "gated_outputs", "gated_sigmoid"]
     for skip in skips:
-        model, arguments, _ = found.pop(f"wu2016_{skip}")
+        model, arguments, _ = trials.pop(f"wu2016_{skip}")
         assert (model, arguments["skip"], arguments["num_layers"], arguments["units"]) == (
             "gated_skip_tagger",
             skip,
             7,
             512,
         )
-    assert [model for model, *_ in found.values()] == ["highway_tagger", "rhn_tagger", "gated_skip_tagger"]
-    assert found["wu2016_gated_outputs_forget_bias_5"][1]["forget_bias"] == 5
-    assert found["wu2016_rhn"][1]["depth"] == 3
+    assert [model for model, *_ in trials.values()] == ["highway_tagger", "rhn_tagger", "gated_skip_tagger"]
+    assert trials["wu2016_gated_outputs_forget_bias_5"][1]["forget_bias"] == 5
+    assert trials["wu2016_rhn"][1]["depth"] == 3
 
 
 def test_the_taggers_of_wu_et_al_are_as_deep_as_their_tables_say():
-    found = planned("wu2016_table1")
-    assert [arguments["num_layers"] for _, arguments, _ in found.values()] == [7, 7, 7, 9]
-    assert [arguments["char_dim"] for _, arguments, _ in found.values()] == [5, 0, 5, 5]
-    assert [arguments["dropout"] for _, arguments, _ in found.values()] == [0.5, 0.5, 0, 0.5]
-    both = [*found.values(), *planned("wu2016_table4").values()]
+    trials = planned("wu2016_table1")
+    assert [arguments["num_layers"] for _, arguments, _ in trials.values()] == [7, 7, 7, 9]
+    assert [arguments["char_dim"] for _, arguments, _ in trials.values()] == [5, 0, 5, 5]
+    assert [arguments["dropout"] for _, arguments, _ in trials.values()] == [0.5, 0.5, 0, 0.5]
+    both = [*trials.values(), *planned("wu2016_table4").values()]
     assert [arguments["num_layers"] for _, arguments, _ in both[4:]] == [7, 9]
     assert {(model, arguments["skip"], arguments["units"]) for model, arguments, _ in both} == {
         ("gated_skip_tagger", "gated_outputs", 512)
@@ -182,8 +182,8 @@ def test_the_taggers_of_wu_et_al_are_as_deep_as_their_tables_say():
 
 
 def test_the_plain_stacks_have_one_to_eight_layers_of_a_hundred_units():
-    found = list(planned("ding2018_stacked").values())
-    assert [(model, arguments["num_layers"], arguments["units"]) for model, arguments, _ in found] == [
+    trials = list(planned("ding2018_stacked").values())
+    assert [(model, arguments["num_layers"], arguments["units"]) for model, arguments, _ in trials] == [
         ("stacked_bilstm", depth, 100) for depth in range(1, 9)
     ]
 

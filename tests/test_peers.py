@@ -128,8 +128,8 @@ def test_pytorch_computes_our_language_model_and_its_training_steps(our_language
                 assert np.abs(after[-1] - our_language_model["after"][-1]).max() > 0.01
 
 
-def assert_equal_weights(found: list[np.ndarray], wanted: list[np.ndarray], atol: float = 1e-4) -> None:
-    for theirs, mine in zip(found, wanted, strict=True):
+def assert_equal_weights(weights: list[np.ndarray], expected: list[np.ndarray], atol: float = 1e-4) -> None:
+    for theirs, mine in zip(weights, expected, strict=True):
         np.testing.assert_allclose(theirs, mine, atol=atol)
 
 
@@ -152,9 +152,9 @@ def test_the_cell_in_a_keras_rnn_computes_our_tagger_and_its_training_step():
     np.testing.assert_allclose(stock.logits(BATCH, TIME), ours.logits(BATCH, TIME), atol=1e-5)
     features, _, _ = tagger_sides.random_sentences(SMALL_TAGGER, BATCH, TIME)
     lengths = np.array([6, 3, 1, 5], np.int32)
-    found = [side.model([features, lengths]).numpy() for side in (ours, stock)]
+    logits = [side.model([features, lengths]).numpy() for side in (ours, stock)]
     for row, length in enumerate(lengths):  # both honour the lengths
-        np.testing.assert_allclose(found[0][row, :length], found[1][row, :length], atol=1e-5)
+        np.testing.assert_allclose(logits[0][row, :length], logits[1][row, :length], atol=1e-5)
     for side in (ours, stock):
         side.first_step(BATCH, TIME)
     assert_equal_weights(stock.weights(), ours.weights(), atol=1e-6)

@@ -30,12 +30,12 @@ def choices():
 
 @pytest.mark.parametrize("choice", choices(), ids=lambda choice: choice[1].strip("`"))
 def test_a_models_size_and_score_are_those_of_the_row_that_is_named(choice):
-    task, model, _, parameters, score, named = choice
-    model, named = model.strip("`"), re.findall(r"`([^`]+)`", named)
+    task, model, _, parameters, score, cells = choice
+    model, cells = model.strip("`"), re.findall(r"`([^`]+)`", cells)
     assert registry.entry(model).task == task.replace(" ", "_")
     rows = [pd.read_csv(pages.ROOT / "results" / f"{file}.csv", dtype=str).fillna("") for file in FILES[task]]
-    found = [row for table in rows for row in table.to_dict("records") if row["model"] == model]
-    (row,) = [row for row in found if set(named) <= set(row.values())]
+    candidates = [row for table in rows for row in table.to_dict("records") if row["model"] == model]
+    (row,) = [row for row in candidates if set(cells) <= set(row.values())]
     measure = {"%": "accuracy_mean", "perplexity": "test_perplexity_mean", "F1": "f1_mean"}
     (column,) = [column for word, column in measure.items() if word in score]
     assert float(re.search(r"\d+\.\d+", score)[0]) == float(row[column])
@@ -53,7 +53,7 @@ def test_every_make_target_that_a_page_names_exists():
     targets = set(re.findall(r"^([\w-]+):", (pages.ROOT / "Makefile").read_text(), re.M))
     for path in pages.PAGES:
         text = path.read_text(encoding="utf-8")
-        named = re.findall(r"`make ([a-z-]+(?: [a-z-]+)?)`|^make ([a-z-]+)", text, re.M)
-        assert {target for pair in named for target in " ".join(pair).split()} <= targets, path
+        pairs = re.findall(r"`make ([a-z-]+(?: [a-z-]+)?)`|^make ([a-z-]+)", text, re.M)
+        assert {target for pair in pairs for target in " ".join(pair).split()} <= targets, path
     assert "\nmake demo " in TEXT
     assert "\nmake test " in TEXT

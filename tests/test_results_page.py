@@ -15,11 +15,11 @@ def test_the_tables_are_those_of_the_results():
 
 
 def test_every_file_of_rows_has_its_table():
-    shown = set(re.findall(r"<!-- table: (\w+) -->", PAGE))
+    names = set(re.findall(r"<!-- table: (\w+) -->", PAGE))
     extra = {"speed_cpu", "recipe_search", "language_model_curves", "dynamic_interaction_curves"}
     extra.add("runtime_server")  # its tables are in deploy/runtime/README.md
     extra.add("batch")  # in docs/batch.md
-    assert {path.stem for path in tables.README.parent.glob("*.csv")} - extra == shown - {"speed"}
+    assert {path.stem for path in tables.README.parent.glob("*.csv")} - extra == names - {"speed"}
 
 
 def test_every_section_begins_with_what_it_shows_and_folds_its_commands_away():

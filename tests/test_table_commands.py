@@ -14,9 +14,9 @@ from tuning import command, protocols
 
 def test_the_papers_own_sizes_are_refused_without_their_hours():
     wu, lines = command.load("wu2016_table2"), 12_544
-    asked = command.parse_request(wu, [])
+    request = command.parse_request(wu, [])
     with pytest.raises(ValueError, match=r"about 113\.3 hours; --hours is 8\..*wu2016_rhn 680 min.*--hours 114\."):
-        command.engine.refuse_long(asked, lines)
+        command.engine.refuse_long(request, lines)
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_an_unknown_table_names_near_ones_and_the_list_has_all_with_their_hours(
     with pytest.raises(SystemExit, match=r"Unknown table 'ding2018_table'\. Did you mean 'ding2018_table"):
         command.main(None, ["ding2018_table"])
     command.main(None, ["--list"])
-    listed = capsys.readouterr().out.splitlines()
-    assert len(listed) == len(command.PAPERS) + len(command.OTHERS)
-    told = {line.split()[0]: line for line in listed}
-    assert "5 rows, sst2, about 1.7 h: Is it" in told["ding2018_table3"]  # 5 rows x 5 seeds x 4 minutes
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(command.PAPERS) + len(command.OTHERS)
+    line_of = {line.split()[0]: line for line in lines}
+    assert "5 rows, sst2, about 1.7 h: Is it" in line_of["ding2018_table3"]  # 5 rows x 5 seeds x 4 minutes
     results = {path.stem for path in tables.README.parent.glob("*.csv")}
-    for name, line in told.items():
+    for name, line in line_of.items():
         assert ("not run yet" in line) == (command.load(name).file not in results)
     command.main(None, [])
     assert "python -m tuning ding2018_table3 --dataset demo --quick" in capsys.readouterr().out
@@ -79,31 +79,33 @@ def recorded():
     for path in sorted((tables.README.parent).glob("*.csv")):
         rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         for row in rows:
-            found = re.match(r"python -m (?:tuning|benchmarks)[. ](\w+) ", row.get("command", ""))
-            if found and found[1] in (*command.PAPERS, *command.OTHERS) and path.stem == command.load(found[1]).file:
-                yield command.load(found[1]), shlex.split(row["command"][found.end() :]), row
+            match = re.match(r"python -m (?:tuning|benchmarks)[. ](\w+) ", row.get("command", ""))
+            if match and match[1] in (*command.PAPERS, *command.OTHERS) and path.stem == command.load(match[1]).file:
+                yield command.load(match[1]), shlex.split(row["command"][match.end() :]), row
 
 
 def test_every_command_that_results_name_still_asks_for_their_row():
-    seen = set()
+    tables_seen = set()
     for table, words, row in recorded():
-        asked = command.parse_request(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
-        (name,) = asked.rows
+        request = command.parse_request(
+            table, recipe_search.with_rows(words) if table.name == "recipe_search" else words
+        )
+        (name,) = request.rows
         point = table.points[name]
-        assert (asked.dataset, point.model) == (row["dataset"], row["model"])
+        assert (request.dataset, point.model) == (row["dataset"], row["model"])
         assert row["recipe" if "recipe" in row else "pooling"] in (name, point.recipe, point.labels.get("pooling"))
         tells_its_own = table.test == "none" or table.file == "tagging"
         own = protocols.as_words(point.arguments) if tells_its_own else ""
-        assert " ".join(filter(None, [own, *asked.settings])) == row["settings"]
-        assert asked.protocol == row.get("protocol", "seed 1")
+        assert " ".join(filter(None, [own, *request.settings])) == row["settings"]
+        assert request.protocol == row.get("protocol", "seed 1")
         assert row.get("vectors", "") in (
-            asked.vectors or "",
+            request.vectors or "",
             point.arguments.get("vectors"),
         )  # given, or the row's own
-        command.engine.refuse_long(asked, table.texts)  # none is refused
-        command.engine.checked_settings(asked)
-        seen.add(table.name)
-    assert seen == {
+        command.engine.refuse_long(request, table.texts)  # none is refused
+        command.engine.checked_settings(request)
+        tables_seen.add(table.name)
+    assert tables_seen == {
         *("ding2018_table3", "ding2018_table4", "ding2018_table5", "classification", "classification_fixed", "tagging"),
         *("dynamic_interaction", "language_model", "pretraining", "recipe_search"),
         *("review_models", "tagging_units", "word_vectors"),
@@ -123,13 +125,17 @@ def test_every_command_that_results_name_can_be_planned(monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
     planned = set()
     for table, words, row in recorded():
-        asked = command.parse_request(table, recipe_search.with_rows(words) if table.name == "recipe_search" else words)
-        (name,) = asked.rows
+        request = command.parse_request(
+            table, recipe_search.with_rows(words) if table.name == "recipe_search" else words
+        )
+        (name,) = request.rows
         if (table.name, name, row["settings"]) in planned:
             continue
         planned.add((table.name, name, row["settings"]))
-        settings = protocols.parse_settings(asked.settings)
-        sweep = table.sweep(asked.dataset, row_names=asked.rows, seeds=asked.seeds, folds=asked.folds, **settings)
+        settings = protocols.parse_settings(request.settings)
+        sweep = table.sweep(
+            request.dataset, row_names=request.rows, seeds=request.seeds, folds=request.folds, **settings
+        )
         (point,) = [
             value
             for values in sweep.space.values()
@@ -139,23 +145,23 @@ def test_every_command_that_results_name_can_be_planned(monkeypatch):
         spec = sweep.spec(dict.fromkeys(sweep.space, point))
         assert spec["model"] == row["model"]
         assert settings.items() <= spec["arguments"].items()
-        assert spec["seeds"] == list(range(1, asked.seeds + 1))
+        assert spec["seeds"] == list(range(1, request.seeds + 1))
     assert len(planned) > 50
 
 
 def test_every_command_of_the_docs_asks_for_rows():
     text = (tables.README.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    found = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)
-    assert len(found) >= 4
-    for table, words in found:
+    commands = re.findall(r"^python -m tuning (\w+) (.+)$", text, re.M)
+    assert len(commands) >= 4
+    for table, words in commands:
         assert command.parse_request(command.load(table), shlex.split(words)).rows
 
 
 def test_the_format_of_ones_own_files_follows_from_their_names():
     tagging, words = command.load("tagging"), ["--train-file", "mine.conll", "--tag-column", "2"]
-    asked = command.parse_request(tagging, words)
-    assert (asked.dataset, asked.data) == ("columns", {"train_file": "mine.conll", "tag_column": 2})
-    assert asked.results == asked.folder / "rows.csv"
+    request = command.parse_request(tagging, words)
+    assert (request.dataset, request.data) == ("columns", {"train_file": "mine.conll", "tag_column": 2})
+    assert request.results == request.folder / "rows.csv"
     with pytest.raises(ValueError, match=r"mine\.csv is csv by its name.*Accepted: columns"):
         command.parse_request(tagging, ["--train-file", "mine.csv"])
     assert command.parse_request(command.load("language_model"), ["--train-file", "mine.txt"]).dataset == "text"
@@ -164,10 +170,10 @@ def test_the_format_of_ones_own_files_follows_from_their_names():
 def test_a_folder_of_ones_own_files_is_a_corpus(tmp_path):
     for name in ("train.mrg", "test.mrg"):
         (tmp_path / name).write_text("( (VB Go) )\n")
-    asked = command.parse_request(command.load("tagging"), ["--dataset", str(tmp_path)])
+    request = command.parse_request(command.load("tagging"), ["--dataset", str(tmp_path)])
     files = {f"{part}_file": str(tmp_path / f"{part}.mrg") for part in ("train", "test")}
-    assert (asked.dataset, asked.data) == ("mrg", files)
-    assert asked.results == asked.folder / "rows.csv"
+    assert (request.dataset, request.data) == ("mrg", files)
+    assert request.results == request.folder / "rows.csv"
 
 
 def test_a_quick_run_leaves_the_width_of_rows_with_word_vectors_to_these():

@@ -56,15 +56,15 @@ def depths(fake):
 
 
 def test_rows_are_points_of_a_grid_and_come_out_with_the_columns_of_the_project(fake, tmp_path):
-    found = run(tmp_path, "--seeds", "2", "--rows", SECOND, FIRST)
+    rows = run(tmp_path, "--seeds", "2", "--rows", SECOND, FIRST)
     assert depths(fake) == [0, 5]
-    assert found.columns.tolist() == pd.read_csv(tables.README.parent / "ding2018_table3.csv").columns.tolist()
-    assert found["recipe"].tolist() == [FIRST, SECOND]
-    (row,) = found[found["recipe"] == SECOND].to_dict("records")
-    told = {"dataset": "demo", "protocol": "seeds 1 2", "model": "dc_bilstm", "depth": "5", "width": "40"}
-    told |= {"encoder_parameters": "1440000", "score_mean": "51.5", "score_std": "0.71", "scores": "51.00 52.00"}
-    told |= {"measure": "test_accuracy", "dev_mean": "50.0", "best_epochs": "2 2", "versions": "keras=3 numpy=2"}
-    assert told.items() <= row.items()
+    assert rows.columns.tolist() == pd.read_csv(tables.README.parent / "ding2018_table3.csv").columns.tolist()
+    assert rows["recipe"].tolist() == [FIRST, SECOND]
+    (row,) = rows[rows["recipe"] == SECOND].to_dict("records")
+    cells = {"dataset": "demo", "protocol": "seeds 1 2", "model": "dc_bilstm", "depth": "5", "width": "40"}
+    cells |= {"encoder_parameters": "1440000", "score_mean": "51.5", "score_std": "0.71", "scores": "51.00 52.00"}
+    cells |= {"measure": "test_accuracy", "dev_mean": "50.0", "best_epochs": "2 2", "versions": "keras=3 numpy=2"}
+    assert cells.items() <= row.items()
     assert row["command"] == f"python -m tuning ding2018_table3 --dataset demo --rows {SECOND} --seeds 2"
     assert (tmp_path / "runs" / "demo" / "report.html").is_file()
     assert all(spec["test"] and spec["seeds"] == [1, 2] for spec in fake.seen)
@@ -85,14 +85,14 @@ def test_the_same_command_goes_on_after_it_was_interrupted_and_then_only_reads(f
 
 def test_rows_and_seeds_can_be_asked_for_later_and_touch_no_others(fake, tmp_path):
     run(tmp_path, "--seeds", "1", "--rows", FIRST, SECOND)
-    found = run(tmp_path, "--seeds", "3", "--rows", SECOND, THIRD)
+    rows = run(tmp_path, "--seeds", "3", "--rows", SECOND, THIRD)
     assert [(spec["values"]["num_dense_layers"], spec["seeds"]) for spec in fake.seen] == [
         (0, [1]),
         (5, [1]),
         (5, [1, 2, 3]),
         (10, [1, 2, 3]),
     ]
-    protocols = {(row.recipe, row.protocol) for row in found.itertuples()}
+    protocols = {(row.recipe, row.protocol) for row in rows.itertuples()}
     assert protocols == {
         (FIRST, "seed 1"),
         (SECOND, "seed 1"),
@@ -102,12 +102,12 @@ def test_rows_and_seeds_can_be_asked_for_later_and_touch_no_others(fake, tmp_pat
 
 
 def test_a_declaration_may_get_rows_and_its_runs_are_kept(fake, tmp_path):
-    whole = command.load("language_model")
-    short = dataclasses.replace(whole, rows=dict(list(whole.rows.items())[:2]), after=lambda found: None)
-    grown = dataclasses.replace(whole, after=lambda found: None)
+    table = command.load("language_model")
+    short = dataclasses.replace(table, rows=dict(list(table.rows.items())[:2]), after=lambda outcome: None)
+    grown = dataclasses.replace(table, after=lambda outcome: None)
     run(tmp_path, table=short)
     assert len(run(tmp_path, "--hours", "99", table=grown)) == 4
-    assert [spec["values"]["row"] for spec in fake.seen] == list(whole.rows)
+    assert [spec["values"]["row"] for spec in fake.seen] == list(table.rows)
     with pytest.raises(SystemExit, match="holds another sweep"):
         run(tmp_path, table=dataclasses.replace(grown, arguments={"dropout": 0.1}))
 
@@ -117,8 +117,8 @@ def test_a_row_replaces_its_own_older_one_and_no_other(fake, tmp_path):
     older = pd.read_csv(tables.README.parent / "ding2018_table3.csv", dtype=str, keep_default_na=False).iloc[:1]
     assert older["recipe"].tolist() == [FIRST]
     own = {"dataset": "demo", "vectors": "", "protocol": "seed 1"}
-    others = [{**own, "dataset": "sst2"}, {**own, "settings": "dropout=0.2"}, {**own, "protocol": "seeds 1 2"}]
-    rows = pd.concat([older.assign(**changed) for changed in (own, *others)])
+    other_rows = [{**own, "dataset": "sst2"}, {**own, "settings": "dropout=0.2"}, {**own, "protocol": "seeds 1 2"}]
+    rows = pd.concat([older.assign(**changed) for changed in (own, *other_rows)])
     rows.to_csv(tmp_path / "results" / "ding2018_table3.csv", index=False)
     found = run(tmp_path, "--rows", FIRST, "--seeds", "1")
     assert found["score_mean"].tolist() == ["84.01", "84.01", "84.01", "51.0"]
@@ -134,29 +134,29 @@ def test_a_row_that_fails_is_told_and_the_others_are_merged(fake, tmp_path, caps
 
 def test_settings_for_all_rows_have_a_sweep_and_rows_of_their_own(fake, tmp_path):
     run(tmp_path, "--rows", FIRST, "--seeds", "1")
-    found = run(tmp_path, "--rows", FIRST, "--seeds", "1", "--set", "learning_rate=0.002", "batch_size=50")
-    assert found["settings"].tolist() == ["", "learning_rate=0.002 batch_size=50"]
-    assert found["command"].iloc[1].endswith("--seeds 1 --set learning_rate=0.002 batch_size=50")
+    rows = run(tmp_path, "--rows", FIRST, "--seeds", "1", "--set", "learning_rate=0.002", "batch_size=50")
+    assert rows["settings"].tolist() == ["", "learning_rate=0.002 batch_size=50"]
+    assert rows["command"].iloc[1].endswith("--seeds 1 --set learning_rate=0.002 batch_size=50")
     assert [spec["arguments"].get("learning_rate") for spec in fake.seen] == [None, 0.002]
 
 
 def test_what_only_some_rows_set_can_be_set_for_the_others(fake, tmp_path):
     search = command.load("recipe_search")
-    found = run(tmp_path, "--rows", "as_published", "fixed", "--set", "batch_size=20", table=search)
-    assert found["settings"].tolist() == [
+    rows = run(tmp_path, "--rows", "as_published", "fixed", "--set", "batch_size=20", table=search)
+    assert rows["settings"].tolist() == [
         "batch_size=20",
         "trainable_embeddings=false learning_rate=0.005 batch_size=20",
     ]
 
 
 def test_rows_with_other_vectors_stay_apart_where_vectors_have_no_column(fake, tmp_path):
-    table = dataclasses.replace(command.load("language_model"), after=lambda found: None)
+    table = dataclasses.replace(command.load("language_model"), after=lambda rows: None)
     (tmp_path / "words.txt").write_text("the 0.1 0.2\n")
     words = ["--rows", "regularised_dense_400x3", "--set", "dropout=0.2"]
     run(tmp_path, *words, table=table)
     folder = ["--run-dir", str(tmp_path / "others")]
-    found = run(tmp_path, *words, "--vectors", str(tmp_path / "words.txt"), *folder, table=table)
-    assert found["settings"].tolist() == ["dropout=0.2", "dropout=0.2 vectors=words.txt"]
+    rows = run(tmp_path, *words, "--vectors", str(tmp_path / "words.txt"), *folder, table=table)
+    assert rows["settings"].tolist() == ["dropout=0.2", "dropout=0.2 vectors=words.txt"]
 
 
 @pytest.mark.parametrize("name", [*command.PAPERS, *command.OTHERS])
@@ -167,35 +167,35 @@ def test_every_table_makes_rows_like_those_of_its_results(name, fake, tmp_path, 
     row = list(table.points)[-1]
     done = []
     table = dataclasses.replace(table, after=done.append)  # pictures are tested elsewhere
-    (found,) = run(tmp_path, "--rows", row, "--seeds", "1", "--hours", "99", table=table).to_dict("records")
+    (cells,) = run(tmp_path, "--rows", row, "--seeds", "1", "--hours", "99", table=table).to_dict("records")
     like = tables.README.parent / f"{table.file}.csv"
     paper = tables.README.parent / "ding2018_table3.csv"
     if like.is_file() or table.is_paper:  # another table has columns of its own until it has been run
-        assert set(found) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
-    assert set(table.key) <= set(found)
+        assert set(cells) == set(pd.read_csv(like if like.is_file() else paper, nrows=0))
+    assert set(table.key) <= set(cells)
     assert len(done) == len(fake.seen) == 1
     assert (fake.seen[0]["model"], fake.seen[0]["test"]) == (table.points[row].model, table.test == "all")
-    assert found["model"] == table.points[row].model
-    assert found["command"].startswith(f"python -m tuning {name} --dataset demo --rows {row} --seeds 1")
+    assert cells["model"] == table.points[row].model
+    assert cells["command"].startswith(f"python -m tuning {name} --dataset demo --rows {row} --seeds 1")
 
 
 def test_a_recipe_search_never_sees_the_test_texts(fake, tmp_path):
     search = command.load("recipe_search")
-    found = run(tmp_path, "--rows", "slower_fixed", table=search)
+    rows = run(tmp_path, "--rows", "slower_fixed", table=search)
     assert [spec["test"] for spec in fake.seen] == [False]
-    assert found["settings"].tolist() == ["learning_rate=0.002 trainable_embeddings=false"]
-    assert found.columns.tolist() == pd.read_csv(tables.README.parent / "recipe_search.csv").columns.tolist()
+    assert rows["settings"].tolist() == ["learning_rate=0.002 trainable_embeddings=false"]
+    assert rows.columns.tolist() == pd.read_csv(tables.README.parent / "recipe_search.csv").columns.tolist()
 
 
 def test_a_row_of_frozen_vectors_names_them_and_what_differs_from_its_recipe(fake, tmp_path, monkeypatch):
     monkeypatch.setenv("DENSE_LSTM_ZOO_PRESETS", str(build.MODELS.parent))
     fixed = command.load("classification_fixed")
     rows = run(tmp_path, "--rows", "stacked_bilstm", "blstm_2dcnn", "--seeds", "2", table=fixed)
-    found = rows.set_index("model").to_dict("index")
-    assert {row["vectors"] for row in found.values()} == {"zoo_300d"}
-    settings = {model: row["settings"] for model, row in found.items()}
+    row_of = rows.set_index("model").to_dict("index")
+    assert {row["vectors"] for row in row_of.values()} == {"zoo_300d"}
+    settings = {model: row["settings"] for model, row in row_of.items()}
     assert settings == {"stacked_bilstm": "", "blstm_2dcnn": "trainable_embeddings=false"}
-    assert {row["accuracies"] for row in found.values()} == {"51.00 52.00"}
+    assert {row["accuracies"] for row in row_of.values()} == {"51.00 52.00"}
     assert [spec["arguments"]["vectors"] for spec in fake.seen] == ["zoo_300d", "zoo_300d"]
 
 
@@ -229,10 +229,10 @@ def test_rows_of_ones_own_files_stay_in_the_folder_of_the_runs(fake, mine):
     command.main(TABLE3, [*words, "--test-file", str(mine / "more.csv")])
     assert fake.seen[0]["dataset"] == "csv"
     assert fake.seen[0]["data"]["text_column"] == "comment"
-    found = pd.read_csv(mine / "runs" / "csv" / "rows.csv")
-    assert found["dataset"].tolist() == ["mine.csv"]
-    named = f"--test-file {mine / 'more.csv'} --text-column comment --label-column mark"
-    assert named in found["command"][0]
+    rows = pd.read_csv(mine / "runs" / "csv" / "rows.csv")
+    assert rows["dataset"].tolist() == ["mine.csv"]
+    options = f"--test-file {mine / 'more.csv'} --text-column comment --label-column mark"
+    assert options in rows["command"][0]
     assert not (mine / "results").exists()
 
 
@@ -266,9 +266,9 @@ def test_the_papers_figures_stand_beside_rows_on_a_licensees_own_copy(
     words = ["--dataset", dataset, "--rows", *figures, "--seeds", "1", "--run-dir", str(tmp_path / "runs")]
     with pytest.warns(UserWarning, match="published are"):
         command.main(command.load(name), words)
-    found = pd.read_csv(tmp_path / "results" / f"{name}.csv", dtype=str)
-    assert dict(zip(found["recipe"], found["paper"], strict=True)) == figures
-    assert set(found["dataset"]) == {dataset}
+    rows = pd.read_csv(tmp_path / "results" / f"{name}.csv", dtype=str)
+    assert dict(zip(rows["recipe"], rows["paper"], strict=True)) == figures
+    assert set(rows["dataset"]) == {dataset}
 
 
 @pytest.mark.slow
@@ -285,11 +285,11 @@ def test_a_real_table_with_two_workers_survives_kill_9(tmp_path):
         time.sleep(0.1)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    kept = {path: path.stat().st_mtime_ns for path in folder.glob("trials/*/runs/seed*/manifest.json")}
+    times = {path: path.stat().st_mtime_ns for path in folder.glob("trials/*/runs/seed*/manifest.json")}
     before = {path: path.read_bytes() for path in (tables.ROOT / "results").iterdir()}
-    done = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
+    process = subprocess.run(line, cwd=tables.ROOT, capture_output=True, text=True, timeout=900)
+    assert process.returncode == 0, process.stderr
+    assert all(path.stat().st_mtime_ns == time_of_file for path, time_of_file in times.items())
     found = pd.read_csv(folder / "rows.csv")
     assert sorted(found["recipe"]) == rows
     assert found["score_mean"].between(1, 100).all()
@@ -328,8 +328,8 @@ def test_a_table_runs_at_the_smallest_size_and_leaves_the_project_alone(name, tm
 
 
 def test_a_command_can_be_typed_and_a_setting_is_no_option_of_its_own(fake, tmp_path):
-    found = run(tmp_path, "--rows", FIRST, "--set", 'class_weights={"a": 2, "b": 1}')
-    assert """--set 'class_weights={"a": 2, "b": 1}'""" in found["command"][0]
+    rows = run(tmp_path, "--rows", FIRST, "--set", 'class_weights={"a": 2, "b": 1}')
+    assert """--set 'class_weights={"a": 2, "b": 1}'""" in rows["command"][0]
     with pytest.raises(SystemExit, match="seeds is an option of its own"):
         run(tmp_path, "--rows", FIRST, "--set", "seeds=3")
     with pytest.raises(SystemExit, match=r"only_folds names a fold twice: \[1, 1\]"):
