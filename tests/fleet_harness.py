@@ -1,14 +1,14 @@
 """A chief in a thread, and the oracle of a small sweep."""
 
+import json
+import socket
 import threading
 
 import grpc
-from keras_tuner.src import protos
 
-from dense_lstm_zoo.search import access, chief, fleet
+from dense_lstm_zoo.search import access, chief
 from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
 from dense_lstm_zoo.search.settings import claim
-from dense_lstm_zoo.search.worker import TrialRunner
 from tests.sweep_harness import make_quick
 
 TOKEN = "a token of a test, not a secret"
@@ -29,8 +29,15 @@ def make_oracle(folder):
     sweep = make_sweep()
     claim(folder, sweep).release()
     oracle = make_oracle_of(sweep, None)
-    TrialRunner(oracle, sweep, folder).save()
+    oracle.open(folder / "oracle")
     return oracle
+
+
+def free_address():
+    """An address on this machine whose port is currently free."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 class Serving(threading.Thread):
@@ -38,7 +45,7 @@ class Serving(threading.Thread):
 
     def __init__(self, oracle, token=TOKEN):
         super().__init__(daemon=True)
-        self.oracle, self.token, self.address, self.error = oracle, token, fleet.free_address(), None
+        self.oracle, self.token, self.address, self.error = oracle, token, free_address(), None
 
     def run(self):
         try:
@@ -46,7 +53,13 @@ class Serving(threading.Thread):
         except Exception as error:
             self.error = error
 
-    def stub(self, *interceptors):
-        channel = grpc.intercept_channel(grpc.insecure_channel(self.address), *interceptors)
+    def calls(self, *interceptors):
+        """A function that calls a method of the chief with fields, or with raw bytes."""
         grpc.channel_ready_future(grpc.insecure_channel(self.address)).result(30)
-        return protos.get_service_grpc().OracleStub(channel)
+        channel = grpc.intercept_channel(grpc.insecure_channel(self.address), *interceptors)
+
+        def call(method, content=None, **fields):
+            request = json.dumps(fields).encode() if content is None else content
+            return json.loads(channel.unary_unary(f"/{chief.SERVICE}/{method}")(request, timeout=20))
+
+        return call

@@ -20,6 +20,9 @@ class FakeProcess:
     def wait(self):
         return self.returncode
 
+    def terminate(self):
+        pass
+
     def last_words(self):
         return self._words
 
@@ -81,7 +84,7 @@ def leave_trials(monkeypatch):
     """Made-up trials; a test puts into ``ends`` how a trial's next ones end: None, and all others, go well."""
     make_quick(monkeypatch)
 
-    def start(folder, *, test=False):
+    def start(folder, *, test=False, environment=None):
         start.seen.append((folder.name, test))
         ends = start.ends.get((folder.name, test), [])
         if ends and (end := ends.pop(0)) is not None:

@@ -53,7 +53,7 @@ def test_workers_reach_a_chief_past_any_proxy(proxy, tmp_path, monkeypatch):
     serving = Serving(make_oracle(tmp_path))
     serving.start()
     fleet.wait_for_chief(serving.address, patience=10)
-    client = fleet.Client(serving.oracle, serving.address, serving.token, patience=10)
+    client = fleet.Client(serving.address, serving.token, patience=10)
     assert client.create_trial("worker1").status == "RUNNING"
     client.close()
     assert proxy == []

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,41 @@ def test_a_trial_that_the_system_kills_pauses_the_sweep_and_counts_as_failed_aft
     # Whoever finds the reason can have it run again.
     shutil.rmtree(tmp_path / "s" / "trials" / "0001")
     rows, _ = sweep(tmp_path / "s")
+    assert [row["status"] for row in rows] == ["completed"] * 3
+
+
+class Running(FakeProcess):
+    """A trial that runs until it is terminated."""
+
+    def __init__(self):
+        super().__init__(-signal.SIGTERM)
+        self._ended = threading.Event()
+
+    def wait(self):
+        assert self._ended.wait(60)
+        return self.returncode
+
+    def terminate(self):
+        self._ended.set()
+
+
+def test_trials_that_run_at_a_time_leave_what_one_after_the_other_leaves(start, tmp_path):
+    three = {"space": {"units": [4, 5, 6, 7, 8], "dropout": [0.1, 0.3]}, "workers": 3}
+    rows, test = sweep(tmp_path / "s", **three)
+    assert (rows, test) == sweep(tmp_path / "whole", **{**three, "workers": 1})
+    assert len(rows) == 10
+    assert not list((tmp_path / "s").glob("token*"))
+
+
+def test_a_pause_ends_the_trials_that_run_beside_it_and_none_counts_as_failed(start, tmp_path):
+    beside = Running()
+    start.ends["0000", False] = [beside]
+    start.ends["0001", False] = [FakeProcess(process.PAUSED, "[Errno 28] No space left on device: 'x'")]
+    with pytest.raises(trouble.SweepPausedError, match=r"paused: trial 0001: \[Errno 28\] No space"):
+        sweep(tmp_path / "s", workers=2)
+    assert beside._ended.is_set()
+    assert not list((tmp_path / "s" / "trials").glob("*/deaths.txt"))
+    rows, _ = sweep(tmp_path / "s", workers=2)
     assert [row["status"] for row in rows] == ["completed"] * 3
 
 
@@ -194,11 +230,10 @@ def test_a_result_that_shows_late_is_waited_for_and_one_that_never_does_is_told(
     monkeypatch.setattr("dense_lstm_zoo.search.progress.time", clock)
     from dense_lstm_zoo.search.plan import Sweep, make_oracle_of
     from dense_lstm_zoo.search.settings import read_settings
-    from dense_lstm_zoo.search.worker import TrialRunner
 
     planned = Sweep.from_json(read_settings(tmp_path / "s"))
     oracle = make_oracle_of(planned, None)
-    TrialRunner(oracle, planned, tmp_path / "s")
+    oracle.open(tmp_path / "s" / "oracle")
     progress = Progress(oracle, planned, tmp_path / "s", 1, 2, lines.append)
     progress.trial_ended(oracle.trials["0001"])
     progress.catch_up()  # once a second, while the chief answers workers

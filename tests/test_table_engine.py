@@ -28,7 +28,7 @@ FIRST, SECOND, THIRD = TABLE3.recipes[:3]
 def fake(monkeypatch, tmp_path):
     """A project of its own under ``tmp_path``, whose trials end at once; the specs in their order."""
 
-    def start(folder, *, test=False):
+    def start(folder, *, test=False, environment=None):
         assert not test  # rows are scored on the test texts where they are trained
         spec = json.loads((folder / "spec.json").read_text())
         start.seen.append(spec)

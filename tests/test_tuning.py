@@ -26,7 +26,7 @@ def fake(monkeypatch):
     """Trials whose score is that of their values: 0.9 - |units - 6| / 10 - dropout / 100; the specs in their order."""
     seen = []
 
-    def start(folder, *, test=False):
+    def start(folder, *, test=False, environment=None):
         spec = json.loads((folder / "spec.json").read_text())
         arguments = spec["arguments"]
         if test:

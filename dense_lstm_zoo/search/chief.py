@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import ipaddress
+import json
 import math
 import time
 from collections.abc import Callable
@@ -11,15 +13,13 @@ from concurrent import futures
 from typing import Any
 
 import grpc
-
-# keras-tuner has no public name for its service; nothing else is imported from there.
-from keras_tuner.src import protos
-from keras_tuner.src.distribute import oracle_chief
+from keras_tuner.engine.trial import TrialStatus
 
 from dense_lstm_zoo.search.access import TokenRequired
 from dense_lstm_zoo.search.oracles import Durable, UnknownTrialError
 
 LOOPBACK = "127.0.0.1"
+SERVICE = "dense_lstm_zoo.Oracle"
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -76,8 +76,8 @@ def serve(
     # Without so_reuseport=0 a second chief could listen on the same port, and receive some of the calls.
     options = [("grpc.so_reuseport", 0)]
     server = grpc.server(futures.ThreadPoolExecutor(1), interceptors=[TokenRequired(token)], options=options)
-    servicer = Servicer(oracle)
-    protos.get_service_grpc().add_OracleServicer_to_server(servicer, server)
+    service = Service(oracle)
+    server.add_generic_rpc_handlers([service.handler()])
     try:
         bound = server.add_insecure_port(f"{host}:{port}")
     except RuntimeError:
@@ -88,10 +88,10 @@ def serve(
     if not is_loopback(host):
         say(f"listening on {host}:{port}, in plain text; use it only inside a network that you trust")
     try:
-        while not (servicer.stop_triggered and oracle.is_idle()):
+        while not oracle.is_over():
             time.sleep(1)
-            if servicer.trouble is not None:
-                raise servicer.trouble
+            if service.trouble is not None:
+                raise service.trouble
             for worker in oracle.requeue_silent(silence):
                 say(f"{worker} has been silent for {silence:g} s; its trial goes to the next worker that asks")
             alive()
@@ -103,15 +103,34 @@ class RequestError(ValueError):
     """A request that no worker of this sweep makes."""
 
 
-def _answered(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Answer a failed call with an error; an error that is not the caller's fault also ends the chief."""
+class Service:
+    """Answers the requests of workers, in JSON. It trusts none of them.
 
-    @functools.wraps(method)
-    def call(self: Servicer, request: Any, context: grpc.ServicerContext) -> Any:
+    Args:
+        oracle: The oracle.
+
+    Attributes:
+        trouble: An error that is not the caller's fault. It ends the chief.
+    """
+
+    METHODS = ("create_trial", "update_trial", "end_trial")
+
+    def __init__(self, oracle: Durable) -> None:
+        self.oracle = oracle
+        self.trouble: Exception | None = None
+
+    def handler(self) -> grpc.GenericRpcHandler:
+        """Return the handler of all methods for a server."""
+        methods = {name: functools.partial(self._answer, getattr(self, name)) for name in self.METHODS}
+        handlers = {name: grpc.unary_unary_rpc_method_handler(method) for name, method in methods.items()}
+        return grpc.method_handlers_generic_handler(SERVICE, handlers)
+
+    def _answer(self, method: Callable[..., Any], request: bytes, context: grpc.ServicerContext) -> bytes:
+        """Return a method's answer, or end the call with an error."""
         if self.trouble is not None:
             context.abort(grpc.StatusCode.ABORTED, str(self.trouble))
         try:
-            return method(self, request, context)
+            return json.dumps(method(_fields(request))).encode()
         except UnknownTrialError as error:
             code, text = grpc.StatusCode.NOT_FOUND, str(error)
         except RequestError as error:
@@ -120,66 +139,53 @@ def _answered(method: Callable[..., Any]) -> Callable[..., Any]:
             self.trouble = error
             code, text = grpc.StatusCode.ABORTED, f"{type(error).__name__}: {error}"
         context.abort(code, text)
+        raise AssertionError("abort raises")
 
-    return call
+    def create_trial(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the state of the trial that a worker has, or of the next one."""
+        worker = _text(fields, "worker")
+        if not 0 < len(worker) <= 200:
+            raise RequestError(f"A worker's id must have 1 to 200 characters; received {len(worker)}.")
+        state: dict[str, Any] = self.oracle.create_trial(worker).get_state()
+        return state
 
-
-class Servicer(oracle_chief.OracleServicer):
-    """keras-tuner's service, which trusts no request.
-
-    Args:
-        oracle: The oracle.
-    """
-
-    trouble: Exception | None = None
-
-    def __init__(self, oracle: Durable) -> None:
-        super().__init__(oracle)
-
-    @_answered
-    def GetSpace(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802 - the service's names
-        """Answer with the search space."""
-        return super().GetSpace(request, context)
-
-    @_answered
-    def UpdateSpace(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Refuse: the search space was fixed when the sweep was planned."""
-        raise RequestError("A sweep's space is fixed when it is planned; workers cannot change it.")
-
-    @_answered
-    def CreateTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Answer with the trial that a worker has, or the next one."""
-        if not 0 < len(request.tuner_id) <= 200:
-            raise RequestError(f"A worker's id must have 1 to 200 characters; received {len(request.tuner_id)}.")
-        return super().CreateTrial(request, context)
-
-    @_answered
-    def UpdateTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
+    def update_trial(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Record a score."""
-        self.oracle.get_trial(request.trial_id)
-        wanted, metrics = self.oracle.objective.name, dict(request.metrics)
-        if list(metrics) != [wanted] or not math.isfinite(metrics[wanted]):
-            raise RequestError(f"A score must be a finite number, {wanted}; received {metrics}.")
-        return super().UpdateTrial(request, context)
+        trial = self.oracle.get_trial(_text(fields, "trial"))
+        objective, metrics = self.oracle.objective.name, fields.get("metrics")
+        if not isinstance(metrics, dict) or list(metrics) != [objective] or not _is_finite(metrics[objective]):
+            raise RequestError(f"A score must be a finite number, {objective}; received {metrics!r:.200}.")
+        self.oracle.update_trial(trial.trial_id, metrics)
+        return {}
 
-    @_answered
-    def EndTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Record the end of a trial; of the worker's report, only the status is used."""
-        ended, statuses = request.trial, protos.get_proto().TrialStatus
-        trial = self.oracle.get_trial(ended.trial_id)
-        if ended.status not in (statuses.COMPLETED, statuses.FAILED):
-            raise RequestError(f"A trial must end as COMPLETED or FAILED; received {statuses.Name(ended.status)}.")
-        if ended.status == statuses.COMPLETED and not trial.metrics.exists(self.oracle.objective.name):
-            raise RequestError(f"Trial {ended.trial_id} has no score, so it cannot be completed.")
-        ended.hyperparameters.CopyFrom(trial.hyperparameters.to_proto())
-        return super().EndTrial(request, context)
+    def end_trial(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Record the end of a trial."""
+        trial = copy.copy(self.oracle.get_trial(_text(fields, "trial")))
+        trial.status, trial.message = _text(fields, "status"), _text(fields, "message")
+        if trial.status not in (TrialStatus.COMPLETED, TrialStatus.FAILED):
+            raise RequestError(f"A trial must end as COMPLETED or FAILED; received {trial.status!r:.200}.")
+        if trial.status == TrialStatus.COMPLETED and not trial.metrics.exists(self.oracle.objective.name):
+            raise RequestError(f"Trial {trial.trial_id} has no score, so it cannot be completed.")
+        self.oracle.end_trial(trial)
+        return {}
 
-    @_answered
-    def GetTrial(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Answer with a trial."""
-        return super().GetTrial(request, context)
 
-    @_answered
-    def GetBestTrials(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
-        """Answer with the best trials."""
-        return super().GetBestTrials(request, context)
+def _fields(request: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(request)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise RequestError("A request must be a JSON object.")
+    return fields
+
+
+def _text(fields: dict[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise RequestError(f"{name} must be a string; received {value!r:.200}.")
+    return value
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

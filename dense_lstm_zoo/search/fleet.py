@@ -1,49 +1,37 @@
-"""Many workers: a chief that keeps the oracle, and workers that ask it for trials, on one machine or on several.
+"""Workers on other machines, which ask the chief of a sweep for trials.
 
-keras-tuner's chief and workers are the engine. Added here: a chief that ends when the work is done and answers only
-workers with its token, workers that are restarted, and recovery of trials whose workers never come back. All of them
-see the sweep's folder, which may be on a network.
+All of them see the sweep's folder, which may be on a network. Without a worker's signs of life, the chief gives its
+trial to another.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import json
 import os
 import socket
-import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import Any
 
 import grpc
 from keras_tuner.engine.trial import Trial
-
-# keras-tuner has no public name for its service.
-from keras_tuner.src import protos
-from keras_tuner.src.distribute import oracle_client
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.corpora.dataset import Dataset
 from dense_lstm_zoo.data.cells import escape_controls
 from dense_lstm_zoo.display import notes
 from dense_lstm_zoo.search.access import TOKEN_VARIABLE, TokenShown, workers_token
-from dense_lstm_zoo.search.chief import parse_address
-from dense_lstm_zoo.search.oracles import Durable
-from dense_lstm_zoo.search.plan import Sweep, make_oracle_of, plan
-from dense_lstm_zoo.search.process import PAUSED, Child, end_with_parent, say_last
+from dense_lstm_zoo.search.chief import SERVICE, parse_address
+from dense_lstm_zoo.search.plan import Sweep, plan
 from dense_lstm_zoo.search.progress import SHOWS_WITHIN
 from dense_lstm_zoo.search.settings import SETTINGS, read_settings
 from dense_lstm_zoo.search.surroundings import WITHOUT_PROXY, without_tuner_variables
 from dense_lstm_zoo.search.trouble import SweepPausedError, paused
-from dense_lstm_zoo.search.worker import TrialRunner
+from dense_lstm_zoo.search.worker import Worker
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo_runtime.streams import unread_output
-
-MOST_RESTARTS = 5  # of a worker that keeps ending without finishing a trial
 
 
 def default_worker_id() -> str:
@@ -58,11 +46,10 @@ class RefusedError(PermissionError):
     """A worker whose token is not the chief's."""
 
 
-class Client(oracle_client.OracleClient):
+class Client:
     """A worker's side of the chief's oracle.
 
     Args:
-        oracle: An oracle of the same sweep, which knows the objective.
         address: The chief's address.
         token: The chief's token.
         patience: Seconds to wait for a chief that does not answer.
@@ -72,13 +59,11 @@ class Client(oracle_client.OracleClient):
         RefusedError: The token is not the chief's.
     """
 
-    def __init__(self, oracle: Durable, address: str, token: str, patience: float) -> None:
+    def __init__(self, address: str, token: str, patience: float) -> None:
         host, port = parse_address(address)
-        self._oracle, self._address, self._patience = oracle, f"{host}:{port}", patience
-        self.multi_worker, self.should_report = False, True
+        self._address, self._patience = f"{host}:{port}", patience
         self._channel = grpc.insecure_channel(self._address, options=WITHOUT_PROXY)
-        shown = grpc.intercept_channel(self._channel, TokenShown(token, patience))
-        self.stub = protos.get_service_grpc().OracleStub(shown)
+        self._calls = grpc.intercept_channel(self._channel, TokenShown(token, patience))
 
     def close(self) -> None:
         """Close the connection."""
@@ -86,19 +71,22 @@ class Client(oracle_client.OracleClient):
 
     def create_trial(self, tuner_id: str) -> Trial:
         """Return the trial that this worker has, or the next one."""
-        return self._asked(super().create_trial, tuner_id)
+        return Trial.from_state(self._ask("create_trial", worker=tuner_id))
 
-    def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
+    def update_trial(self, trial_id: str, metrics: dict[str, float]) -> None:
         """Submit a score."""
-        return self._asked(super().update_trial, trial_id, metrics, step)
+        self._ask("update_trial", trial=trial_id, metrics=metrics)
 
     def end_trial(self, trial: Trial) -> None:
         """Report how a trial ended."""
-        self._asked(super().end_trial, trial)
+        self._ask("end_trial", trial=trial.trial_id, status=trial.status, message=trial.message or "")
 
-    def _asked(self, call: Callable[..., Any], *arguments: Any) -> Any:
+    def _ask(self, method: str, **fields: Any) -> dict[str, Any]:
         try:
-            return call(*arguments)
+            answer: dict[str, Any] = json.loads(
+                self._calls.unary_unary(f"/{SERVICE}/{method}")(json.dumps(fields).encode())
+            )
+            return answer
         except grpc.RpcError as error:
             code, details = error.code(), error.details()
         if code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
@@ -131,10 +119,9 @@ def work(
         SweepPausedError: Something that is not a trial's fault prevents the sweep from continuing.
     """
     wait_for_chief(address, patience)
-    oracle = make_oracle_of(sweep, None)
-    client = Client(oracle, address, token, patience)
+    client = Client(address, token, patience)
     try:
-        TrialRunner(oracle, sweep, run_dir, chief=client, worker_id=worker_id, heartbeat=heartbeat).search()
+        Worker(client, sweep, run_dir, f"worker{worker_id}", heartbeat=heartbeat).search()
     except (ConnectionError, RefusedError, SweepPausedError):
         raise
     except OSError as error:
@@ -216,88 +203,9 @@ def _wait_for_file(path: Path, patience: float) -> None:
         time.sleep(0.5)
 
 
-@contextlib.contextmanager
-def local_workers(
-    run_dir: Path, address: str, number: int, token: str, say: Callable[[str], Any]
-) -> Iterator[Callable[[], None]]:
-    """Start workers on this machine, and yield a function that restarts killed ones.
-
-    They end with this process, however it ends. The function raises ``SweepPausedError`` if a worker cannot go on.
-    """
-    running: dict[int, Child] = {}
-    restarts = dict.fromkeys(range(1, number + 1), 0)
-    ended = len(list((run_dir / "trials").glob("*/result.json")))
-
-    def start(worker: int) -> None:
-        threads = str(max(1, (os.cpu_count() or 1) // number))
-        environment = {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads, TOKEN_VARIABLE: token}
-        arguments = [str(run_dir), address, str(worker)]
-        log = run_dir / f"worker{worker}.log"
-        running[worker] = Child("dense_lstm_zoo.search.fleet", *arguments, log=log, environment=environment)
-
-    def supervise() -> None:
-        nonlocal ended
-        now = len(list((run_dir / "trials").glob("*/result.json")))
-        if now > ended:
-            ended = now
-            restarts.update(dict.fromkeys(restarts, 0))
-        for worker, process in list(running.items()):
-            status = process.poll()
-            if status is None or status == 0:
-                continue
-            if status == PAUSED:
-                raise SweepPausedError(process.last_words())
-            restarts[worker] += 1
-            if restarts[worker] > MOST_RESTARTS:
-                log = run_dir / f"worker{worker}.log"
-                raise paused(f"worker {worker} ended {restarts[worker]} times without finishing a trial; see {log}")
-            process.close()
-            say(f"worker {worker} ended with status {status} and is restarted")
-            start(worker)
-
-    for worker in restarts:
-        start(worker)
-    try:
-        yield supervise
-        for process in running.values():
-            with contextlib.suppress(TimeoutExpired):
-                process.wait(timeout=30)
-    finally:
-        for process in running.values():
-            process.terminate()
-            process.wait()
-            process.close()
-
-
-def free_address() -> str:
-    """Return an address on this machine whose port is currently free."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
-
-
 def read_sweep(run_dir: Path) -> Sweep:
     """Return the sweep of a folder."""
     try:
         return Sweep.from_json(read_settings(run_dir))
     except TypeError as error:
         raise DamagedFileError(f"{run_dir / SETTINGS} is damaged: {error}.") from None
-
-
-def main(run_dir: Path, address: str, worker_id: str) -> int:
-    """Run as a worker of the sweep in a folder, started by another process; return the exit status."""
-    end_with_parent()
-    try:
-        token = workers_token(run_dir, patience=0)
-        work(run_dir, read_sweep(run_dir), address, worker_id, token, heartbeat=5, patience=60)
-    except ConnectionError as error:  # the chief reports why
-        print(error, file=sys.stderr)
-        return 1
-    except (OSError, DamagedFileError) as error:
-        say_last(str(error))
-        return PAUSED
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))

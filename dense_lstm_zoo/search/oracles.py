@@ -70,12 +70,23 @@ class Durable(keras_tuner.Oracle):
         self.started: dict[str, float] = {}  # when each trial started, by this process's clock
         self.on_end: Callable[[Trial], Any] | None = None
         self.wanted: Callable[[Mapping[str, Any]], bool] = lambda values: True
+        self.has_ended = False  # a worker was told that no trial is left
         self.verbose = 0  # a sweep prints its own progress
+
+    def open(self, folder: Path) -> None:
+        """Keep the state in a folder, and continue from the state that is there."""
+        folder.mkdir(exist_ok=True)
+        self._set_project_dir(str(folder.parent), folder.name)
+        # Trials without a state must not be started over.
+        if any(folder.glob("oracle.json*")) or any(folder.glob("trial_*/trial.json*")):
+            self.reload()
+        self.save()
 
     @property
     def _file(self) -> Path:
         return Path(self._project_dir) / "oracle.json"
 
+    @locked
     def save(self) -> None:
         """Write the state."""
         _write(self._file, self.get_state())
@@ -139,6 +150,7 @@ class Durable(keras_tuner.Oracle):
             self.tuner_ids.add(tuner_id)
         if trial.status == TrialStatus.STOPPED:
             self.last_seen.pop(tuner_id, None)
+            self.has_ended = True
         self.started.setdefault(trial.trial_id, time.monotonic())
         return trial
 
@@ -167,6 +179,7 @@ class Durable(keras_tuner.Oracle):
         if trial.trial_id in self._retry_queue:
             self._retry_queue.remove(trial.trial_id)
         super().end_trial(trial)
+        self.save()  # without it among the running ones
         if self.on_end is not None:
             self.on_end(trial)
 
@@ -212,9 +225,9 @@ class Durable(keras_tuner.Oracle):
         return self.wanted(self.trials[trial_id].hyperparameters.values)
 
     @locked
-    def is_idle(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether no trial is running and every worker knows that none is left."""
-        return not self.ongoing_trials and not self.tuner_ids
+        return self.has_ended and not self.ongoing_trials and not self.tuner_ids
 
 
 def _write(path: Path, state: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Workers reach their chief directly: a proxy for web pages knows neither this machine nor plain-text gRPC.
+# Workers elsewhere reach their chief directly: a proxy for web pages knows neither this machine nor plain-text gRPC.
 WITHOUT_PROXY = [("grpc.enable_http_proxy", 0)]
 _PREFIX = "KERASTUNER_"
 

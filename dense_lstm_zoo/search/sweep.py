@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,8 +103,7 @@ def tune(
         epochs: Maximum number of epochs per run; None means the recipe's, else 30.
         keep: Number of best trials whose bundles are kept; of others, only the scores are. Hyperband, most of whose
             trials are cut short, keeps the winner's alone.
-        workers: Number of trials that run at a time, each worker being a process on this machine; 0 with ``oracle`` if
-            all workers are elsewhere.
+        workers: Number of trials that run at a time on this machine. 0 with ``oracle`` if all workers are elsewhere.
         oracle: ``HOST:PORT`` to serve the oracle at, for workers on other machines (``tune --role worker``). They need
             the sweep's token, which is in the file ``token`` in the folder. Without a host, only this machine can
             connect. The channel is plain text.
@@ -141,7 +141,7 @@ def tune(
     checks.integer("workers", workers, minimum=0 if oracle else 1)
     checks.positive("silence", silence)
     if oracle is not None:
-        from dense_lstm_zoo.search.fleet import parse_address
+        from dense_lstm_zoo.search.chief import parse_address
 
         parse_address(oracle)
     if trials is None:
@@ -211,16 +211,16 @@ def _search(
     wanted: Callable[[Mapping[str, Any]], bool] | None,
     ended: Callable[[Path], Any],
 ) -> None:
-    """Run every trial: in this process's loop, or as the chief of workers."""
+    """Run every trial: one after the other, in threads, or as the chief of workers elsewhere."""
     from dense_lstm_zoo.search.progress import Progress
-    from dense_lstm_zoo.search.worker import TrialRunner
+    from dense_lstm_zoo.search.worker import Worker, in_threads, share_of_cores
 
     oracle = make_oracle_of(sweep, trials)
     points = oracle.get_space()
-    runner = TrialRunner(oracle, sweep, run_dir)
+    oracle.open(run_dir / "oracle")
     if wanted is not None:
         oracle.hyperparameters = points  # the folder's state has the rows that there were when it was written
-    runner.save()
+        oracle.save()
     if address is None:
         oracle.requeue_silent(0)  # workers on this machine ended with the process that started them
     if wanted is not None:
@@ -228,21 +228,31 @@ def _search(
         _forget_outgrown(run_dir, sweep, oracle)
     oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
     progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say, ended)
+    heartbeat, environment = None if address is None else silence / 10, share_of_cores(workers)
+    team = [
+        Worker(oracle, sweep, run_dir, f"worker{i}", heartbeat=heartbeat, environment=environment)
+        for i in range(1, workers + 1)
+    ]
     if workers == 1 and address is None:
         oracle.on_end = progress.tell
-        runner.search()
+        team[0].search()
         return
-    from dense_lstm_zoo.search import access, chief, fleet
+    with in_threads(team) as futures:
 
-    address = address or fleet.free_address()
-    token = access.own_token(run_dir)
-    with fleet.local_workers(run_dir, address, workers, token, say) as supervise:
-
-        def every_second() -> None:
-            supervise()
+        def check() -> None:
+            for future in futures:
+                if future.done():
+                    future.result()  # raises the error of a worker
             progress.catch_up()
 
-        chief.serve(oracle, address, silence, token, every_second, say)
+        if address is None:
+            while not oracle.is_over():
+                time.sleep(0.2)
+                check()
+        else:
+            from dense_lstm_zoo.search import access, chief
+
+            chief.serve(oracle, address, silence, access.own_token(run_dir), check, say)
         progress.catch_up(wait=True)
 
 

@@ -88,10 +88,11 @@ def read_test(folder: Path) -> dict[str, Any]:
     return test
 
 
-def start(folder: Path, *, test: bool = False) -> process.Child:
+def start(folder: Path, *, test: bool = False, environment: Mapping[str, str] | None = None) -> process.Child:
     """Start a trial, or with ``test`` the scoring of its test texts, and return its process."""
     arguments = [str(folder), *(["--test"] if test else [])]
-    return process.Child("dense_lstm_zoo.search.trial", *arguments, log=folder / "log.txt")
+    log = folder / "log.txt"
+    return process.Child("dense_lstm_zoo.search.trial", *arguments, log=log, environment=environment)
 
 
 def wait(folder: Path, child: process.Child) -> None:

@@ -1,20 +1,17 @@
-"""keras-tuner's loop, with each trial in its own process."""
+"""Workers: each asks an oracle for trials and runs one after the other, every trial in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import itertools
+import os
 import shutil
 import threading
-import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent import futures
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
-import keras_tuner
-from keras_tuner.engine.base_tuner import BaseTuner
 from keras_tuner.engine.trial import Trial, TrialStatus
-from keras_tuner.errors import FailedTrialError
 
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search import trouble
@@ -24,67 +21,86 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import damaged
 
 MOST_DEATHS = 3  # of a trial that repeatedly is killed by the system or runs out of memory
-_LOST = "LOST"  # status of a trial that was given to another worker
 _DEATHS = "deaths.txt"  # one line each
 
 
-class TrialRunner(BaseTuner):
-    """Ask the oracle for trials, run each in a process and return its result, until none is left.
+class _LostError(Exception):
+    """A trial that is no longer this worker's: another worker has it, or the sweep ends."""
+
+
+class TrialSource(Protocol):
+    """Hands out trials: an oracle, or a client of one elsewhere."""
+
+    def create_trial(self, tuner_id: str) -> Trial:
+        """Return the trial that a worker has, or the next one."""
+
+    def update_trial(self, trial_id: str, metrics: dict[str, float]) -> object:
+        """Record a score."""
+
+    def end_trial(self, trial: Trial) -> None:
+        """Record how a trial ended."""
+
+
+class Worker:
+    """Asks for trials, runs each in a process and reports its result, until none is left.
 
     Args:
-        oracle: Proposes values and keeps the results; on a worker, it only defines the objective.
+        oracle: Proposes values and keeps the results.
         sweep: The sweep.
         run_dir: The sweep's folder.
-        chief: On a worker: the client of the chief's oracle.
-        worker_id: On a worker: its name.
-        heartbeat: Seconds between a worker's signs of life.
+        name: By which the oracle knows it.
+        heartbeat: Seconds between its signs of life, for an oracle that reassigns the trials of silent workers.
+        environment: Additional environment variables of the trials.
     """
 
     def __init__(
         self,
-        oracle: keras_tuner.Oracle,
+        oracle: TrialSource,
         sweep: Sweep,
         run_dir: Path,
+        name: str,
         *,
-        chief: Any = None,
-        worker_id: str = "0",
-        heartbeat: float = 30.0,
+        heartbeat: float | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.sweep, self.run_dir, self.heartbeat = sweep, run_dir, heartbeat
-        self._chief, self._ran = chief, True
-        (run_dir / "oracle").mkdir(exist_ok=True)
-        with contextlib.redirect_stdout(io.StringIO()):  # it would print the file that it reloads
-            super().__init__(oracle=oracle, directory=str(run_dir), project_name="oracle")
-        if chief is not None:
-            self.oracle, self.tuner_id = chief, f"worker{worker_id}"
+        self.oracle, self.sweep, self.run_dir, self.name = oracle, sweep, run_dir, name
+        self._heartbeat, self._environment = heartbeat, environment
+        self._stopped = threading.Event()
+        self._child: Child | None = None
 
-    def _is_worker(self) -> bool:
-        return self._chief is not None
+    def search(self) -> None:
+        """Run trials until none is left, or until ``stop``."""
+        while not self._stopped.is_set():
+            trial = self.oracle.create_trial(self.name)
+            if trial.status == TrialStatus.STOPPED:
+                return
+            if trial.status == TrialStatus.IDLE:  # it waits for other workers
+                self._stopped.wait(1)
+                continue
+            try:
+                score = self.run_trial(trial)
+            except _LostError:
+                continue
+            except trouble.TrialFailedError as error:
+                trial.status, trial.message = TrialStatus.FAILED, str(error)
+            else:
+                self.oracle.update_trial(trial.trial_id, {self.sweep.score: score})
+                trial.status = TrialStatus.COMPLETED
+            self.oracle.end_trial(trial)
 
-    def save(self) -> None:
-        """Write the oracle's state; the loop itself has none."""
-        if not self._is_worker():
-            self.oracle.save()
+    def stop(self) -> None:
+        """End the trial that is running, and ask for no other. It is safe to call from another thread."""
+        self._stopped.set()
+        if self._child is not None:
+            self._child.terminate()
 
-    def reload(self) -> None:
-        """Read the oracle's state."""
-        if not self._is_worker():
-            self.oracle.reload()
+    def run_trial(self, trial: Trial) -> float:
+        """Return a trial's score.
 
-    def _get_tuner_fname(self) -> str:
-        # Its existence triggers a reload: trials without a state must not be started over.
-        folder = Path(self.project_dir)
-        states = itertools.chain(folder.glob("oracle.json*"), folder.glob("trial_*/trial.json*"))
-        return str(next(states, folder / "oracle.json"))
-
-    def pre_create_trial(self) -> None:
-        """Wait a second if the oracle had no trial because it waits for other workers."""
-        if not self._ran:
-            time.sleep(1)
-        self._ran = False
-
-    def run_trial(self, trial: Trial, *_: Any, **__: Any) -> dict[str, float]:
-        """Return a trial's score; a failed trial raises keras-tuner's error for that."""
+        Raises:
+            TrialFailedError: It has none.
+            SweepPausedError: The machine needs attention first.
+        """
         folder = self.run_dir / "trials" / trial.trial_id
         folder.mkdir(parents=True, exist_ok=True)
         parent = trial.hyperparameters.values.get("tuner/trial_id")
@@ -97,31 +113,57 @@ class TrialRunner(BaseTuner):
                 folder, "it holds a trial with other values", "Choose another run_dir (--run-dir) to start over."
             )
         files.write_json(folder / trials.SPEC, spec)
-        if not (folder / trials.RESULT).is_file():
-            self._train(trial, folder)
+        has_ended = (folder / trials.RESULT).is_file()
+        while not has_ended:
+            has_ended = self._train(trial, folder)
         result = trials.read_result(folder, self.sweep.score)
         if "reason" in result:
-            raise FailedTrialError(result["reason"])
-        return {self.sweep.score: result[self.sweep.score]}
+            raise trouble.TrialFailedError(result["reason"])
+        return float(result[self.sweep.score])
 
-    def _train(self, trial: Trial, folder: Path) -> None:
-        """Run a trial's process until it leaves a result; a trial that dies too often has failed."""
-        while True:
-            child = trials.start(folder)
+    def _train(self, trial: Trial, folder: Path) -> bool:
+        """Run a trial's process once, and return whether it left a result: a score, or the reason why it has none."""
+        child = trials.start(folder, environment=self._environment)
+        self._child = child
+        if self._stopped.is_set():
+            child.terminate()
+        ended, lost = threading.Event(), threading.Event()
+        beat = threading.Thread(target=self._beat, args=(trial, child, ended, lost), daemon=True)
+        if self._heartbeat is not None:
+            beat.start()
+        try:
+            trials.wait(folder, child)
+            return True
+        except (trouble.TrialFailedError, trouble.TrialDiedError, trouble.SweepPausedError) as error:
+            if lost.is_set() or self._stopped.is_set():
+                raise _LostError from None
+            reason = self._verdict(trial, folder, error)
+            if reason is not None:
+                files.write_json(folder / trials.RESULT, {"reason": reason})
+            return reason is not None
+        finally:
+            self._child = None
+            ended.set()
+            if beat.is_alive():
+                beat.join()
+
+    def _beat(self, trial: Trial, child: Child, ended: threading.Event, lost: threading.Event) -> None:
+        """Give signs of life while a trial runs: ask for a trial and get the one there is.
+
+        If it has been reassigned after a silence, its process is stopped.
+        """
+        while not ended.wait(self._heartbeat):
             try:
-                with _Alive(self, trial, child):
-                    trials.wait(folder, child)
+                current = self.oracle.create_trial(self.name)
+            except OSError:  # the chief may return while the trial runs
+                continue
+            if current.trial_id != trial.trial_id:
+                lost.set()
+                child.terminate()
                 return
-            except (trouble.TrialFailedError, trouble.TrialDiedError, trouble.SweepPausedError) as error:
-                if trial.status == _LOST:  # stopped here; another worker has it
-                    raise FailedTrialError(str(error)) from None
-                reason = self._verdict(trial, folder, error)
-                if reason is not None:
-                    files.write_json(folder / trials.RESULT, {"reason": reason})
-                    return
 
     def _verdict(self, trial: Trial, folder: Path, error: Exception) -> str | None:
-        """Return why a trial has failed, or None to retry it at once; raise if the sweep pauses."""
+        """Return why a trial has failed, or None to retry it at once. Raise if the sweep pauses."""
         if isinstance(error, trouble.SweepPausedError):
             raise error
         if not isinstance(error, trouble.TrialDiedError):
@@ -130,57 +172,27 @@ class TrialRunner(BaseTuner):
         if times >= MOST_DEATHS:
             return f"{error} ({times} times)"
         if error.pauses:
-            what = f"trial {trial.trial_id}: {error} (time {times}; after {MOST_DEATHS} times it counts as failed)"
-            raise trouble.paused(what) from None
+            reason = f"trial {trial.trial_id}: {error} (time {times}; after {MOST_DEATHS} times it counts as failed)"
+            raise trouble.paused(reason) from None
         return None
 
-    def _try_run_and_update_trial(self, trial: Trial, *_: Any, **__: Any) -> None:
-        """Run a trial and report how it ended; a failed trial is not an error of the sweep."""
-        self._ran = True
+
+@contextlib.contextmanager
+def in_threads(workers: Sequence[Worker]) -> Iterator[list[futures.Future[None]]]:
+    """Run workers in threads, and yield what tells how each ended. An error in this block stops them all."""
+    with futures.ThreadPoolExecutor(max(len(workers), 1), thread_name_prefix="worker") as pool:
         try:
-            score = self.run_trial(trial)
-            self.oracle.update_trial(trial.trial_id, score)
-            trial.status = TrialStatus.COMPLETED
-        except FailedTrialError as error:
-            if trial.status != _LOST:
-                trial.status, trial.message = TrialStatus.FAILED, str(error)
-
-    def on_trial_end(self, trial: Trial) -> None:
-        """Submit the result, unless another worker has the trial."""
-        if trial.status != _LOST:
-            super().on_trial_end(trial)
+            yield [pool.submit(worker.search) for worker in workers]
+        except BaseException:
+            for worker in workers:
+                worker.stop()
+            raise
 
 
-class _Alive:
-    """A worker's signs of life while its trial runs: it asks for a trial and gets the one it has.
-
-    If the chief has reassigned that trial after a silence, the process is stopped.
-    """
-
-    def __init__(self, runner: TrialRunner, trial: Trial, process: Child) -> None:
-        self._runner, self._trial, self._process = runner, trial, process
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, daemon=True)
-
-    def __enter__(self) -> None:
-        if self._runner._is_worker():
-            self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _beat(self) -> None:
-        while not self._ended.wait(self._runner.heartbeat):
-            try:
-                found = self._runner.oracle.create_trial(self._runner.tuner_id)
-            except OSError:  # the chief may return while the trial runs
-                continue
-            if found.trial_id != self._trial.trial_id:
-                self._trial.status = _LOST
-                self._process.terminate()
-                return
+def share_of_cores(workers: int) -> dict[str, str]:
+    """Return the environment of trials of which some run at a time: each uses its share of the cores."""
+    threads = str(max(1, (os.cpu_count() or 1) // workers))
+    return {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads} if workers > 1 else {}
 
 
 def _count_death(folder: Path, reason: str) -> int:
