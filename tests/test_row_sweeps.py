@@ -9,9 +9,9 @@ import pytest
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.search import report
 from dense_lstm_zoo.search import trial as trials
-from dense_lstm_zoo.search.parts import parts
 from dense_lstm_zoo.search.plan import Sweep, plan
-from dense_lstm_zoo.search.rows import Row, plan_rows
+from dense_lstm_zoo.search.runs import training_runs
+from dense_lstm_zoo.search.table_plan import Row, plan_rows
 
 ROWS = {
     "wide": Row("bilstm", "ding2018", {"units": 5}),
@@ -79,7 +79,7 @@ def test_a_trial_scores_the_test_texts_of_its_fold_only_where_rows_report_them(s
     spec |= {"pause_after": None, "only_folds": [2], "texts": {"train": 80}, "test": scored}
     spec["arguments"] = {"units": 3, "embedding_dim": 4, "epochs": 1, "batch_size": 40, "kernel": "native"}
     (tmp_path / "spec.json").write_text(json.dumps({**spec, "arguments": {**spec["arguments"], "progress": False}}))
-    assert [(name, fold, seed) for name, fold, _, seed in parts(spec)] == [("fold02_seed3", 2, 3)]
+    assert [(name, fold, seed) for name, fold, _, seed in training_runs(spec)] == [("fold02_seed3", 2, 3)]
     result = trials.run(tmp_path)
     metrics = zoo.load(tmp_path / "runs" / "fold02_seed3").metrics
     assert result["runs"] == ["fold02_seed3"]

@@ -10,7 +10,7 @@ from dense_lstm_zoo.cli.parser import parser
 from dense_lstm_zoo.search import sweep as sweeps
 from dense_lstm_zoo.search import trial as trials
 from dense_lstm_zoo.search import trouble
-from dense_lstm_zoo.search.parts import parts
+from dense_lstm_zoo.search.runs import training_runs
 from dense_lstm_zoo.search.space import parse_space
 from tests.sweep_harness import leave_trials
 
@@ -66,10 +66,10 @@ def test_a_sweep_of_an_earlier_version_goes_on_and_learns_what_its_texts_are(swe
 def test_a_trial_on_other_texts_is_the_machines_fault_and_pauses_the_sweep(sweep, write, tmp_path):
     sweep(write(ROWS, "train.jsonl"))
     spec = trials.read_spec(tmp_path / "s" / "trials" / "0000")
-    assert [name for name, *_ in parts(spec)] == ["seed1"]
+    assert [name for name, *_ in training_runs(spec)] == ["seed1"]
     write(ROWS[1:], "train.jsonl")
     with pytest.raises(OSError, match="texts of jsonl here are not those that the sweep began with") as raised:
-        next(parts(spec))
+        next(training_runs(spec))
     assert trouble.is_the_machines(raised.value)
 
 

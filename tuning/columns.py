@@ -13,7 +13,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import published, trial
 from dense_lstm_zoo.search.budget import DEPTHS, width_argument
-from dense_lstm_zoo.search.rows import Row
+from dense_lstm_zoo.search.table_plan import Row
 from tuning import protocols
 
 PAPER_KEY = ("dataset", "recipe", "settings", "vectors", "protocol")

@@ -156,7 +156,7 @@ def run(request: TableRequest) -> list[str]:
         has_test=corpus.test is not None,
         keep=len(planned.rows) or len(table.points),
         workers=request.workers,
-        wanted=lambda values: table.name_of(values) in request.rows,
+        is_chosen=lambda values: table.name_of(values) in request.rows,
         ended=ended,
     )
     for name in sorted(trials_of_sweep.trials["trial"]):

@@ -12,7 +12,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.budget import parse_count
 from dense_lstm_zoo.search.plan import ROW, Sweep, plan
-from dense_lstm_zoo.search.rows import Row, plan_rows
+from dense_lstm_zoo.search.table_plan import Row, plan_rows
 from dense_lstm_zoo.tasks import Task
 from tuning.columns import PAPER_KEY, paper
 

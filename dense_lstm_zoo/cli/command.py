@@ -59,7 +59,7 @@ class Command:
         arguments: Its arguments, single or in groups.
         example: A command without the program's name.
         description: The text of its own help. None means ``help``.
-        rest: The argument that takes the options which the command does not know.
+        passed_on: The argument that takes the options which the command does not know.
         by_model: Whether its options depend on a model, which has a help of its own.
     """
 
@@ -69,7 +69,7 @@ class Command:
     arguments: Sequence[Argument | Group]
     example: str
     description: str | None = None
-    rest: str = ""
+    passed_on: str = ""
     by_model: bool = False
 
 
@@ -81,7 +81,7 @@ Function = TypeVar("Function", bound=Callable[..., int | None])
 def command(
     name: str, help: str, *arguments: Argument | Group, example: str, **settings: Any
 ) -> Callable[[Function], Function]:
-    """Declare a function to be a command; see ``Command``."""
+    """Declare a function to be a command. See ``Command``."""
 
     def declare(function: Function) -> Function:
         COMMANDS[name] = Command(name, function, help, arguments, example, **settings)
@@ -104,14 +104,14 @@ class CommandParser(argparse.ArgumentParser):
     # For a command with options that depend on the model: returns the help for a model's name, or None for all models.
     help_of: Callable[[str | None], str] | None = None
     takes_any_order = True
-    rest = ""
+    passed_on = ""
     _is_within = False
     _model: str | None = None
 
     def declare(self, command: Command) -> None:
         """Take the arguments of a command, and the function that it runs."""
         self.set_defaults(run=command.run)
-        self.rest = command.rest
+        self.passed_on = command.passed_on
         groups = add_arguments(self, command.arguments)
         if command.by_model:
             self.help_of = functools.partial(model_help.page, command.name, self._actions, groups, command.example)
@@ -127,8 +127,8 @@ class CommandParser(argparse.ArgumentParser):
             values, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_within = False
-        if self.rest:
-            setattr(values, self.rest, unknown)
+        if self.passed_on:
+            setattr(values, self.passed_on, unknown)
             return values, []
         if unknown:  # argparse would suggest no near match, and print the usage of the whole program
             self._refuse(unknown)
@@ -168,13 +168,13 @@ def add_arguments(parser: argparse.ArgumentParser, arguments: Iterable[Argument 
             parser.add_argument(*item.names, **item.settings)
             continue
         group = parser.add_argument_group(item.title, item.description)
-        actions = [group.add_argument(*one.names, **one.settings) for one in item.arguments]
+        actions = [group.add_argument(*option.names, **option.settings) for option in item.arguments]
         if item.is_common:
             groups[f"{item.title}: {item.description}" if item.description else item.title] = actions
     return groups
 
 
 def _model_in(args: Sequence[str]) -> str | None:
-    """Return the model that a command names, wherever it stands; else the first word, which may be a misspelt one."""
+    """Return the model that a command names, wherever it stands, else the first word, which may be misspelt."""
     first = next((text for text in args[:1] if not text.startswith("-")), None)
     return next((text for text in args if text in zoo.list_models()), first)

@@ -52,9 +52,9 @@ def check_command(bundle: object, config: dict[str, Any], command: str | None) -
     refuse_encoder(bundle, config)
     task = tasks.find(config["task"])
     if command not in (None, *task.commands):
-        others = " or ".join(other.name for other in tasks.every() if command in other.commands)
+        owners = " or ".join(other.name for other in tasks.every() if command in other.commands)
         *first, last = task.commands
-        raise ValueError(f"{bundle} is for {task.name}, not for {others}: use {', '.join(first)} or {last}.")
+        raise ValueError(f"{bundle} is for {task.name}, not for {owners}: use {', '.join(first)} or {last}.")
     return task
 
 

@@ -60,7 +60,7 @@ _ARGUMENTS = (
     description="Predict files of any size with Apache Beam, on this machine or many. Bad rows go to files of their "
     "own; the output folder appears when everything is done. Options that are not listed here are passed to Beam, such "
     "as --direct_num_workers 2 --direct_running_mode multi_processing.",
-    rest="beam_arguments",
+    passed_on="beam_arguments",
 )
 def predict_batch(beam_arguments: list[str], **options: Any) -> None:
     """Run a batch job and print a summary."""

@@ -19,12 +19,12 @@ TAGGER_FORMATS = ("text", "columns", "jsonl")
 
 @dataclass(frozen=True)
 class Shapes:
-    """How one prediction is written in each format.
+    """The forms of one prediction, by format.
 
     Args:
         columns: The names of what ``row`` returns.
         line: Returns the strings that a line of text joins with tabs.
-        row: Returns the cells; numbers are strings with their digits.
+        row: Returns the cells. Numbers are strings with their digits.
         fields: Returns the keys that a JSON object gains.
         shared: Names of those keys that the input may already hold, with the same value.
         tags: The tags of a tagger.
@@ -40,14 +40,14 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Options:
-    """How predictions are written.
+    """The form of the output.
 
     Args:
         form: One of ``FORMATS`` or ``TAGGER_FORMATS``.
-        prefix: What the names of new columns begin with; None means no prefix, or "predicted_" if the input has such
+        prefix: The beginning of new columns' names. None means no prefix, or "predicted_" if the input has such
             columns already.
         raw: Whether to leave formulas in csv and control characters in text unescaped.
-        separator: columns: what separates those of the input; None means spaces and tabs.
+        separator: columns: the separator of the input's columns. None means spaces and tabs.
         conllu: columns: whether to write CoNLL-U.
     """
 
@@ -63,8 +63,8 @@ def write(target: IO[str], options: Options, source: Source, predict: Callable[.
 
     Lines of columns without a token, such as ``-DOCSTART-``, are a text only where they are written as they are.
     """
-    found = (one for one in source.records if one.text or one.lines is None or options.form == "columns")
-    beside, texts = itertools.tee(found)
+    records = (record for record in source.records if record.text or record.lines is None or options.form == "columns")
+    beside, texts = itertools.tee(records)
     pairs = zip(beside, predict(record.text for record in texts), strict=True)
     writers = {"text": _write_text, "csv": _write_csv, "jsonl": _write_json, "columns": _write_columns}
     writers[options.form](target, options, source, pairs, shapes)
@@ -75,8 +75,8 @@ _Pairs = Iterable[tuple[Record, Any]]
 
 def _write_text(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
     escape = _as_is if options.raw else escape_controls
-    for _, found in pairs:
-        target.write("\t".join(map(escape, shapes.line(found))) + "\n")
+    for _, prediction in pairs:
+        target.write("\t".join(map(escape, shapes.line(prediction))) + "\n")
 
 
 def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
@@ -86,25 +86,25 @@ def _write_csv(target: IO[str], options: Options, source: Source, pairs: _Pairs,
     names = source.names if first is None else first[0].names
     new = _new_names(names, shapes.columns, options, shapes, first)
     target.write(csv_line(mark(_cell(name)) for name in [*names, *new]))
-    for record, found in itertools.chain([] if first is None else [first], pairs):
+    for record, prediction in itertools.chain([] if first is None else [first], pairs):
         cells = record.cells
         if record.names is not names and record.names != names:
-            given = dict(zip(record.names, record.cells, strict=True))
-            if extra := [name for name in given if name not in names]:
+            cells_by_name = dict(zip(record.names, record.cells, strict=True))
+            if extra := [name for name in cells_by_name if name not in names]:
                 raise ValueError(
                     f"{record.location} has the key {extra[0]!r}, which the first line lacks; csv has the columns of "
                     "the first line. Use --format jsonl."
                 )
-            cells = [given.get(name, "") for name in names]
-        target.write(csv_line(mark(_cell(cell)) for cell in [*cells, *shapes.row(found)]))
+            cells = [cells_by_name.get(name, "") for name in names]
+        target.write(csv_line(mark(_cell(cell)) for cell in [*cells, *shapes.row(prediction)]))
 
 
 def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
     new: dict[str, str] = {}
-    for number, (record, found) in enumerate(pairs):
-        fields = shapes.fields(found)
+    for number, (record, prediction) in enumerate(pairs):
+        fields = shapes.fields(prediction)
         if number == 0:
-            names = _new_names(record.names, list(fields), options, shapes, (record, found))
+            names = _new_names(record.names, list(fields), options, shapes, (record, prediction))
             new = dict(zip(fields, names, strict=True))
         item = dict(zip(record.names, record.cells, strict=True))
         if len(item) < len(record.names):
@@ -112,18 +112,18 @@ def _write_json(target: IO[str], options: Options, source: Source, pairs: _Pairs
             raise ValueError(f"{record.location}: two columns are named {twice!r}, which jsonl cannot hold. Use csv.")
         for name, value in fields.items():
             if new[name] in item and (name not in shapes.shared or item[new[name]] != value):
-                raise _taken(record, new[name])
+                raise _occupied_name(record, new[name])
             item[new[name]] = value
         target.write(escape_json(json_files.to_line(item)) + "\n")
 
 
 def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pairs, shapes: Shapes) -> None:
     column = written_columns.conllu_column(shapes.tags)
-    for record, found in pairs:
+    for record, sentence in pairs:
         if not options.conllu:
-            rows = written_columns.with_tags(record, found, options.separator)
-        elif found.tokens:
-            rows = written_columns.as_conllu(record, found, column)
+            rows = written_columns.with_tags(record, sentence, options.separator)
+        elif sentence.tokens:
+            rows = written_columns.as_conllu(record, sentence, column)
         else:
             continue  # CoNLL-U has no empty sentences
         target.write("".join(f"{row}\n" for row in [*rows, ""]))
@@ -132,21 +132,21 @@ def _write_columns(target: IO[str], options: Options, source: Source, pairs: _Pa
 def _new_names(
     names: list[str], new: list[str], options: Options, shapes: Shapes, first: tuple[Record, Any] | None
 ) -> list[str]:
-    """Return the names of the added columns; except for shared names, the input must not have them."""
+    """Return the names of the added columns. Except for shared names, the input must not have them."""
     prefix, shared = options.prefix, shapes.shared if options.prefix is None else frozenset[str]()
-    taken = set(names) - shared
+    occupied = set(names) - shared
     if prefix is None:
-        prefix = "predicted_" if taken.intersection(new) else ""
-    found = [name if name in shared else f"{prefix}{name}" for name in new]
-    if both := taken.intersection(found):
-        raise _taken(first[0] if first else None, min(both))
-    return found
+        prefix = "predicted_" if occupied.intersection(new) else ""
+    columns = [name if name in shared else f"{prefix}{name}" for name in new]
+    if both := occupied.intersection(columns):
+        raise _occupied_name(first[0] if first else None, min(both))
+    return columns
 
 
-def _taken(record: Record | None, name: str) -> ValueError:
-    where = record.location if record else "The input"
+def _occupied_name(record: Record | None, name: str) -> ValueError:
+    row = record.location if record else "The input"
     return ValueError(
-        f"{where} already has {name!r}, the name of a new column. Choose a prefix for new names, such as --prefix new_."
+        f"{row} already has {name!r}, the name of a new column. Choose a prefix for new names, such as --prefix new_."
     )
 
 

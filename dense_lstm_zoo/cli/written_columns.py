@@ -14,42 +14,46 @@ _UNIVERSAL = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM",
 _UNIVERSAL |= {"PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"}
 
 
-def with_tags(record: Record, found: Any, separator: str | None) -> list[str]:
+def with_tags(record: Record, sentence: Any, separator: str | None) -> list[str]:
     """Return the lines of a sentence unchanged, with the tag appended to each that has a token.
 
     Args:
         record: The sentence.
-        found: Its tokens and tags.
-        separator: The separator of the columns that were read; None means spaces and tabs.
+        sentence: Its tokens and tags.
+        separator: The separator of the columns that were read. None means spaces and tabs.
 
     Raises:
         ValueError: A token, not read from columns, that is empty or has white space.
     """
     lines = record.lines
     if lines is None:
-        _check(record, found, "columns", lambda token: len(token.split()) == 1)
-        lines, separator = [(token, token) for token in found.tokens], "\t"
+        _check(record, sentence, "columns", lambda token: len(token.split()) == 1)
+        lines, separator = [(token, token) for token in sentence.tokens], "\t"
     elif _has_conllu(record) or (separator is None and any("\t" in row for row, _ in lines)):
         separator = "\t"
     blank = " \t" if separator is None else " \t".replace(separator, "")  # a last cell may be empty
-    tags = iter(found.tags)
+    tags = iter(sentence.tags)
     return [row if token is None else row.rstrip(blank) + (separator or " ") + next(tags) for row, token in lines]
 
 
-def as_conllu(record: Record, found: Any, column: int) -> list[str]:
-    """Return the lines of a sentence as CoNLL-U, with its tags in a column; none if it has no token.
+def as_conllu(record: Record, sentence: Any, column: int) -> list[str]:
+    """Return the lines of a sentence as CoNLL-U, with its tags in a column. There are none without a token.
 
     Lines that are CoNLL-U already keep their other columns.
 
     Raises:
         ValueError: A token that CoNLL-U cannot hold.
     """
-    tags = iter(found.tags)
+    tags = iter(sentence.tags)
     if record.lines is not None and _has_conllu(record):
         return [row if token is None else _replaced(row, column, next(tags)) for row, token in record.lines]
-    _check(record, found, "CoNLL-U", lambda token: token.strip() == token != "" and not re.search(r"[\t\r\n]", token))
+    _check(
+        record, sentence, "CoNLL-U", lambda token: token.strip() == token != "" and not re.search(r"[\t\r\n]", token)
+    )
     empty = "\t".join("_" * CONLLU_COLUMNS)
-    rows = (_replaced(_replaced(empty, 0, str(number)), 1, token) for number, token in enumerate(found.tokens, start=1))
+    rows = (
+        _replaced(_replaced(empty, 0, str(number)), 1, token) for number, token in enumerate(sentence.tokens, start=1)
+    )
     text = record.text if isinstance(record.text, str) else " ".join(record.text)
     comment = "# text = " + " ".join(text.split())  # a line of its own, whatever white space the text has
     return [comment, *(_replaced(row, column, tag) for row, tag in zip(rows, tags, strict=True))]
@@ -74,7 +78,7 @@ def _replaced(row: str, column: int, cell: str) -> str:
     return "\t".join([*cells[:column], cell, *cells[column + 1 :]])
 
 
-def _check(record: Record, found: Any, form: str, can_be: Callable[[str], bool]) -> None:
-    broken = next((token for token in found.tokens if not can_be(token)), None)
-    if broken is not None:
-        raise ValueError(f"{record.location}: {form} cannot hold the token {broken!r}. Use --format jsonl.")
+def _check(record: Record, sentence: Any, form: str, can_be: Callable[[str], bool]) -> None:
+    token = next((token for token in sentence.tokens if not can_be(token)), None)
+    if token is not None:
+        raise ValueError(f"{record.location}: {form} cannot hold the token {token!r}. Use --format jsonl.")

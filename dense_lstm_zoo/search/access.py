@@ -33,12 +33,12 @@ def own_token(run_dir: Path) -> str:
         ValueError: The variable's token is too short, or not plain ASCII.
     """
     path = run_dir / TOKEN_FILE
-    token = _given()
+    token = _token_of_variable()
     if token is not None:
         return token
     with contextlib.suppress(FileNotFoundError, ValueError):
         path.chmod(0o600)
-        return _checked(path.read_text(encoding="ascii").strip(), str(path))
+        return _checked_token(path.read_text(encoding="ascii").strip(), str(path))
     token = secrets.token_urlsafe(32)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
@@ -65,12 +65,12 @@ def workers_token(run_dir: Path, patience: float) -> str:
         PermissionError: The file belongs to another user.
         ValueError: The variable or the file does not hold a token.
     """
-    token = _given()
+    token = _token_of_variable()
     path = run_dir / TOKEN_FILE
     deadline = time.monotonic() + patience
     while token is None:
         try:
-            token = _checked(path.read_text(encoding="ascii").strip(), str(path))
+            token = _checked_token(path.read_text(encoding="ascii").strip(), str(path))
         except FileNotFoundError:
             if time.monotonic() > deadline:
                 raise FileNotFoundError(
@@ -81,16 +81,16 @@ def workers_token(run_dir: Path, patience: float) -> str:
     return token
 
 
-def _given() -> str | None:
+def _token_of_variable() -> str | None:
     token = os.environ.get(TOKEN_VARIABLE)
-    return None if token is None else _checked(token.strip(), TOKEN_VARIABLE)
+    return None if token is None else _checked_token(token.strip(), TOKEN_VARIABLE)
 
 
-def _checked(token: str, where: str) -> str:
+def _checked_token(token: str, origin: str) -> str:
     if len(token) < _SHORTEST or not (token.isascii() and token.isprintable()):
         raise ValueError(
-            f"{where} does not hold a token: it has {len(token)} characters. A token is at least {_SHORTEST} printable "
-            f"ASCII characters, such as the output of: openssl rand -hex 32."
+            f"{origin} does not hold a token: it has {len(token)} characters. A token is at least {_SHORTEST} "
+            f"printable ASCII characters, such as the output of: openssl rand -hex 32."
         )
     return token
 
@@ -112,8 +112,8 @@ class TokenRequired(grpc.ServerInterceptor):
 
     def intercept_service(self, continuation: Callable[..., Any], details: grpc.HandlerCallDetails) -> Any:
         """Return the call's handler, or a handler that refuses it."""
-        shown = [value for name, value in details.invocation_metadata if name == _HEADER]
-        if len(shown) == 1 and hmac.compare_digest(str(shown[0]).encode(), self._token):
+        tokens = [value for name, value in details.invocation_metadata if name == _HEADER]
+        if len(tokens) == 1 and hmac.compare_digest(str(tokens[0]).encode(), self._token):
             return continuation(details)
         return self._refusal
 
@@ -130,7 +130,7 @@ class _Details(NamedTuple):
 
 
 class TokenShown(grpc.UnaryUnaryClientInterceptor):
-    """Presents the token at every call of a worker; a call waits for the chief for a time.
+    """Presents the token at every call of a worker, which waits for the chief for a time.
 
     Args:
         token: The chief's token.
@@ -143,5 +143,5 @@ class TokenShown(grpc.UnaryUnaryClientInterceptor):
     def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
         """Make the call with the token."""
         metadata = [*(details.metadata or ()), (_HEADER, self._token)]
-        shown = _Details(details.method, self._patience, metadata, details.credentials, True, None)
-        return continuation(shown, request)
+        call = _Details(details.method, self._patience, metadata, details.credentials, True, None)
+        return continuation(call, request)

@@ -35,10 +35,10 @@ def width_argument(model: str, arguments: Mapping[str, Any]) -> str:
         >>> width_argument("dc_bilstm", {"num_dense_layers": 10}), width_argument("dc_bilstm", {"num_dense_layers": 0})
         ('dense_units', 'top_units')
     """
-    known = registry.entry(model).arguments
-    if "dense_units" in known:
-        return "dense_units" if arguments.get("num_dense_layers", known["num_dense_layers"]) else "top_units"
-    return "units" if "units" in known else "filters"
+    defaults = registry.entry(model).arguments
+    if "dense_units" in defaults:
+        return "dense_units" if arguments.get("num_dense_layers", defaults["num_dense_layers"]) else "top_units"
+    return "units" if "units" in defaults else "filters"
 
 
 def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str, int]:
@@ -57,15 +57,15 @@ def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str
         {'dense_units': 20}
     """
     name = width_argument(model, arguments)
-    others = {key: value for key, value in arguments.items() if key != name}
+    fixed = {key: value for key, value in arguments.items() if key != name}
 
     def count(width: int) -> int:
-        return registry.count_encoder_parameters(model, biases=False, **{**others, name: width})
+        return registry.count_encoder_parameters(model, biases=False, **{**fixed, name: width})
 
     if count(1) > budget:
         raise ValueError(
             f"The budget of {budget:,} parameters is below the smallest {model}: with {name}=1"
-            f"{''.join(f', {key}={value}' for key, value in sorted(others.items()) if 'layers' in key)} it has "
+            f"{''.join(f', {key}={value}' for key, value in sorted(fixed.items()) if 'layers' in key)} it has "
             f"{count(1):,}."
         )
     low, high = 1, _LARGEST
@@ -75,13 +75,15 @@ def fit_width(model: str, arguments: Mapping[str, Any], budget: int) -> dict[str
     return {name: low}
 
 
-def check_budget(model: str, arguments: Mapping[str, Any], given: Container[str], space: Space, budget: int) -> None:
+def check_budget(
+    model: str, arguments: Mapping[str, Any], fixed_names: Container[str], space: Space, budget: int
+) -> None:
     """Raise ``ValueError`` if a point of the space exceeds the budget, or the width is also searched or given.
 
     Args:
         model: A registered model.
         arguments: Its other arguments, a recipe's among them.
-        given: The names of those that are not a recipe's, which a budget replaces.
+        fixed_names: The names of those that are not a recipe's, which a budget replaces.
         space: What is searched.
         budget: The number of parameters.
     """
@@ -92,7 +94,7 @@ def check_budget(model: str, arguments: Mapping[str, Any], given: Container[str]
     for point in itertools.product(*depths.values()):
         at = {**fixed, **dict(zip(depths, point, strict=True))}
         width = width_argument(model, at)
-        if width in space or width in given:
+        if width in space or width in fixed_names:
             raise ValueError(f"A budget sets {width}, which can be neither searched nor given.")
         for name in axes.keys() - depths.keys():  # the value with the most weights, so that no trial is refused later
             sizes = {_count_narrowest(model, width, {**at, name: value}): value for value in axes[name]}

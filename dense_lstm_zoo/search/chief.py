@@ -23,7 +23,7 @@ SERVICE = "dense_lstm_zoo.Oracle"
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Read ``HOST:PORT``; without a host, this machine only.
+    """Read ``HOST:PORT``. Without a host, it is an address of this machine only.
 
     Example:
         >>> parse_address("10.0.0.1:8000"), parse_address("8000")
@@ -70,7 +70,7 @@ def serve(
 
     Raises:
         ValueError: The port is taken.
-        OSError: The oracle's state could not be written; the sweep resumes when the chief is restarted.
+        OSError: The oracle's state could not be written. The sweep resumes when the chief is restarted.
     """
     host, port = parse_address(address)
     # Without so_reuseport=0 a second chief could listen on the same port, and receive some of the calls.

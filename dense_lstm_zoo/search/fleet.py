@@ -131,7 +131,7 @@ def work(
 
 
 def wait_for_chief(address: str, patience: float) -> None:
-    """Return when a chief answers; raise ``ConnectionError`` after ``patience`` seconds."""
+    """Return when a chief answers, or raise ``ConnectionError`` after ``patience`` seconds."""
     host, port = parse_address(address)
     with grpc.insecure_channel(f"{host}:{port}", options=WITHOUT_PROXY) as channel:
         try:
@@ -158,15 +158,15 @@ def join(
     progress: bool = True,
     **options: Any,
 ) -> None:
-    """Be a worker of a sweep whose chief is elsewhere; with the arguments that ``tune`` has on the chief.
+    """Be a worker of a sweep whose chief is elsewhere, with the arguments that ``tune`` has on the chief.
 
     Args:
         name: A registered model.
-        dataset: A corpus's name, or your own file or folder; see ``load_corpus``.
+        dataset: A corpus's name, or your own file or folder. See ``load_corpus``.
         run_dir: The sweep's folder, which the chief also sees.
-        oracle: ``HOST:PORT`` of the chief; its token is in the folder or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
-        worker_id: Stays the same after a restart; None means ``default_worker_id()``.
-        silence: The same as on the chief; signs of life are sent ten times as often.
+        oracle: ``HOST:PORT`` of the chief. Its token is in the folder or in ``DENSE_LSTM_ZOO_SWEEP_TOKEN``.
+        worker_id: Stays the same after a restart. None means ``default_worker_id()``.
+        silence: The same as on the chief. Signs of life are sent ten times as often.
         patience: Seconds to wait for a chief that does not answer.
         progress: Whether to print progress.
         **options: As for ``tune``.
@@ -174,7 +174,7 @@ def join(
     Raises:
         ConnectionError: No chief answered for ``patience`` seconds.
         RefusedError: The token is not the chief's.
-        SweepPausedError: Something that is not a trial's fault stopped the sweep; the same call resumes it.
+        SweepPausedError: Something that is not a trial's fault stopped the sweep. The same call resumes it.
         ValueError: The folder is another sweep's.
     """
     parse_address(oracle)

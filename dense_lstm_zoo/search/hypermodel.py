@@ -19,12 +19,12 @@ _LARGEST = 8  # width or depth of such a model
 
 
 class ZooHyperModel(keras_tuner.HyperModel):
-    """A registered model whose arguments are searched; for ``tune``, and for any tuner of keras-tuner.
+    """A registered model whose arguments are searched, for ``tune`` and for any tuner of keras-tuner.
 
     Args:
         model: A registered model.
-        space: The search space; None means the task's default.
-        budget: Parameters of the encoder; the width is derived from the depth so as not to exceed it.
+        space: The search space. None means the task's default.
+        budget: Parameters of the encoder. The width is derived from the depth so as not to exceed it.
         **arguments: Fixed arguments of the model, including those that follow from the data.
 
     Raises:
@@ -48,18 +48,18 @@ class ZooHyperModel(keras_tuner.HyperModel):
 
     def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fixed arguments, the chosen values and the width that a budget allows."""
-        chosen = {**self.fixed, **{name: values[name] for name in self.space}}
+        point = {**self.fixed, **{name: values[name] for name in self.space}}
         if self.budget is None:
-            return chosen
-        known = registry.entry(self.model).arguments
-        given = {name: value for name, value in chosen.items() if name in known}
-        return {**chosen, **fit_width(self.model, given, self.budget)}
+            return point
+        accepted = registry.entry(self.model).arguments
+        own = {name: value for name, value in point.items() if name in accepted}
+        return {**point, **fit_width(self.model, own, self.budget)}
 
     def build(self, hp: keras_tuner.HyperParameters) -> keras.Model:
         """Return the compiled model."""
         self.declare_hyperparameters(hp)
-        known = registry.entry(self.model).arguments
-        arguments = {name: value for name, value in self.arguments(hp.values).items() if name in known}
+        accepted = registry.entry(self.model).arguments
+        arguments = {name: value for name, value in self.arguments(hp.values).items() if name in accepted}
         return registry.build(self.model, **arguments)
 
 
@@ -73,34 +73,34 @@ def check_values(model: str, space: Space, budget: int | None, fixed: Mapping[st
         Traceback (most recent call last):
         ValueError: units must be an integer of at least 1; received 0.
     """
-    known = registry.entry(model).arguments
-    tiny = {name: value for name, value in _TINY.items() if name in known}
+    accepted = registry.entry(model).arguments
+    tiny = {name: value for name, value in _TINY.items() if name in accepted}
     hypermodel = ZooHyperModel(model, space, budget, **tiny, **fixed)
     ends = {name: (x.low, x.high) if isinstance(x, Range) else tuple(x) for name, x in space.items()}
     first = {name: values[0] for name, values in ends.items()}
-    tried = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
-    built: set[str] = set()
-    for values in tried:
-        check_built(model, hypermodel.arguments(values), built)
+    points = [first, *({**first, name: value} for name, values in ends.items() for value in values[1:])]
+    small_models: set[str] = set()
+    for values in points:
+        check_built(model, hypermodel.arguments(values), small_models)
 
 
-def check_built(model: str, arguments: Mapping[str, Any], built: set[str] | None = None) -> None:
+def check_built(model: str, arguments: Mapping[str, Any], small_models: set[str] | None = None) -> None:
     """Raise ``ValueError`` for arguments that training or the model refuses, of which a small one is built.
 
     Args:
         model: A registered model.
         arguments: Of ``train``.
-        built: The small models that were built already.
+        small_models: The small models that were built already.
     """
     check_options(arguments)
-    known = registry.entry(model).arguments
-    tiny = {name: value for name, value in _TINY.items() if name in known}
-    arguments = {**tiny, **{name: value for name, value in arguments.items() if name in known}}
+    accepted = registry.entry(model).arguments
+    tiny = {name: value for name, value in _TINY.items() if name in accepted}
+    arguments = {**tiny, **{name: value for name, value in arguments.items() if name in accepted}}
     small = _shrunk(arguments)
-    if built is not None:
-        if repr(small) in built:
+    if small_models is not None:
+        if repr(small) in small_models:
             return
-        built.add(repr(small))
+        small_models.add(repr(small))
     try:
         registry.build(model, **small)
     except ValueError:

@@ -61,7 +61,7 @@ class Durable(keras_tuner.Oracle):
     - After any kill, each trial is as in its file: finished ones are kept, and the others run again first.
     - Failed trials never stop the search.
     - A worker that has been silent for too long loses its trial to the next worker that asks.
-    - An error in a call only affects its caller; the next call is answered.
+    - An error in a call only affects its caller. The next call is answered.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -69,7 +69,7 @@ class Durable(keras_tuner.Oracle):
         self.last_seen: dict[str, float] = {}
         self.started: dict[str, float] = {}  # when each trial started, by this process's clock
         self.on_end: Callable[[Trial], Any] | None = None
-        self.wanted: Callable[[Mapping[str, Any]], bool] = lambda values: True
+        self.is_chosen: Callable[[Mapping[str, Any]], bool] = lambda values: True
         self.has_ended = False  # a worker was told that no trial is left
         self.verbose = 0  # a sweep prints its own progress
 
@@ -89,21 +89,21 @@ class Durable(keras_tuner.Oracle):
     @locked
     def save(self) -> None:
         """Write the state."""
-        _write(self._file, self.get_state())
+        _write_state(self._file, self.get_state())
 
     def _save_trial(self, trial: Trial) -> None:
-        _write(Path(self._get_trial_dir(trial.trial_id)) / "trial.json", trial.get_state())
+        _write_state(Path(self._get_trial_dir(trial.trial_id)) / "trial.json", trial.get_state())
 
     def reload(self) -> None:
-        """Read the state and the trials again; see the class.
+        """Read the state and the trials again. See the class.
 
         Raises:
             DamagedFileError: A file and its backup are damaged or missing.
         """
         for folder in sorted(Path(self._project_dir).glob("trial_*/")):
             if any(folder.iterdir()):  # otherwise it was killed before the trial's first state
-                _read(folder / "trial.json", self._take_trial)
-        _read(self._file, self._take_state)
+                _read_state(folder / "trial.json", self._take_trial)
+        _read_state(self._file, self._take_state)
         for trial in self.trials.values():
             self._record_values(trial)  # a kill may have come between the trial's file and the state
         ended = [trial_id for trial_id, trial in self.trials.items() if trial.status in _ENDED]
@@ -114,34 +114,34 @@ class Durable(keras_tuner.Oracle):
             if trial.trial_id in ended:
                 del self.ongoing_trials[tuner_id]
         self.last_seen = dict.fromkeys(self.ongoing_trials, time.monotonic())
-        taken = {*ended, *(trial.trial_id for trial in self.ongoing_trials.values())}
-        self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in taken]
+        assigned = {*ended, *(trial.trial_id for trial in self.ongoing_trials.values())}
+        self._retry_queue = [trial_id for trial_id in reversed(list(self.trials)) if trial_id not in assigned]
 
-    def _take_trial(self, path: Path, found: dict[str, Any]) -> None:
+    def _take_trial(self, path: Path, state: dict[str, Any]) -> None:
         """Set a trial from the state that was read."""
-        check_fields(path, found, {"trial_id": str, "hyperparameters": dict, "metrics": dict, "status": str})
-        if f"trial_{found['trial_id']}" != path.parent.name:
-            raise damaged(path, f"it belongs to trial {found['trial_id']}")
-        self.trials[found["trial_id"]] = Trial.from_state(found)
+        check_fields(path, state, {"trial_id": str, "hyperparameters": dict, "metrics": dict, "status": str})
+        if f"trial_{state['trial_id']}" != path.parent.name:
+            raise damaged(path, f"it belongs to trial {state['trial_id']}")
+        self.trials[state["trial_id"]] = Trial.from_state(state)
 
-    def _take_state(self, path: Path, found: dict[str, Any]) -> None:
+    def _take_state(self, path: Path, state: dict[str, Any]) -> None:
         """Set the oracle from the state that was read."""
         number = (int, float)
         kinds: dict[type, Kind] = {list: list, dict: dict, str: str, int: number, float: number}
         fields = {name: kinds.get(type(value), object) for name, value in self.get_state().items()}
-        check_fields(path, found, fields)
-        orders = (found["start_order"], found["end_order"], found["retry_queue"], found["ongoing_trials"].values())
+        check_fields(path, state, fields)
+        orders = (state["start_order"], state["end_order"], state["retry_queue"], state["ongoing_trials"].values())
         for trial_id in itertools.chain(*orders):
             if trial_id not in self.trials:
                 raise damaged(path, f"it names trial {trial_id!r}, which has no file")
-        self.set_state(found)
+        self.set_state(state)
 
     def _check_consecutive_failures(self) -> None:
         """Do nothing: failed trials never stop the search."""
 
     @locked
     def create_trial(self, tuner_id: str) -> Trial:
-        """Return the trial that a worker has, or the next one; also counts as a sign of life."""
+        """Return the trial that a worker has, or the next one. It also counts as a sign of life."""
         self.last_seen[tuner_id] = time.monotonic()
         trial = super().create_trial(tuner_id)
         if trial.status == TrialStatus.STOPPED and self.ongoing_trials:
@@ -166,13 +166,13 @@ class Durable(keras_tuner.Oracle):
 
     @locked
     def update_trial(self, trial_id: str, metrics: dict[str, float], step: int = 0) -> Trial:
-        """Record a score; a trial that has ended keeps its score."""
+        """Record a score. A trial that has ended keeps its score."""
         trial = self.get_trial(trial_id)
         return trial if trial_id in self.end_order else super().update_trial(trial_id, metrics, step=step)
 
     @locked
     def end_trial(self, trial: Trial) -> None:
-        """Record a result; an earlier one, from a worker that had been given up, takes precedence."""
+        """Record a result. An earlier one, from a worker that had been given up, takes precedence."""
         self.get_trial(trial.trial_id)
         if trial.trial_id in self.end_order:
             return
@@ -185,9 +185,9 @@ class Durable(keras_tuner.Oracle):
 
     @locked
     def requeue_silent(self, seconds: float) -> list[str]:
-        """Requeue the trials of workers that have been silent for ``seconds``; return the workers' names."""
+        """Requeue the trials of workers that have been silent for ``seconds``, and return the workers' names."""
         now = time.monotonic()
-        silent = [tuner_id for tuner_id, seen in self.last_seen.items() if now - seen >= seconds]
+        silent = [tuner_id for tuner_id, time_of_sign in self.last_seen.items() if now - time_of_sign >= seconds]
         for tuner_id in silent:
             del self.last_seen[tuner_id]
             self.tuner_ids.discard(tuner_id)
@@ -200,29 +200,29 @@ class Durable(keras_tuner.Oracle):
     @locked
     def run_again(self, trial_ids: Iterable[str]) -> None:
         """Put trials that had ended back into the queue, their scores forgotten."""
-        chosen = [trial_id for trial_id in trial_ids if trial_id in self.end_order and self._is_wanted(trial_id)]
-        for trial_id in chosen:
+        ended = [trial_id for trial_id in trial_ids if trial_id in self.end_order and self._is_trial_chosen(trial_id)]
+        for trial_id in ended:
             trial = self.trials[trial_id]
             trial.status, trial.score, trial.message = TrialStatus.RUNNING, None, None
             trial.metrics = type(trial.metrics)()
             self.end_order.remove(trial_id)
             self._save_trial(trial)
-        if chosen:
-            self._retry_queue += reversed(chosen)
+        if ended:
+            self._retry_queue += reversed(ended)
             self.save()
 
     @locked
-    def want_only(self, wanted: Callable[[Mapping[str, Any]], bool]) -> None:
-        """Run no trials but those whose values are wanted: the others wait for a sweep that wants them.
+    def choose_points(self, is_chosen: Callable[[Mapping[str, Any]], bool]) -> None:
+        """Run only trials whose values are chosen. The others wait for a sweep that chooses them.
 
         It decides which points of a grid are proposed, and which trials that were cut off are run again.
         """
-        self.wanted = wanted
-        waiting = [trial_id for trial_id in self._retry_queue if self._is_wanted(trial_id)]
+        self.is_chosen = is_chosen
+        waiting = [trial_id for trial_id in self._retry_queue if self._is_trial_chosen(trial_id)]
         self._retry_queue = waiting
 
-    def _is_wanted(self, trial_id: str) -> bool:
-        return self.wanted(self.trials[trial_id].hyperparameters.values)
+    def _is_trial_chosen(self, trial_id: str) -> bool:
+        return self.is_chosen(self.trials[trial_id].hyperparameters.values)
 
     @locked
     def is_over(self) -> bool:
@@ -230,14 +230,14 @@ class Durable(keras_tuner.Oracle):
         return self.has_ended and not self.ongoing_trials and not self.tuner_ids
 
 
-def _write(path: Path, state: dict[str, Any]) -> None:
+def _write_state(path: Path, state: dict[str, Any]) -> None:
     """Write a state, then its backup, so that one survives damage to the other."""
     for name in (path, _backup(path)):
         with files.new_file(name, "w") as file:
             json.dump(state, file)
 
 
-def _read(path: Path, take: Callable[[Path, dict[str, Any]], Any]) -> None:
+def _read_state(path: Path, take: Callable[[Path, dict[str, Any]], Any]) -> None:
     """Read a state, or its backup if it is damaged or missing."""
     try:
         take(path, read_object(path))
@@ -247,8 +247,8 @@ def _read(path: Path, take: Callable[[Path, dict[str, Any]], Any]) -> None:
         except _UNFIT:
             if isinstance(error, DamagedFileError):
                 raise DamagedFileError(f"{error} {_ADVICE}") from None
-            what = "it is missing" if isinstance(error, FileNotFoundError) else f"{type(error).__name__}: {error}"
-            raise damaged(path, what, _ADVICE) from None
+            reason = "it is missing" if isinstance(error, FileNotFoundError) else f"{type(error).__name__}: {error}"
+            raise damaged(path, reason, _ADVICE) from None
 
 
 def _backup(path: Path) -> Path:
@@ -268,15 +268,15 @@ class HyperbandOracle(Durable, keras_tuner.oracles.HyperbandOracle):
 
 
 class GridOracle(Durable, keras_tuner.Oracle):
-    """Every combination that is wanted once, in order; what was tried is all that a resumed search needs to know."""
+    """Every chosen combination once, in order. A resumed search needs to know only which were tried."""
 
     def populate_space(self, trial_id: str) -> dict[str, Any]:
         """Return the next combination."""
         names = [hp.name for hp in self.hyperparameters.space]
         for values in itertools.product(*(hp.values for hp in self.hyperparameters.space)):
-            chosen = dict(zip(names, values, strict=True))
-            if self.wanted(chosen) and not self._duplicate(chosen):
-                return {"status": TrialStatus.RUNNING, "values": chosen}
+            point = dict(zip(names, values, strict=True))
+            if self.is_chosen(point) and not self._duplicate(point):
+                return {"status": TrialStatus.RUNNING, "values": point}
         return {"status": TrialStatus.STOPPED, "values": None}
 
 

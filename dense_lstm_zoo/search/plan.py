@@ -32,7 +32,7 @@ _OWN = {"recipe", "seed", "epochs", "pause_after", "tensorboard", "overwrite", "
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Everything that defines a sweep's trials; stored in ``sweep.json``.
+    """Everything that defines a sweep's trials. Stored in ``sweep.json``.
 
     Args:
         model: A registered model.
@@ -41,17 +41,17 @@ class Sweep:
         tuner: How values are proposed.
         space: What is searched.
         arguments: What is fixed: arguments of ``train``, those of the model among them.
-        budget: The encoder's parameters that the width follows from; None for none.
+        budget: The encoder's parameters that the width follows from, or None.
         seeds: Seeds of each trial.
-        folds: Cross-validate with so many folds; None takes the corpus's dev set.
+        folds: Cross-validate with this number of folds. None takes the corpus's dev set.
         seed: Of the search.
         epochs: Most epochs of a run.
         rows: Of a table of results: by name, the model and the arguments of each point of the axis ``row``, which is
-            then all that is searched; ``model`` is the first row's.
+            then all that is searched. ``model`` is the first row's.
         test: Which trials' test texts are scored, each run's once: ``"best"``, ``"all"`` or ``"none"``.
         only_folds: Run these of the folds only.
         texts: Use only the first texts of each part of the corpus, such as ``{"train": 400}``.
-        data_sha256: A checksum of the corpus; no trial is trained on another, now or later, here or elsewhere.
+        data_sha256: A checksum of the corpus. No trial is trained on another, now or later, here or elsewhere.
     """
 
     model: str
@@ -117,26 +117,26 @@ class Sweep:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether a higher score is better."""
+        """True if a higher score is better."""
         return self.task.higher_is_better
 
     def spec(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a trial with the values of a proposal has to train."""
         if self.rows:
             row = self.rows[values[ROW]]
-            model, arguments, chosen = row["model"], dict(row["arguments"]), {ROW: values[ROW]}
+            model, arguments, point = row["model"], dict(row["arguments"]), {ROW: values[ROW]}
         else:
             from dense_lstm_zoo.search.hypermodel import ZooHyperModel
 
             model = self.model
             arguments = ZooHyperModel(model, self.space, self.budget, **self.arguments).arguments(values)
             fixed = self.arguments
-            chosen = {n: value for n, value in arguments.items() if n not in fixed or value != fixed[n]}
+            point = {n: value for n, value in arguments.items() if n not in fixed or value != fixed[n]}
         return {
             "model": model,
             "dataset": self.dataset,
             "data": dict(self.data),
-            "values": chosen,
+            "values": point,
             "arguments": {"epochs": self.epochs, **arguments},
             "seeds": list(self.seeds),
             "folds": self.folds,
@@ -163,7 +163,7 @@ def plan(
     recipe: str | None = None,
     **arguments: Any,
 ) -> Sweep:
-    """Return a sweep after checking every value; see ``tune``."""
+    """Return a sweep after checking every value. See ``tune``."""
     from dense_lstm_zoo.corpora.names import list_corpora
     from dense_lstm_zoo.tasks.recipes import get_recipe, name_or_none
 
@@ -273,11 +273,11 @@ def check_folds(folds: int | None, task: Task) -> None:
 
 def _check_width(space: Space, fixed: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` if word vectors are to have another length than those given."""
-    asked = [fixed["embedding_dim"]] if "embedding_dim" in fixed else space.get("embedding_dim")
-    if asked is None or fixed["vectors"] in (None, word_source.NONE):
+    dims = [fixed["embedding_dim"]] if "embedding_dim" in fixed else space.get("embedding_dim")
+    if dims is None or fixed["vectors"] in (None, word_source.NONE):
         return
     dim = word_source.dim(fixed["vectors"])
-    if isinstance(asked, Range) or any(width != dim for width in asked):
+    if isinstance(dims, Range) or any(width != dim for width in dims):
         raise ValueError(f"embedding_dim cannot be another than {dim}, the length of the vectors {fixed['vectors']}.")
 
 
@@ -285,12 +285,12 @@ def check_arguments(model: str, arguments: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` for arguments that neither the task nor the model has, or that a sweep decides."""
     entry = registry.entry(model)
     options = {option.name for option in tasks.find(entry.task).all_options}
-    known = set(entry.arguments) | options - _OWN
+    accepted = set(entry.arguments) | options - _OWN
     for argument in arguments:
         if argument in registry.FROM_DATA:
             raise ValueError(f"{argument} is derived from the data; a sweep does not accept it.")
-        if argument not in known:
-            raise checks.unknown_name(f"argument of {model}:", argument, known - set(registry.FROM_DATA))
+        if argument not in accepted:
+            raise checks.unknown_name(f"argument of {model}:", argument, accepted - set(registry.FROM_DATA))
 
 
 def _count_vectors(model: str, fixed: dict[str, Any]) -> None:
@@ -309,13 +309,13 @@ def _check_options(task: str, arguments: Mapping[str, Any], epochs: int | None, 
     from dense_lstm_zoo.training.request import check_transfer
 
     own = {option.name for option in tasks.find(task).all_options}
-    given = {name: value for name, value in arguments.items() if name in own}
-    given |= {} if epochs is None else {"epochs": checks.integer("epochs", epochs)}
-    check_transfer(tasks.find(task).resolve(given, seed=1, recipe=get_recipe(recipe) if recipe else None))
+    settings = {name: value for name, value in arguments.items() if name in own}
+    settings |= {} if epochs is None else {"epochs": checks.integer("epochs", epochs)}
+    check_transfer(tasks.find(task).resolve(settings, seed=1, recipe=get_recipe(recipe) if recipe else None))
 
 
 def make_oracle_of(sweep: Sweep, trials: int | None) -> Durable:
-    """Return the oracle of a sweep; ``trials`` is None for all, and on a worker, which asks the chief's oracle."""
+    """Return the oracle of a sweep. ``trials`` is None for all, and on a worker, which asks the chief's oracle."""
     import keras_tuner
 
     from dense_lstm_zoo.search.oracles import make_oracle

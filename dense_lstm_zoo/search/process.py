@@ -19,7 +19,7 @@ _WORDS_TO = "DENSE_LSTM_ZOO_WORDS_TO"  # the handle of the pipe to the parent
 class Child(subprocess.Popen[bytes]):
     """A Python module in its own process.
 
-    Its standard input closes when this process ends, even by kill -9; see ``end_with_parent``.
+    Its standard input closes when this process ends, even by kill -9. See ``end_with_parent``.
 
     Args:
         module: The module to run.
@@ -52,11 +52,11 @@ class Child(subprocess.Popen[bytes]):
     def last_words(self) -> str:
         """Return the message that the process sent with ``say_last``, once it has ended."""
         os.set_blocking(self._words, False)  # its own child may still hold the other end
-        found = b""
+        message = b""
         with contextlib.suppress(BlockingIOError):
             while part := os.read(self._words, 1 << 16):
-                found += part
-        return found.decode(errors="replace")
+                message += part
+        return message.decode(errors="replace")
 
     def close(self) -> None:
         """Close the pipes to a process that has ended."""

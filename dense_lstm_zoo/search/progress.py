@@ -1,4 +1,4 @@
-"""What the oracle's process does when a trial ends: print a line, update the table and the report, free disk space."""
+"""The end of a trial, in the oracle's process: print a line, update the table and the report, free disk space."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Progress:
                 time.sleep(0.5)
 
     def _tell(self, trial: Trial, ended: float) -> bool:
-        """Update table and report, print the trial's line and delete bundles; return False if there is no result."""
+        """Update table and report, print the trial's line and delete bundles. Return False if there is no result."""
         if not (self.run_dir / "trials" / trial.trial_id / RESULT).is_file():
             return False  # a network file system may show it later
         table = report.write(self.run_dir, self.sweep)
@@ -104,14 +104,16 @@ class Progress:
     def _line(self, trial: Trial, table: Any) -> str:
         """Return a line with the trial's values and score, the best so far and the time left."""
         row = table[table["trial"] == trial.trial_id].iloc[0]
-        values = report.told_values(row, table)
-        found = f"{self.sweep.score} {row['score']:.4f}" if row["status"] == "completed" else f"failed: {row['reason']}"
+        values = report.point_text(row, table)
+        outcome = (
+            f"{self.sweep.score} {row['score']:.4f}" if row["status"] == "completed" else f"failed: {row['reason']}"
+        )
         best = table.iloc[0]
         so_far = f", best {best['score']:.4f} (trial {best['trial']})" if best["status"] == "completed" else ""
         took = f", {self._seconds[-1]:.0f} s" if self._seconds else ""
-        return f"trial {trial.trial_id}: {values}: {found}{so_far}{took}{self._left()}"
+        return f"trial {trial.trial_id}: {values}: {outcome}{so_far}{took}{self._remaining()}"
 
-    def _left(self) -> str:
+    def _remaining(self) -> str:
         remaining = self.oracle.remaining_trials()
         if remaining is None or not self._seconds:
             return ""

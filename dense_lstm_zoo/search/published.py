@@ -23,7 +23,8 @@ def of_phrases(corpus: str) -> bool:
 
 
 def figure(figures: Mapping[str, float], corpus: str) -> float | str:
-    """Return a paper's figure on a corpus, empty if it has none; for sentences of SST, that of training on phrases.
+    """Return a paper's figure on a corpus, empty if it has none. For sentences of SST, the figure is for
+    training on phrases.
 
     Example:
         >>> figure({"sst2_phrases": 89.7}, "sst2"), figure({"sst2_phrases": 89.7}, "trec")
@@ -42,7 +43,7 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
         sweep: The sweep.
 
     Returns:
-        ``recipe``, the arguments, ``paper`` (on the test texts), ``ours`` (on dev; empty without a trial), ``trial``.
+        ``recipe``, the arguments, ``paper`` (on the test texts), ``ours`` (on dev, empty without a trial), ``trial``.
         Empty if no paper has figures for the model on the corpus.
     """
     import pandas as pd
@@ -53,18 +54,20 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
     own = [r for r in map(get_recipe, list_recipes(model=sweep.model)) if next(iter(r.models)) == sweep.model]
     papers = {recipe.name: paper for recipe in own if (paper := figure(recipe.expected, sweep.dataset)) != ""}
     rows = {name: registry.resolve(sweep.model, {}, name, complete=False) for name in papers}
-    known = registry.resolve(sweep.model, {}, complete=False)
-    differ = {name for name in known if len({repr(arguments[name]) for arguments in rows.values()}) > 1}
-    compared = [name for name in known if name in SIZES or name in differ]
+    defaults = registry.resolve(sweep.model, {}, complete=False)
+    differ = {name for name in defaults if len({repr(arguments[name]) for arguments in rows.values()}) > 1}
+    compared = [name for name in defaults if name in SIZES or name in differ]
     scale = 100 if sweep.task.percent else 1
-    done = [{**known, **sweep.arguments, **row} for row in trials.to_dict("records") if row["status"] == "completed"]
-    found: list[dict[str, Any]] = []
+    completed = [
+        {**defaults, **sweep.arguments, **row} for row in trials.to_dict("records") if row["status"] == "completed"
+    ]
+    figures: list[dict[str, Any]] = []
     for recipe, arguments in rows.items():
-        shown = {name: arguments[name] for name in compared}
-        alike = [row for row in done if all(row[name] == value for name, value in shown.items())]
+        point = {name: arguments[name] for name in compared}
+        alike = [row for row in completed if all(row[name] == value for name, value in point.items())]
         ours = {"ours": round(scale * alike[0]["score"], 2), "trial": alike[0]["trial"]} if alike else {}
-        found.append({"recipe": recipe, **shown, "paper": papers[recipe], **ours})
-    return pd.DataFrame(found, columns=["recipe", *compared, "paper", "ours", "trial"])
+        figures.append({"recipe": recipe, **point, "paper": papers[recipe], **ours})
+    return pd.DataFrame(figures, columns=["recipe", *compared, "paper", "ours", "trial"])
 
 
 def _published_rows(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
@@ -73,7 +76,7 @@ def _published_rows(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
 
     scale = 100 if sweep.task.percent else 1
     scored = trials[trials["status"] == "completed"] if len(trials) else trials
-    found: list[dict[str, Any]] = []
+    figures: list[dict[str, Any]] = []
     for name, row in sweep.rows.items():
         recipe = get_recipe(row["arguments"]["recipe"]) if row["arguments"].get("recipe") else None
         if recipe is None or next(iter(recipe.models)) != row["model"]:
@@ -82,5 +85,5 @@ def _published_rows(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
             continue
         alike = scored[scored["row"] == name].to_dict("records") if len(scored) else []
         ours = {"ours": round(scale * alike[0]["score"], 2), "trial": alike[0]["trial"]} if alike else {}
-        found.append({"recipe": recipe.name, "row": name, "paper": paper, **ours})
-    return pd.DataFrame(found, columns=["recipe", "row", "paper", "ours", "trial"])
+        figures.append({"recipe": recipe.name, "row": name, "paper": paper, **ours})
+    return pd.DataFrame(figures, columns=["recipe", "row", "paper", "ours", "trial"])

@@ -51,9 +51,9 @@ def table(run_dir: Path, sweep: Sweep) -> pd.DataFrame:
                 "reason": one_line(result.get("reason", "")),
             }
         )
-    found = pd.DataFrame(rows, columns=list(rows[0]) if rows else list(_OWN))
-    whole = found.astype({name: "Int64" for name in ("encoder_parameters", "parameters") if name in found})
-    return whole.sort_values("score", ascending=not sweep.higher_is_better, kind="stable", ignore_index=True)
+    frame = pd.DataFrame(rows, columns=list(rows[0]) if rows else list(_OWN))
+    frame = frame.astype({name: "Int64" for name in ("encoder_parameters", "parameters") if name in frame})
+    return frame.sort_values("score", ascending=not sweep.higher_is_better, kind="stable", ignore_index=True)
 
 
 def value_columns(trials: pd.DataFrame) -> list[str]:
@@ -62,10 +62,10 @@ def value_columns(trials: pd.DataFrame) -> list[str]:
     return [name for name in trials.columns if name not in own and not name.startswith("test_")]
 
 
-def told_values(row: Any, trials: pd.DataFrame) -> str:
-    """Return the values of a trial in a line; a width that a budget did not decide has none."""
-    chosen = {name: row[name] for name in value_columns(trials)}
-    return " ".join(f"{name}={short(value)}" for name, value in chosen.items() if value == value)
+def point_text(row: Any, trials: pd.DataFrame) -> str:
+    """Return the values of a trial in a line. A width that a budget did not decide has none."""
+    values = {name: row[name] for name in value_columns(trials)}
+    return " ".join(f"{name}={short(value)}" for name, value in values.items() if value == value)
 
 
 def short(value: Any) -> str:
@@ -82,19 +82,19 @@ def short(value: Any) -> str:
 
 def write(run_dir: Path, sweep: Sweep, test: dict[str, Any] | None = None) -> pd.DataFrame:
     """Write ``results.csv`` and ``report.html`` and return the table."""
-    found = table(run_dir, sweep)
+    trials = table(run_dir, sweep)
     with files.new_file(run_dir / "results.csv", "w") as file:
-        found.to_csv(file, index=False)
+        trials.to_csv(file, index=False)
     with files.new_file(run_dir / "report.html", "w") as file:
-        file.write(page(found, sweep, test or {}))
-    return found
+        file.write(page(trials, sweep, test or {}))
+    return trials
 
 
-def summary(found: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
+def summary(trials: pd.DataFrame, run_dir: Path, sweep: Sweep, test: dict[str, Any]) -> str:
     """Return a summary of a sweep from its table, in a few lines."""
-    best, failed = found.iloc[0], int((found["status"] == "failed").sum())
-    values = told_values(best, found)
-    lines = [f"best of {len(found)} trials ({failed} failed): trial {best['trial']}: {values}"]
+    best, failures = trials.iloc[0], int((trials["status"] == "failed").sum())
+    values = point_text(best, trials)
+    lines = [f"best of {len(trials)} trials ({failures} failed): trial {best['trial']}: {values}"]
     lines.append(f"{sweep.score} {_with_spread(best['score'], best['std'])}, chosen on")
     measure = sweep.score.replace("dev", "test")
     if measure in test:
@@ -109,28 +109,28 @@ def _with_spread(mean: float, std: float | None) -> str:
 
 def pareto(trials: pd.DataFrame, higher_is_better: bool) -> pd.DataFrame:
     """Return the trials that no other trial beats with as few parameters, fewest parameters first."""
-    done = trials[trials["status"] == "completed"].sort_values("encoder_parameters", kind="stable")
-    kept, best = [], None
-    for index, row in done.iterrows():
+    completed = trials[trials["status"] == "completed"].sort_values("encoder_parameters", kind="stable")
+    front, best = [], None
+    for index, row in completed.iterrows():
         if best is None or (row["score"] > best if higher_is_better else row["score"] < best):
-            kept.append(index)
+            front.append(index)
             best = row["score"]
-    return done.loc[kept]
+    return completed.loc[front]
 
 
 def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
     """Return the report: a single HTML file with embedded pictures, which loads nothing else."""
-    done = trials[trials["status"] == "completed"]
+    completed = trials[trials["status"] == "completed"]
     title = f"{f'{len(sweep.rows)} rows' if sweep.rows else sweep.model} on {sweep.corpus}: {sweep.tuner} search"
-    parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(done)} failed.</p>"]
+    parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{len(trials)} trials, {len(trials) - len(completed)} failed.</p>"]
     measure = sweep.score.replace("dev", "test")
     if measure in test:
         scored = _with_spread(test[measure]["mean"], test[measure]["std"])
         parts.append(f"<p>The winner's {measure.replace('_', ' ')}, scored once: {scored}.</p>")
-    if len(done) and has_matplotlib():
+    if len(completed) and has_matplotlib():
         try:
             with plots.own_settings():
-                parts += _pictures(done, pareto(trials, sweep.higher_is_better), sweep)
+                parts += _pictures(completed, pareto(trials, sweep.higher_is_better), sweep)
         except Exception as error:  # a missing picture must not stop a sweep
             parts.append(f"<p>No picture: {html.escape(one_line(f'{type(error).__name__}: {error}', 200))}.</p>")
     best = set(pareto(trials, sweep.higher_is_better)["trial"])
@@ -146,7 +146,7 @@ def page(trials: pd.DataFrame, sweep: Sweep, test: dict[str, Any]) -> str:
 
 
 def _html_table(rows: pd.DataFrame, shaded: Collection[str] = ()) -> str:
-    """Return a table; rows whose trial is in ``shaded`` are shaded."""
+    """Return a table. Rows whose trial is in ``shaded`` are shaded."""
     lines = []
     for row in rows.to_dict("records"):
         cells = "".join(f"<td>{html.escape(_cell(name, x))}</td>" for name, x in row.items())
@@ -163,22 +163,22 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:.4f}" if name in ("score", "std") or name.startswith("test_") else short(value)
 
 
-def _pictures(done: pd.DataFrame, front: pd.DataFrame, sweep: Sweep) -> list[str]:
+def _pictures(completed: pd.DataFrame, front: pd.DataFrame, sweep: Sweep) -> list[str]:
     """Return the score against parameters with the Pareto front, and against each searched size."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    sizes = [name for name in done.columns if name in SIZES]
-    names = ["encoder_parameters", *[name for name in sizes if done[name].nunique() > 1]]
+    sizes = [name for name in completed.columns if name in SIZES]
+    names = ["encoder_parameters", *[name for name in sizes if completed[name].nunique() > 1]]
     figure = Figure(figsize=(4.5 * len(names), 3.6), layout="constrained")
     FigureCanvasSVG(figure)
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        axes.scatter(done[name].astype(float), done["score"], s=14, label="trial")
+        axes.scatter(completed[name].astype(float), completed["score"], s=14, label="trial")
         if name == "encoder_parameters":
             axes.plot(front[name].astype(float), front["score"], color="tab:red", marker="o", label="Pareto front")
             axes.legend(fontsize="small")
         else:
-            best = done.groupby(name)["score"].agg("max" if sweep.higher_is_better else "min")
+            best = completed.groupby(name)["score"].agg("max" if sweep.higher_is_better else "min")
             axes.plot(best.index.astype(float), best.values, color="gray", linewidth=1)
         axes.set(xlabel=name.replace("_", " "), ylabel=sweep.score.replace("_", " "))
         axes.grid(alpha=0.3)

@@ -25,23 +25,25 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
 
     Raises:
         BlockingIOError: Another process runs this sweep.
-        ValueError: The folder holds another sweep; the message lists the differences; or its ``sweep.json`` is damaged.
+        ValueError: The folder holds another sweep, whose differences the message lists, or its ``sweep.json`` is
+            damaged.
     """
     own = {"lock", *(path.name for path in _settings(run_dir))}
-    begun = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
-    if not begun and not any(path.is_file() for path in _settings(run_dir)):
+    has_only_settings = run_dir.is_dir() and own.issuperset(path.name for path in run_dir.iterdir())
+    if not has_only_settings and not any(path.is_file() for path in _settings(run_dir)):
         files.check_new_folder(run_dir, can_overwrite=False)
     run_dir.mkdir(parents=True, exist_ok=True)
     lock = Lock(run_dir / "lock", f"Another process runs the sweep in {run_dir}.")
     try:
-        asked = sweep.to_json()
-        found = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else asked
-        data = asked["data_sha256"]
-        is_same_data = found.get("data_sha256", data) == data  # a sweep of an earlier version does not tell
-        found = {**found, "data_sha256": data}
-        if found != asked and not (grows and _has_grown(found, asked)):
+        request = sweep.to_json()
+        settings = read_settings(run_dir) if any(path.exists() for path in _settings(run_dir)) else request
+        data = request["data_sha256"]
+        is_same_data = settings.get("data_sha256", data) == data  # a sweep of an earlier version does not tell
+        settings = {**settings, "data_sha256": data}
+        if settings != request and not (grows and _has_grown(settings, request)):
             raise ValueError(
-                f"{run_dir} holds another sweep: {checks.difference(found, asked)}. Choose another run_dir (--run-dir)."
+                f"{run_dir} holds another sweep: {checks.difference(settings, request)}. Choose another run_dir "
+                "(--run-dir)."
             )
         if not is_same_data:
             raise ValueError(
@@ -49,30 +51,32 @@ def claim(run_dir: Path, sweep: Sweep, *, grows: bool = False) -> Lock:
                 "another run_dir (--run-dir), or put the old files back."
             )
         for path in _settings(run_dir):
-            if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(asked):
-                files.write_json(path, asked)
+            if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != files.to_json(request):
+                files.write_json(path, request)
     except BaseException:
         lock.release()
         raise
     return lock
 
 
-def _has_grown(found: dict[str, Any], asked: dict[str, Any]) -> bool:
+def _has_grown(settings: dict[str, Any], request: dict[str, Any]) -> bool:
     """Return whether a sweep differs from the one that is there by more seeds, folds or rows alone."""
 
-    def more(name: str, these: Any, those: Any) -> bool:
+    def more(name: str, before: Any, now: Any) -> bool:
         if name == "rows":
-            return all(those.get(row) == value for row, value in these.items())
+            return all(now.get(row) == value for row, value in before.items())
         if name == "space":
-            return these.keys() == those.keys() == {ROW} and set(these[ROW]) <= set(those[ROW])
+            return before.keys() == now.keys() == {ROW} and set(before[ROW]) <= set(now[ROW])
         if name == "only_folds":  # None is all of them
-            return these is not None and (those is None or set(these) <= set(those))
+            return before is not None and (now is None or set(before) <= set(now))
         if name == "epochs":  # the most of any row
-            return "rows" in found
-        return name == "seeds" and set(these) <= set(those)
+            return "rows" in settings
+        return name == "seeds" and set(before) <= set(now)
 
-    names = found.keys() | asked.keys()
-    return all(found.get(name) == asked.get(name) or more(name, found.get(name), asked.get(name)) for name in names)
+    names = settings.keys() | request.keys()
+    return all(
+        settings.get(name) == request.get(name) or more(name, settings.get(name), request.get(name)) for name in names
+    )
 
 
 def read_settings(run_dir: Path) -> dict[str, Any]:
@@ -93,8 +97,8 @@ def read_settings(run_dir: Path) -> dict[str, Any]:
                 raise
         except DamagedFileError:
             pass
-        what = str(error) if isinstance(error, DamagedFileError) else f"{path} is missing."
-        raise DamagedFileError(f"{what} Choose another run_dir (--run-dir) to start over.") from None
+        reason = str(error) if isinstance(error, DamagedFileError) else f"{path} is missing."
+        raise DamagedFileError(f"{reason} Choose another run_dir (--run-dir) to start over.") from None
 
 
 def _settings(run_dir: Path) -> tuple[Path, Path]:

@@ -35,11 +35,11 @@ def check_space(model: str, space: Space, fixed: Iterable[str]) -> None:
     if not space:
         raise ValueError("The search space is empty: name arguments to search, such as units=Range(50, 300).")
     entry = registry.entry(model)
-    known = set(entry.arguments) - set(registry.FROM_DATA)
+    arguments = set(entry.arguments) - set(registry.FROM_DATA)
     options = [option.name for option in tasks.find(entry.task).all_options if option.searched]
     for name, values in space.items():
-        if name not in known and name not in options:
-            raise checks.unknown_name(f"argument of {model} to search:", name, [*known, *options])
+        if name not in arguments and name not in options:
+            raise checks.unknown_name(f"argument of {model} to search:", name, [*arguments, *options])
         if name in set(fixed):
             raise ValueError(f"{name} is both fixed and searched; leave one out.")
         if isinstance(values, Range):
@@ -60,24 +60,24 @@ def parse_space(words: Iterable[str]) -> dict[str, Range | Sequence[Any]]:
         >>> parse_space(["units=50:300:log", "pooling=mean,max"])
         {'units': Range(low=50, high=300, step=None, log=True), 'pooling': ['mean', 'max']}
     """
-    found: dict[str, Range | Sequence[Any]] = {}
+    space: dict[str, Range | Sequence[Any]] = {}
     for word in words:
         name, equals, values = word.partition("=")
         name = name.replace("-", "_")
         if not equals or not values:
             raise ValueError(f"Write a search as NAME=LOW:HIGH, NAME=LOW:HIGH:log or NAME=A,B; received {word!r}.")
-        if name in found:
+        if name in space:
             raise ValueError(f"{name} is searched twice; give all its values at once, such as {name}=A,B.")
         if ":" not in values:
-            found[name] = [_value(value) for value in values.split(",")]
+            space[name] = [_value(value) for value in values.split(",")]
             continue
-        low, *rest = (_value(part) for part in values.split(":"))
-        log = rest[-1] == "log"
-        numbers = [low, *(rest[:-1] if log else rest)]
+        low, *ends = (_value(part) for part in values.split(":"))
+        log = ends[-1] == "log"
+        numbers = [low, *(ends[:-1] if log else ends)]
         if not 2 <= len(numbers) <= 3 or any(isinstance(x, str) for x in numbers):
             raise ValueError(f"Write a range as LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:log; received {word!r}.")
-        found[name] = Range(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None, log)
-    return found
+        space[name] = Range(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else None, log)
+    return space
 
 
 def _value(text: str) -> Any:

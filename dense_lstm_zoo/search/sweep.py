@@ -39,12 +39,12 @@ def _silent(_: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TuneResult:
-    """What a sweep found.
+    """The result of a sweep.
 
     Args:
         trials: One row per trial, best first: its number, status, values, dev score, parameters, seconds.
         best: The winner's row.
-        test: Its scores on the test texts: ``mean``, ``std`` and ``runs`` by measure; empty without test texts.
+        test: Its scores on the test texts: ``mean``, ``std`` and ``runs`` by measure. Empty without test texts.
         run_dir: The sweep's folder.
     """
 
@@ -82,7 +82,7 @@ def tune(
     progress: bool = True,
     **arguments: Any,
 ) -> TuneResult:
-    """Search over a model's arguments; the test texts are scored once, at the end, for the winner only.
+    """Search over a model's arguments. The test texts are scored once, at the end, for the winner only.
 
     Every trial runs in its own process, so memory does not grow, and its runs are bundles. After any kill the same call
     resumes: finished trials are kept, and the interrupted one continues after its last epoch. A trial that fails (out
@@ -91,17 +91,17 @@ def tune(
 
     Args:
         name: A registered model.
-        dataset: A corpus's name, or your own file or folder; see ``load_corpus``.
+        dataset: A corpus's name, or your own file or folder. See ``load_corpus``.
         run_dir: The sweep's folder.
         tuner: ``random``, ``bayesian``, ``hyperband`` or ``grid``.
-        space: Values by argument: a ``Range``, or a list of choices; None means the task's default.
-        trials: Maximum number of trials; None means 20, or all of a grid. Hyperband sets it itself.
-        budget: Parameters of the encoder, not counting biases, such as ``"1.44M"``; they set the width.
-        seeds: Runs per trial, with seeds 1, 2, ...; the score is their mean.
+        space: Values by argument: a ``Range``, or a list of choices. None means the task's default.
+        trials: Maximum number of trials. None means 20, or all of a grid. Hyperband sets it itself.
+        budget: Parameters of the encoder, not counting biases, such as ``"1.44M"``. They set the width.
+        seeds: Runs per trial, with seeds 1, 2, .... The score is their mean.
         folds: Number of folds, to score by cross-validation on the training texts.
         seed: Seed for the search.
-        epochs: Maximum number of epochs per run; None means the recipe's, else 30.
-        keep: Number of best trials whose bundles are kept; of others, only the scores are. Hyperband, most of whose
+        epochs: Maximum number of epochs per run. None means the recipe's, else 30.
+        keep: Number of best trials whose bundles are kept. Of others, only the scores are. Hyperband, most of whose
             trials are cut short, keeps the winner's alone.
         workers: Number of trials that run at a time on this machine. 0 with ``oracle`` if all workers are elsewhere.
         oracle: ``HOST:PORT`` to serve the oracle at, for workers on other machines (``tune --role worker``). They need
@@ -117,8 +117,8 @@ def tune(
         ValueError: An unknown name, an empty space, a budget below the smallest model, a folder of another sweep, or a
             damaged file in it.
         SweepPausedError: A problem that is not a trial's fault stopped the sweep (a full disk, permissions, a trial
-            killed by the system); the same call resumes it. This is an ``OSError``.
-        RuntimeError: No trial got a score; the message gives the last reason.
+            killed by the system). The same call resumes it. This is an ``OSError``.
+        RuntimeError: No trial got a score. The message gives the last reason.
 
     Example:
         ``zoo.tune("dc_bilstm", "trec", "runs/sweep", space={"num_dense_layers": [5, 10, 15]}, budget="1.44M")``
@@ -166,22 +166,22 @@ def run(
     address: str | None = None,
     silence: float = 300.0,
     say: Callable[[str], Any] = _print,
-    wanted: Callable[[Mapping[str, Any]], bool] | None = None,
+    is_chosen: Callable[[Mapping[str, Any]], bool] | None = None,
     ended: Callable[[Path], Any] = _silent,
 ) -> TuneResult:
-    """Run a sweep that was planned; the arguments are ``tune``'s, and those of a table of results.
+    """Run a sweep that was planned. The arguments are ``tune``'s, and those of a table of results.
 
     Args:
         sweep: The sweep.
         run_dir: Its folder.
         has_test: Whether its corpus has test texts.
         trials: Most trials.
-        keep: Keep the bundles of so many of the best trials.
-        workers: How many trials run at a time.
+        keep: Number of best trials whose bundles are kept.
+        workers: Number of trials that run at a time.
         address: Where the oracle is kept for workers elsewhere.
         silence: Seconds after which a silent worker's trial is given to another.
         say: Prints a line.
-        wanted: Of a grid: whether the point with these values is to be run now. A sweep with it may also grow: more
+        is_chosen: Of a grid: whether the point with these values is to be run now. A sweep with it may also grow: more
             seeds, folds or rows add to the runs that are there.
         ended: Called with the folder of each trial that ended.
 
@@ -189,9 +189,9 @@ def run(
         ValueError, SweepPausedError, RuntimeError: As ``tune``.
     """
     make_oracle_of(sweep, trials)  # what keras-tuner refuses claims no folder
-    with without_tuner_variables(say), claim(run_dir, sweep, grows=wanted is not None):
+    with without_tuner_variables(say), claim(run_dir, sweep, grows=is_chosen is not None):
         try:
-            _search(run_dir, sweep, trials, keep, workers, address, silence, say, wanted, ended)
+            _search(run_dir, sweep, trials, keep, workers, address, silence, say, is_chosen, ended)
             return finish(run_dir, sweep, has_test, say)
         except (SweepPausedError, BrokenPipeError):
             raise
@@ -208,7 +208,7 @@ def _search(
     address: str | None,
     silence: float,
     say: Callable[[str], Any],
-    wanted: Callable[[Mapping[str, Any]], bool] | None,
+    is_chosen: Callable[[Mapping[str, Any]], bool] | None,
     ended: Callable[[Path], Any],
 ) -> None:
     """Run every trial: one after the other, in threads, or as the chief of workers elsewhere."""
@@ -218,13 +218,13 @@ def _search(
     oracle = make_oracle_of(sweep, trials)
     points = oracle.get_space()
     oracle.open(run_dir / "oracle")
-    if wanted is not None:
+    if is_chosen is not None:
         oracle.hyperparameters = points  # the folder's state has the rows that there were when it was written
         oracle.save()
     if address is None:
         oracle.requeue_silent(0)  # workers on this machine ended with the process that started them
-    if wanted is not None:
-        oracle.want_only(wanted)
+    if is_chosen is not None:
+        oracle.choose_points(is_chosen)
         _forget_outgrown(run_dir, sweep, oracle)
     oracle.run_again([name for name in oracle.end_order if not (run_dir / "trials" / name / trial.RESULT).is_file()])
     progress = Progress(oracle, sweep, run_dir, keep, max(workers, 1), say, ended)
@@ -257,10 +257,10 @@ def _search(
 
 
 def _forget_outgrown(run_dir: Path, sweep: Sweep, oracle: Durable) -> None:
-    """Delete the results of wanted trials that had fewer seeds or folds than the sweep has now; their runs stay."""
+    """Delete the results of chosen trials that had fewer seeds or folds than the sweep has now. Their runs stay."""
     for name in oracle.end_order:
         folder, values = run_dir / "trials" / name, oracle.get_trial(name).hyperparameters.values
-        if not oracle.wanted(values) or not (folder / trial.RESULT).is_file():
+        if not oracle.is_chosen(values) or not (folder / trial.RESULT).is_file():
             continue
         data = {"data_sha256": sweep.data_sha256}  # a sweep of an earlier version does not tell
         if {**trial.read_spec(folder), **data} != sweep.spec(values):
@@ -285,8 +285,8 @@ def finish(run_dir: Path, sweep: Sweep, has_test: bool, say: Callable[[str], Any
         try:
             spec = trial.read_spec(folder)
             runs = trial.read_result(folder, sweep.score).get("runs", ["*"])  # older results do not name them
-            whole = all(list((folder / "runs").glob(f"{run}/manifest.json")) for run in runs)
-            if spec["pause_after"] is not None or not whole:
+            is_complete = all(list((folder / "runs").glob(f"{run}/manifest.json")) for run in runs)
+            if spec["pause_after"] is not None or not is_complete:
                 files.write_json(folder / trial.SPEC, {**spec, "pause_after": None})
                 trial.wait(folder, trial.start(folder))
         except TrialFailedError as error:

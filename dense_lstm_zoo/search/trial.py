@@ -23,7 +23,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search import process, trouble
-from dense_lstm_zoo.search.parts import parts
+from dense_lstm_zoo.search.runs import training_runs
 from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.storage.json_files import Kind, check_fields, damaged, read_object
 from dense_lstm_zoo.tasks import recipes
@@ -69,7 +69,7 @@ def read_result(folder: Path, score: str) -> dict[str, Any]:
 
 
 def read_metrics(run_dir: Path) -> dict[str, Any]:
-    """Return the scores of a trial's finished run; one that diverged has none."""
+    """Return the scores of a trial's finished run. One that diverged has none."""
     metrics = read_object(run_dir / "metrics.json", advice=f"Delete {run_dir} to have it trained again.")
     if "diverged" in metrics:
         raise ArithmeticError(f"{run_dir.name}: {metrics['diverged']}")
@@ -96,10 +96,10 @@ def start(folder: Path, *, test: bool = False, environment: Mapping[str, str] | 
 
 
 def wait(folder: Path, child: process.Child) -> None:
-    """Return when a trial's process has ended and left its results; stop it if this process is interrupted.
+    """Return when a trial's process has ended and left its results. Stop it if this process is interrupted.
 
     Raises:
-        TrialFailedError: The trial failed; the message says why.
+        TrialFailedError: The trial failed. The message says why.
         SweepPausedError: A fault of the machine stopped it.
         TrialDiedError: It died.
     """
@@ -140,7 +140,7 @@ def _without_vectors(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """Train what ``spec.json`` asks for and return the result; finished runs are kept.
+    """Train what ``spec.json`` asks for and return the result. Finished runs are kept.
 
     The test texts are not looked at unless the spec's ``test`` says that every trial reports them.
     """
@@ -152,7 +152,7 @@ def run(folder: Path) -> dict[str, Any]:
     arguments = {"recipe": recipes.NONE, **_without_vectors(spec), **spec["arguments"]}
     job_class = tasks.find(registry.entry(spec["model"]).task).job_class
     rows = []
-    for name, _, corpus, seed in parts(spec):
+    for name, _, corpus, seed in training_runs(spec):
         run_dir = folder / "runs" / name
         if not (run_dir / "manifest.json").is_file():
             check_test_texts(job_class, spec["arguments"], corpus)
@@ -213,7 +213,7 @@ def score_test(folder: Path) -> dict[str, Any]:
 
     spec = read_spec(folder)
     rows = []
-    for name, _, corpus, _ in parts(spec):
+    for name, _, corpus, _ in training_runs(spec):
         bundle: Bundle = load(folder / "runs" / name)
         labels = {"label_names": corpus.label_names} if hasattr(corpus, "label_names") else {}
         scores, _ = bundle.assess(corpus.test, **labels)

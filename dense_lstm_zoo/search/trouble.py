@@ -1,4 +1,4 @@
-"""Errors in a sweep: a trial's fault is recorded in its row; a fault of the machine pauses the sweep."""
+"""Errors in a sweep: a trial's fault is recorded in its row, and a fault of the machine pauses the sweep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dense_lstm_zoo.storage.json_files import DamagedFileError
 
 
 class SweepPausedError(OSError):
-    """A sweep that stopped for a reason that is not a trial's fault; the same command resumes it."""
+    """A sweep that stopped for a reason that is not a trial's fault. The same command resumes it."""
 
 
 class OtherDataError(OSError):
@@ -17,11 +17,11 @@ class OtherDataError(OSError):
 
 
 class TrialFailedError(RuntimeError):
-    """A trial without a score; the message is the reason."""
+    """A trial without a score. The message is the reason."""
 
 
 class TrialDiedError(RuntimeError):
-    """A trial that died: killed by the system, crashed, or out of memory; the message is the reason.
+    """A trial that died: killed by the system, crashed, or out of memory. The message is the reason.
 
     Args:
         reason: The reason, in a few words.
@@ -33,9 +33,9 @@ class TrialDiedError(RuntimeError):
         self.pauses = pauses
 
 
-def paused(what: object) -> SweepPausedError:
-    """Return the error for a sweep that stops because of ``what``."""
-    return SweepPausedError(f"the sweep is paused: {str(what).rstrip('.')}. The same command resumes it.")
+def paused(reason: object) -> SweepPausedError:
+    """Return the error for a sweep that stops because of ``reason``."""
+    return SweepPausedError(f"the sweep is paused: {str(reason).rstrip('.')}. The same command resumes it.")
 
 
 def is_the_machines(error: BaseException) -> bool:
@@ -46,8 +46,8 @@ def is_the_machines(error: BaseException) -> bool:
         (True, False)
     """
     return any(
-        isinstance(found, OSError | DamagedFileError) or any(words in str(found) for words in disk_errors.CODES)
-        for found in _chain(error)
+        isinstance(cause, OSError | DamagedFileError) or any(words in str(cause) for words in disk_errors.CODES)
+        for cause in _chain(error)
     )
 
 
@@ -55,7 +55,7 @@ def is_memory(error: BaseException) -> bool:
     """Return whether memory ran out."""
     import tensorflow as tf
 
-    return any(isinstance(found, MemoryError | tf.errors.ResourceExhaustedError) for found in _chain(error))
+    return any(isinstance(cause, MemoryError | tf.errors.ResourceExhaustedError) for cause in _chain(error))
 
 
 def describe(error: BaseException) -> str:
@@ -67,8 +67,8 @@ def describe(error: BaseException) -> str:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and its causes."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
+        visited.add(id(error))
         yield error
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

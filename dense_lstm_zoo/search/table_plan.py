@@ -53,10 +53,10 @@ def plan_rows(
     Args:
         rows: The rows by name, of models of one task.
         dataset: A corpus's name.
-        seeds: Runs a row, with the seeds 1, 2, ...
-        folds: Cross-validate with so many folds.
+        seeds: Runs per row, with the seeds 1, 2, ...
+        folds: Cross-validate with this number of folds.
         data: Options of ``load_corpus``.
-        chosen: The rows that are to be run; the others are not checked. None is all.
+        chosen: The rows to run. The others are not checked. None means all.
         **arguments: Arguments of ``train`` for all rows, before their own.
 
     Raises:
@@ -75,23 +75,23 @@ def plan_rows(
     check_folds(folds, tasks.find(task))
     if arguments.get("vectors") is not None:
         arguments["vectors"] = word_source.name_or_path(arguments["vectors"])
-    found: dict[str, dict[str, Any]] = {}
+    points: dict[str, dict[str, Any]] = {}
     for name, row in rows.items():
-        given = {**row.settings, **arguments}
+        settings = {**row.settings, **arguments}
         for option in ("init_from", "context"):
-            if given.get(option) is not None:
-                given[option] = str(presets.locate(given[option]).resolve())
-        epochs = given.pop("epochs", None)
-        checked = {key: value for key, value in given.items() if key != "recipe"}
+            if settings.get(option) is not None:
+                settings[option] = str(presets.locate(settings[option]).resolve())
+        epochs = settings.pop("epochs", None)
+        own_arguments = {key: value for key, value in settings.items() if key != "recipe"}
         recipe = get_recipe(row.recipe, model=row.model) if row.recipe else None
-        own = recipe_arguments(row.recipe, row.model) if row.recipe else {}
+        of_recipe = recipe_arguments(row.recipe, row.model) if row.recipe else {}
         if chosen is None or name in chosen:
-            check_arguments(row.model, checked)
-            check_built(row.model, {**own, **checked})
+            check_arguments(row.model, own_arguments)
+            check_built(row.model, {**of_recipe, **own_arguments})
         if epochs is None:
             epochs = recipe.epochs if recipe else 30
         checks.integer("epochs", epochs)
-        found[name] = {"model": row.model, "arguments": {**given, "epochs": epochs}}
+        points[name] = {"model": row.model, "arguments": {**settings, "epochs": epochs}}
     return Sweep(
         model=next(iter(rows.values())).model,
         dataset=dataset,
@@ -103,6 +103,6 @@ def plan_rows(
         seeds=tuple(range(1, seeds + 1)),
         folds=folds,
         seed=1,
-        epochs=max(row["arguments"]["epochs"] for row in found.values()),
-        rows=found,
+        epochs=max(row["arguments"]["epochs"] for row in points.values()),
+        rows=points,
     )

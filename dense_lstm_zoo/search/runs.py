@@ -1,4 +1,4 @@
-"""What a trial's runs are trained on: the corpus, or the folds of a cross-validation, or the first texts of either."""
+"""The runs of a trial: each has its corpus, a fold of it, or the first texts of either."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.search.trouble import OtherDataError
 
 
-def parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]:
+def training_runs(spec: Mapping[str, Any]) -> Iterator[tuple[str, int | None, Any, int]]:
     """Yield the name, the fold, the corpus and the seed of each run of a trial.
 
     Raises:
