@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dense_lstm_zoo.batch import inputs, parts, rows, streams
+from dense_lstm_zoo.batch import input_files, splitting, streams
 from dense_lstm_zoo.batch.layout import BrokenInputError
+from dense_lstm_zoo.batch.row_reader import read_rows
 from tests.batch_harness import TEXTS, left_in, lines_of, predict
 
 
@@ -109,8 +110,8 @@ def test_the_name_of_a_file_that_is_there_is_no_pattern(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a[1].csv", "a1.csv", "b1.csv"):
         (tmp_path / name).write_text("text\ngood\n")
-    assert inputs.match(["a[1].csv"]) == ["a[1].csv"]
-    assert inputs.match([f"{tmp_path}/a[1].csv", "b[1].csv"]) == [f"{tmp_path}/a[1].csv", "b1.csv"]
+    assert input_files.matching_files(["a[1].csv"]) == ["a[1].csv"]
+    assert input_files.matching_files([f"{tmp_path}/a[1].csv", "b[1].csv"]) == [f"{tmp_path}/a[1].csv", "b1.csv"]
 
 
 def test_a_csv_row_keeps_its_cells_whatever_is_in_them(model, write, tmp_path):
@@ -181,8 +182,8 @@ def test_a_time_with_nanoseconds_is_a_bad_row_and_no_time_is_changed(tmp_path):
     lists = pa.array([[2_000], [2_000], [], [2_001]], pa.list_(pa.time64("ns")))
     table = pa.table({"text": list("abcd"), "at": times, "more": pa.StructArray.from_arrays([lists], ["all"])})
     pq.write_table(table, tmp_path / "a.parquet")
-    layout, _ = inputs.look(inputs.Asked([str(tmp_path / "a.parquet")]))
-    found = [row for part in parts.split(0, layout) for row in rows.read(part, layout)]
+    layout, _ = input_files.find_layout(input_files.InputOptions([str(tmp_path / "a.parquet")]))
+    found = [row for part in splitting.split(0, layout) for row in read_rows(part, layout)]
     assert [row.get("text") for row in found] == ["a", None, "c", None]
     kept = pa.Table.from_pylist([row["row"] for row in found if "row" in row], table.schema)
     assert kept.equals(pa.concat_tables([table.slice(0, 1), table.slice(2, 1)]))
@@ -242,16 +243,16 @@ CONTENT = {
 @pytest.mark.parametrize("ending", [*CONTENT, "parquet"])
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_the_parts_of_a_file_hold_each_row_once(ending, size, packed, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "ROWS", size)
+    monkeypatch.setattr(splitting, "ROWS", size)
     path = tmp_path / f"a.{ending}"
     if ending == "parquet":
         pd.DataFrame({"text": [*"abc", None, *"efg"]}).to_parquet(path, row_group_size=4)
     else:
         content = CONTENT[ending].encode()
         path.write_bytes(gzip.compress(content) if packed else content)
-    layout, _ = inputs.look(inputs.Asked([str(path)]))
-    found = list(parts.split(0, layout))
-    whole = [row for part in found for row in rows.read(part, layout)]
+    layout, _ = input_files.find_layout(input_files.InputOptions([str(path)]))
+    found = list(splitting.split(0, layout))
+    whole = [row for part in found for row in read_rows(part, layout)]
     numbers = [row["number"] for row in whole]
     assert numbers == sorted(set(numbers))
     assert [row.get("text", "!")[:1] for row in whole] == list("abcd" if ending == "txt" else "abc!") + (
@@ -318,9 +319,11 @@ def test_an_input_that_changes_meanwhile_publishes_nothing(change, moment, batch
         return run
 
     if moment == "split":
-        monkeypatch.setattr(inputs, "_keys", after(inputs._keys))
+        monkeypatch.setattr(input_files, "_keys", after(input_files._keys))
     elif moment == "parts read":
-        monkeypatch.setattr(parts, "_of_lines", lambda *arguments, read=parts._of_lines: after(list)(read(*arguments)))
+        monkeypatch.setattr(
+            splitting, "_of_lines", lambda *arguments, read=splitting._of_lines: after(list)(read(*arguments))
+        )
     else:
         monkeypatch.setattr(
             streams, "check_unchanged", lambda *arguments, check=streams.check_unchanged: (spoil(), check(*arguments))

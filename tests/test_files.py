@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import dense_lstm_zoo as zoo
-from dense_lstm_zoo.batch import inputs
+from dense_lstm_zoo.batch import input_files
 from dense_lstm_zoo.corpora.loader import load_corpus
 from dense_lstm_zoo.data import sources, word_source
 from dense_lstm_zoo.language.corpora import read_text_files
@@ -165,7 +165,7 @@ def test_names_that_no_folder_can_have_are_refused(tmp_path, monkeypatch, name, 
         Predictor,
         load_corpus,
         word_source.name_or_path,
-        lambda name: inputs.match([name]),
+        lambda name: input_files.matching_files([name]),
         lambda name: folders.find([name]),
         lambda name: read_text_files(train_file=name),
         lambda name: load_corpus("csv", train_file=name),
@@ -391,7 +391,7 @@ def test_the_home_folder_is_meant_by_a_tilde_where_texts_are_named(home):
     assert sorted(load_corpus("~/x.csv").label_names) == ["no", "yes"]
     assert word_source.name_or_path("~/x.vec") == str(home / "x.vec")
     assert word_source.dim("~/x.vec") == 2
-    assert inputs.match(["~/x.t*"]) == inputs.match(["~/x.txt"]) == [str(home / "x.txt")]
+    assert input_files.matching_files(["~/x.t*"]) == input_files.matching_files(["~/x.txt"]) == [str(home / "x.txt")]
 
 
 def test_the_home_folder_is_meant_by_a_tilde_in_settings(home, monkeypatch):

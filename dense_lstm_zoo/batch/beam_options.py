@@ -25,7 +25,7 @@ _TIMEOUT = 5.0  # seconds
 def parse(runner: str, arguments: Sequence[str], ours: Iterable[str]) -> tuple[Any, PipelineOptions]:
     """Return the runner and its options.
 
-    ``DirectRunner`` is the one that runs in Python on this machine; Beam's own choice under that name tries to download
+    ``DirectRunner`` is the one that runs in Python on this machine. Beam's own choice under that name tries to download
     another first.
 
     Args:
@@ -37,24 +37,24 @@ def parse(runner: str, arguments: Sequence[str], ours: Iterable[str]) -> tuple[A
         ValueError: An unknown option or runner, or a value that an option does not take, such as fewer than 0 workers.
         ConnectionError: Nothing listens at the runner's address.
     """
-    known = _known_options()
+    parser = _known_options()
     try:
-        given, unknown = known.parse_known_args(list(arguments))
+        values, unknown = parser.parse_known_args(list(arguments))
     except argparse.ArgumentError as error:
         raise ValueError(f"An option of Beam: {error}.") from None
     if unknown:
         option = unknown[0].partition("=")[0]
         if not option.startswith("-"):
             raise ValueError(f"predict-batch does not expect {option!r}; its files are given with --input.")
-        names = [*known._option_string_actions, *ours]
+        names = [*parser._option_string_actions, *ours]
         raise checks.unknown_name("option of predict-batch or Beam:", option, names)
-    for name, value in vars(given).items():
+    for name, value in vars(values).items():
         if name.endswith("num_workers") and value is not None:
             checks.integer(f"--{name}", value, minimum=0)
     options = PipelineOptions([f"--runner={runner}", *arguments])
     for name in _ADDRESSES:
-        address = getattr(given, name, None)
-        if address and address != known.get_default(name):
+        address = getattr(values, name, None)
+        if address and address != parser.get_default(name):
             _reach(runner, name, address)
     if runner == DIRECT:
         from apache_beam.runners.portability.fn_api_runner import FnApiRunner
@@ -88,7 +88,7 @@ def without_proxy() -> Iterator[None]:
 def _known_options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.error = _raise  # type: ignore[assignment, method-assign]
-    for kind in _every(PipelineOptions):
+    for kind in _subclasses(PipelineOptions):
         if kind.__module__.startswith("apache_beam.") and hasattr(kind, "_add_argparse_args"):
             kind._add_argparse_args(_Quietly(parser))
     return parser
@@ -111,10 +111,10 @@ class _Quietly:
         return self
 
 
-def _every(kind: Any) -> list[Any]:
+def _subclasses(kind: Any) -> list[Any]:
     """Return all classes derived from one, however indirectly."""
     own: list[Any] = kind.__subclasses__()
-    return [one for sub in own for one in (sub, *_every(sub))]
+    return [descendant for sub in own for descendant in (sub, *_subclasses(sub))]
 
 
 def _raise(message: str) -> None:
@@ -122,7 +122,7 @@ def _raise(message: str) -> None:
 
 
 def _reach(runner: str, option: str, address: str) -> None:
-    """Raise ``ConnectionError`` if nothing listens at an address; ``local`` and the like are not addresses."""
+    """Raise ``ConnectionError`` if nothing listens at an address. ``local`` and the like are not addresses."""
     try:
         url = urllib.parse.urlsplit(address if "://" in address else f"//{address}")
         host, port = url.hostname, url.port

@@ -30,7 +30,7 @@ class Model:
         source: An absolute path, or the name of an installed preset.
         engine: ``"onnx"`` or ``"tensorflow"``.
         task: As in ``list_models(task=...)``.
-        labels: The classes or tags; empty for a language model, and for a tagger's SavedModel, which does not say.
+        labels: The classes or tags. Empty for a language model, and for a tagger's SavedModel, which does not say.
     """
 
     source: str
@@ -42,7 +42,7 @@ class Model:
         """Load the model and return a function from texts to one answer per text, in order.
 
         Args:
-            threads: The threads that one call may use; None leaves the choice to the engine.
+            threads: The threads that one call may use. None leaves the choice to the engine.
         """
         if self.engine == "onnx":
             from dense_lstm_zoo_runtime import Predictor
@@ -61,7 +61,7 @@ def find(source: str | os.PathLike[str]) -> Model:
     Raises:
         ExportError: A folder without an export, or a damaged one.
         FileNotFoundError: No such folder, and no presets are installed.
-        ValueError: No such preset, with near matches; an export of another bundle; a SavedModel of a language model.
+        ValueError: No such preset, with near matches. An export of another bundle. A SavedModel of a language model.
     """
     from dense_lstm_zoo_runtime import Predictor
 
@@ -94,7 +94,7 @@ def _check_origin(folder: Path) -> None:
 
 
 def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[str, ...]]:
-    """Load a SavedModel; return its task, a function from texts to answers, and a classifier's labels."""
+    """Load a SavedModel. Return its task, a function from texts to answers, and a classifier's labels."""
     import tensorflow as tf
     import tensorflow_text  # noqa: F401 - registers the tokeniser's ops
 
@@ -102,29 +102,29 @@ def _saved_model(folder: str, threads: int | None) -> tuple[str, Answers, tuple[
         with contextlib.suppress(RuntimeError):  # TensorFlow has started in this process and keeps its threads
             tf.config.threading.set_intra_op_parallelism_threads(threads)
             tf.config.threading.set_inter_op_parallelism_threads(threads)
-    loaded = tf.saved_model.load(folder)
-    serve = loaded.signatures.get("serving_default")
+    model = tf.saved_model.load(folder)
+    serve = model.signatures.get("serving_default")
     outputs = set() if serve is None else set(serve.structured_outputs)
     task = tasks.with_output(outputs)
-    read = None if task is None else task.answers.of_outputs
-    if task is None or read is None:
+    of_outputs = None if task is None else task.answers.of_outputs
+    if task is None or of_outputs is None:
         raise ValueError(
             f"{folder} is not a classifier's or a tagger's SavedModel: its default signature returns "
             f"{', '.join(sorted(outputs)) or 'nothing'}. Export the model again; a language model with --format onnx."
         )
 
     def run(texts: Sequence[str]) -> dict[str, Any]:
-        found = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
-        return {name: value.numpy() for name, value in found.items()}
+        outputs = serve(text=tf.constant([text.encode("utf-8", "replace") for text in texts], tf.string))
+        return {name: value.numpy() for name, value in outputs.items()}
 
     def answers(texts: Sequence[str]) -> list[Any]:
-        assert loaded is not None  # a signature holds only weak references to its variables
-        found: list[Any] = [None] * len(texts)
+        assert model is not None  # a signature holds only weak references to its variables
+        answers_in_order: list[Any] = [None] * len(texts)
         for indices in plan([text.count(" ") + 1 for text in texts], TENSORFLOW_BATCH):
             batch = [texts[i] for i in indices]
-            for i, answer in zip(indices, read(batch, run(batch)), strict=True):
-                found[i] = answer
-        return found
+            for i, answer in zip(indices, of_outputs(batch, run(batch)), strict=True):
+                answers_in_order[i] = answer
+        return answers_in_order
 
     labels = tuple(strings(run([""])["labels"][0])) if task.labels_texts else ()
     return task.name, answers, labels

@@ -27,10 +27,10 @@ class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
 
     Args:
         model: An installed preset's name, the folder of an ONNX export or of a bundle that holds one in ``onnx``, or
-            the folder of a SavedModel; see ``docs/batch.md`` for what is faster. Workers on other machines must find it
+            the folder of a SavedModel. See ``docs/batch.md`` for what is faster. Workers on other machines must find it
             under the same name.
         batch_size: Texts per batch.
-        threads: The threads that one call may use; None leaves the choice to the engine.
+        threads: The threads that one call may use. None leaves the choice to the engine.
 
     Attributes:
         model: What was found: its task and labels.
@@ -38,7 +38,7 @@ class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
     Raises:
         ExportError: A folder without an export, or a damaged one.
         FileNotFoundError: No such folder, and no presets are installed.
-        ValueError: No such preset, with near matches; a size below 1.
+        ValueError: No such preset, with near matches. A size below 1.
 
     Example:
         ``texts | RunInference(ZooModelHandler("dc_bilstm_sst2"))``
@@ -59,7 +59,7 @@ class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
         super().__init__(min_batch_size=batch_size, max_batch_size=batch_size)
 
     def load_model(self) -> engines.Answers:
-        """Load the model; Beam shares it between the bundles and threads of a process."""
+        """Load the model. Beam shares it between the bundles and threads of a process."""
         return _Loaded(self.model.load(self._threads))
 
     def run_inference(
@@ -69,7 +69,7 @@ class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
         return model(batch)
 
     def get_num_bytes(self, batch: Sequence[Any]) -> int:
-        """Return the characters of the texts, for Beam's metrics; the base class would pickle every batch."""
+        """Return the characters of the texts, for Beam's metrics. The base class would pickle every batch."""
         return sum(len(text) if isinstance(text, str) else sum(map(len, text)) for text in batch)
 
     def get_metrics_namespace(self) -> str:
@@ -83,7 +83,7 @@ class ZooModelHandler(ModelHandler[Any, Any, engines.Answers]):
 
 
 class _Loaded:
-    """A loaded model; Beam keeps a weak reference to it, which a bound method would not survive."""
+    """A loaded model. Beam keeps a weak reference to it, which a bound method would not survive."""
 
     def __init__(self, answers: engines.Answers) -> None:
         self._answers = answers

@@ -12,7 +12,7 @@ import apache_beam as beam
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo import checks, tasks
-from dense_lstm_zoo.batch import beam_options, engines, inputs, output, sinks, streams
+from dense_lstm_zoo.batch import beam_options, engines, input_files, output, sinks, streams
 from dense_lstm_zoo.batch.handler import BATCH
 from dense_lstm_zoo.batch.layout import BrokenInputError, Layout
 from dense_lstm_zoo.batch.shards import Read, Split, Write
@@ -23,7 +23,7 @@ SHARD_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Job:
-    """A request; ``dense-lstm-zoo predict-batch --help`` says what each is."""
+    """A request. ``dense-lstm-zoo predict-batch --help`` describes each option."""
 
     input: Sequence[str]
     output: str
@@ -53,7 +53,7 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
 
     Raises:
         FileExistsError: The output is there already.
-        FileNotFoundError: No file matches; no such model.
+        FileNotFoundError: No file matches. No such model.
         BrokenInputError: A file that cannot be read as a whole.
         ValueError: A bad option, a missing column, more bad rows than are allowed.
         ConnectionError: The runner cannot be reached.
@@ -65,7 +65,7 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
     runner, options = beam_options.parse(job.runner, arguments, ours)
     target = output.check(job.output, job.overwrite)
     model = engines.find(job.model)
-    layout, plan = _look(job, model)
+    layout, plan = _plan_output(job, model)
     with output.work_folder(job.output, target) as work:
         pipeline = beam.Pipeline(runner=runner, options=options)
         _build(pipeline, job, model, layout, plan, work)
@@ -73,15 +73,15 @@ def run(job: Job, arguments: Sequence[str] = (), ours: Iterable[str] = ()) -> ou
             state = pipeline.run()
             state.wait_until_finish()
         streams.check_unchanged(layout.files, layout.stamps)
-        told = {"model": job.model, "task": model.task, "input": list(layout.files), "version": zoo.__version__}
-        return output.publish(work, job.output, sinks.SUFFIXES[plan.form], told, job.max_bad)
+        source = {"model": job.model, "task": model.task, "input": list(layout.files), "version": zoo.__version__}
+        return output.publish(work, job.output, sinks.SUFFIXES[plan.form], source, job.max_bad)
 
 
-def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
+def _plan_output(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
     """Return the layout of the input and a plan of the output."""
     task = tasks.find(model.task)
-    layout, names = inputs.look(
-        inputs.Asked(
+    layout, names = input_files.find_layout(
+        input_files.InputOptions(
             patterns=job.input,
             form=job.input_form,
             text_column=job.text_column,
@@ -91,7 +91,7 @@ def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
         )
     )
     if job.runner != beam_options.DIRECT:  # workers elsewhere have another current folder
-        paths = (one if output.is_remote(one) else str(Path(one).absolute()) for one in layout.files)
+        paths = (path if output.is_remote(path) else str(Path(path).absolute()) for path in layout.files)
         layout = replace(layout, files=tuple(paths))
     writable = sinks.WRITABLE[layout.form]
     if task.takes_tokens:
@@ -113,10 +113,10 @@ def _look(job: Job, model: engines.Model) -> tuple[Layout, sinks.Plan]:
         return layout, plan
     # A list of tokens is what the answer has too.
     shared = {"tokens"} if layout.text_column == "tokens" and layout.form == "jsonl" else set()
-    taken = {*(names or ["text"])} - shared
-    prefix = job.prefix if job.prefix is not None else "predicted_" if taken.intersection(plan.new_names) else ""
+    occupied = {*(names or ["text"])} - shared
+    prefix = job.prefix if job.prefix is not None else "predicted_" if occupied.intersection(plan.new_names) else ""
     plan = sinks.Plan(**{**vars(plan), "prefix": prefix})
-    if both := taken.intersection(plan.new_names):
+    if both := occupied.intersection(plan.new_names):
         raise ValueError(
             f"The input already has {min(both)!r}, the name of a new column. Choose a prefix for new names, such as "
             "--prefix new_."
@@ -132,8 +132,8 @@ def _build(
     split = files | "Split" >> beam.ParDo(Split(layout)).with_outputs("records", main="parts")
     parts = split.parts | "Spread parts" >> beam.Reshuffle()
     rows = parts | "Read" >> beam.ParDo(Read(layout)).with_outputs("bad", "records", main="good")
-    found = rows.good | "Predict" >> Predict(model, batch_size=job.batch_size, threads=job.threads)
-    good = found | "Write" >> beam.ParDo(Write(work, "part", plan, job.shard_rows))
+    predictions = rows.good | "Predict" >> Predict(model, batch_size=job.batch_size, threads=job.threads)
+    good = predictions | "Write" >> beam.ParDo(Write(work, "part", plan, job.shard_rows))
     bad = rows.bad | "Write bad rows" >> beam.ParDo(Write(work, "bad", layout, job.shard_rows))
     records = (
         (split.records, rows.records, good, bad) | "All records" >> beam.Flatten() | "Gather" >> beam.combiners.ToList()
@@ -150,8 +150,8 @@ def _plain_errors() -> Iterator[None]:
         text = str(error)
         if "KeyboardInterrupt" in text.partition(" [while running ")[0]:
             raise KeyboardInterrupt from error
-        if found := re.search(r"BrokenInputError: (.+?)(?: \[while running .*)?$", text, re.MULTILINE):
-            raise BrokenInputError(found[1]) from error
+        if match := re.search(r"BrokenInputError: (.+?)(?: \[while running .*)?$", text, re.MULTILINE):
+            raise BrokenInputError(match[1]) from error
         if isinstance(error, BrokenInputError):
             raise BrokenInputError(text.partition(" [while running ")[0]) from error
         lines = [line for line in text.strip().splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""What is in the input files and how it is read: found out once, before any work, and the same for all files."""
+"""The layout of the input files: found out once, before any work, and the same for all files."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Stamp: TypeAlias = tuple[float, ...]
 
 
 class BrokenInputError(ValueError):
-    """A file that cannot be read as a whole; the message, on one line, names it. Nothing is published then."""
+    """A file that cannot be read as a whole. The message, on one line, names it. Nothing is published then."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of every input file are read.
+    """The layout of the rows in every input file.
 
     Attributes:
         form: One of ``READABLE``.
-        files: The files, sorted; a part of the work names a file by its place in here.
+        files: The files, sorted. A part of the work names a file by its place in here.
         stamps: The size of each file and when it last changed, as they were when it was looked into.
         text_column: The column, or key, of the texts.
         names: The columns of a table, in order.
         dialects: How each file of a csv or tsv is written, as far as its first lines show, empty for others.
         codec: The codec of text, csv, tsv and jsonl.
         takes_tokens: Whether a text may be a list of tokens.
-        max_chars: The longest text that is predicted; longer ones are bad rows.
-        reserved: Keys that the answers add; a JSON object that has one already is a bad row.
+        max_chars: The longest text that is predicted. Longer ones are bad rows.
+        reserved: Keys that the answers add. A JSON object that has one already is a bad row.
         schema: The Arrow schema of Parquet files, serialised.
     """
 
@@ -51,7 +51,7 @@ class Layout:
 
     @property
     def is_table(self) -> bool:
-        """Whether the columns are the same in every row."""
+        """True if the columns are the same in every row."""
         return self.form in ("csv", "tsv", "parquet")
 
 
@@ -62,8 +62,8 @@ class Part:
     Attributes:
         file: The place of the file in the layout.
         first: The number of its first line, or in Parquet row, from 1.
-        start: The byte, or the row of the row group, to begin at; 0 in a table is its header.
-        stop: The byte or row to end before; None means the end of the file.
+        start: The byte, or the row of the row group, to begin at. 0 in a table is its header.
+        stop: The byte or row to end before. None means the end of the file.
         group: The row group of a Parquet file.
         quoted: Whether quotation marks around the cells of a table are no part of them.
     """

@@ -26,7 +26,7 @@ KIND = "dense-lstm-zoo batch predictions"
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run did: rows read, predicted and bad, and the names of the files in the output folder."""
+    """The result of a run: rows read, predicted and bad, and the names of the files in the output folder."""
 
     rows: int
     predicted: int
@@ -36,7 +36,7 @@ class Summary:
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is an address, such as gs://bucket/folder, rather than a folder of this machine."""
+    """Return whether a path is an address, such as gs://bucket/folder, rather than a folder of this machine."""
     return "://" in path
 
 
@@ -47,13 +47,13 @@ def check(output: str, overwrite: bool) -> Target | None:
 
     Raises:
         ValueError: An address that Beam would take for a pattern.
-        FileExistsError: The folder is there and ``overwrite`` is False; or it holds anything but an earlier output.
+        FileExistsError: The folder is there and ``overwrite`` is False, or it holds anything but an earlier output.
         OSError: As for ``files.check_new_folder``.
     """
     if is_remote(output):
         if odd := re.search(r"[*?\[]", output):
             raise ValueError(f"--output {output} holds {odd[0]!r}, which makes it a pattern. Choose another name.")
-        if _listed(output):
+        if _sizes(output):
             raise FileExistsError(
                 f"{output} is not empty; choose another folder. --overwrite is for folders of this machine."
             )
@@ -72,7 +72,7 @@ def _check_ours(folder: Path) -> None:
         if not path.is_file():
             raise FileNotFoundError(path)  # a pipe would wait for its writer
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        sizes = {one["name"]: one["bytes"] for one in manifest["files"]} if manifest["kind"] == KIND else None
+        sizes = {entry["name"]: entry["bytes"] for entry in manifest["files"]} if manifest["kind"] == KIND else None
     except (OSError, ValueError, KeyError, TypeError):
         sizes = None
     if sizes is None:
@@ -90,7 +90,7 @@ def _check_ours(folder: Path) -> None:
 
 @contextlib.contextmanager
 def work_folder(output: str, target: Target | None) -> Iterator[str]:
-    """Yield a folder to write to; what is in it is the output if the block succeeds, and gone if it does not.
+    """Yield a folder to write to. Its content is the output if the block succeeds, and gone if it does not.
 
     On this machine the folder is renamed, and what a killed run left is removed by the next one. At a remote address
     ``publish`` moves the files, and a killed run leaves a folder whose name ends in ``.unfinished``.
@@ -124,77 +124,79 @@ def write_records(records: Sequence[dict[str, Any]], folder: str) -> None:
         stream.write(json.dumps(list(records)).encode())
 
 
-def publish(work: str, output: str, suffix: str, told: dict[str, Any], most_bad: int | None = None) -> Summary:
+def publish(work: str, output: str, suffix: str, source: dict[str, Any], most_bad: int | None = None) -> Summary:
     """Give the finished shards their names, remove the others, and write the manifest last.
 
     Args:
         work: The work folder, with the workers' records.
         output: Where the files belong in the end.
         suffix: The ending of a shard's name.
-        told: What the manifest says beside the files; ``input`` names the files that were read.
-        most_bad: The most bad rows; None for any number.
+        source: The manifest's other fields. ``input`` names the files that were read.
+        most_bad: The most bad rows. None for any number.
 
     Raises:
         ValueError: More bad rows, or no other ones.
         FileExistsError: Something has appeared at a remote address. The files are in the work folder.
         RuntimeError: The rows that were written are not those that were read, or a shard has another size than its
-            worker said; nothing is published then.
+            worker said. Nothing is published then.
     """
     with FileSystems.open(FileSystems.join(work, RECORDS), compression_type=CompressionTypes.UNCOMPRESSED) as stream:
-        done = accounts.add_up(json.loads(stream.read()), len(told["input"]))
-    if done.bad and (not done.predicted or (most_bad is not None and done.bad > most_bad)):
-        raise _too_many_bad(done, most_bad, work)
-    sizes = _listed(work)
-    for one in done.shards:
-        if sizes.get(one["name"]) != one["bytes"]:
-            raise RuntimeError(f"{one['name']} is not as its worker wrote it; nothing is published. Run again.")
-    is_taken = is_remote(output) and bool(_listed(output))
+        totals = accounts.add_up(json.loads(stream.read()), len(source["input"]))
+    if totals.bad and (not totals.predicted or (most_bad is not None and totals.bad > most_bad)):
+        raise _too_many_bad(totals, most_bad, work)
+    sizes = _sizes(work)
+    for shard in totals.shards:
+        if sizes.get(shard["name"]) != shard["bytes"]:
+            raise RuntimeError(f"{shard['name']} is not as its worker wrote it; nothing is published. Run again.")
+    is_taken = is_remote(output) and bool(_sizes(output))
     folder = output if is_remote(output) and not is_taken else work
     if is_remote(output):
         FileSystems.mkdirs(output)
-    written = []
+    entries = []
     for kind, start, ending in (("part", "part", suffix), ("bad", "_bad", "jsonl")):
-        found = [one for one in done.shards if one["kind"] == kind]
-        for number, one in enumerate(found):
-            name = f"{start}-{number:05d}-of-{len(found):05d}.{ending}"
-            FileSystems.rename([FileSystems.join(work, one["name"])], [FileSystems.join(folder, name)])
-            written.append({"name": name, **{key: one[key] for key in ("kind", "rows", "bytes", "sha256")}})
-    left = {*_listed(work), RECORDS} - {one["name"] for one in written}
-    _delete(work, sorted(left))
-    rows = {"rows": done.rows, "predicted": done.predicted, "bad": done.bad}
-    manifest = files.to_json({"kind": KIND, "format": 1, **told, **rows, "files": written})
+        shards = [shard for shard in totals.shards if shard["kind"] == kind]
+        for number, shard in enumerate(shards):
+            name = f"{start}-{number:05d}-of-{len(shards):05d}.{ending}"
+            FileSystems.rename([FileSystems.join(work, shard["name"])], [FileSystems.join(folder, name)])
+            entries.append({"name": name, **{key: shard[key] for key in ("kind", "rows", "bytes", "sha256")}})
+    leftovers = {*_sizes(work), RECORDS} - {entry["name"] for entry in entries}
+    _delete(work, sorted(leftovers))
+    rows = {"rows": totals.rows, "predicted": totals.predicted, "bad": totals.bad}
+    manifest = files.to_json({"kind": KIND, "format": 1, **source, **rows, "files": entries})
     with FileSystems.create(FileSystems.join(folder, MANIFEST)) as stream:
         stream.write(manifest.encode())
     if is_taken:
         raise FileExistsError(
             f"{output} has changed since this began, and is left as it is. What was written is in {work}."
         )
-    names = {kind: tuple(one["name"] for one in written if one["kind"] == kind) for kind in ("part", "bad")}
-    return Summary(done.rows, done.predicted, done.bad, names["part"], names["bad"])
+    names = {kind: tuple(entry["name"] for entry in entries if entry["kind"] == kind) for kind in ("part", "bad")}
+    return Summary(totals.rows, totals.predicted, totals.bad, names["part"], names["bad"])
 
 
-def _too_many_bad(done: accounts.Accounts, most: int | None, work: str) -> ValueError:
+def _too_many_bad(totals: accounts.Accounts, most: int | None, work: str) -> ValueError:
     """Return the error for bad rows that are not allowed, with the first of them."""
-    first = next(one for one in done.shards if one["kind"] == "bad")
+    first = next(shard for shard in totals.shards if shard["kind"] == "bad")
     path = FileSystems.join(work, first["name"])
     with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as file:
         row = json.loads(file.readline())
-    where = next(f"{key} {row[key]}" for key in ("line", "row") if key in row)
-    told = f"{done.bad:,} of {done.rows:,} rows are bad" if done.predicted else f"All {done.rows:,} rows are bad"
-    allowed = f"; at most {most:,} are allowed (--max-bad)" if most is not None and done.predicted else ""
+    place = next(f"{key} {row[key]}" for key in ("line", "row") if key in row)
+    counts = (
+        f"{totals.bad:,} of {totals.rows:,} rows are bad" if totals.predicted else f"All {totals.rows:,} rows are bad"
+    )
+    allowed = f"; at most {most:,} are allowed (--max-bad)" if most is not None and totals.predicted else ""
     return ValueError(
-        f"{told}{allowed}, so nothing is published. The first: {row['file']}, {where}: {row['reason']}. Correct the "
+        f"{counts}{allowed}, so nothing is published. The first: {row['file']}, {place}: {row['reason']}. Correct the "
         "input, or the options that say what is in it."
     )
 
 
-def _listed(folder: str) -> dict[str, int]:
-    """Return the names and sizes of the files in a folder; none if it is not there."""
+def _sizes(folder: str) -> dict[str, int]:
+    """Return the names and sizes of the files in a folder, empty if it is not there."""
     if not is_remote(folder):  # Beam would take brackets in its name for a pattern
         entries = Path(folder).iterdir() if Path(folder).is_dir() else ()
         return {entry.name: entry.stat().st_size for entry in entries}
-    (found,) = FileSystems.match([FileSystems.join(folder, "*")])
-    return {one.path.rstrip("/").rpartition("/")[2]: one.size_in_bytes for one in found.metadata_list}
+    (result,) = FileSystems.match([FileSystems.join(folder, "*")])
+    return {entry.path.rstrip("/").rpartition("/")[2]: entry.size_in_bytes for entry in result.metadata_list}
 
 
 def _delete(folder: str, names: Sequence[str]) -> None:

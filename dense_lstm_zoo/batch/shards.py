@@ -1,4 +1,4 @@
-"""Workers read parts of the input and write shards under temporary names; what they finished is told in records."""
+"""Workers read parts of the input and write shards under temporary names. Records name what they finished."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics
 from apache_beam.transforms.window import GlobalWindows
 
-from dense_lstm_zoo.batch import parts, rows, sinks
+from dense_lstm_zoo.batch import sinks
 from dense_lstm_zoo.batch.layout import Layout, Part
+from dense_lstm_zoo.batch.row_reader import read_rows
+from dense_lstm_zoo.batch.splitting import split
 from dense_lstm_zoo.data.cells import escape_json
 
 NAMESPACE = "dense_lstm_zoo"
@@ -30,7 +32,7 @@ class Split(beam.DoFn):
     def process(self, number: int) -> Iterator[Any]:
         """Yield the parts of a file."""
         count = 0
-        for part in parts.split(number, self._layout):
+        for part in split(number, self._layout):
             count += 1
             yield part
         yield beam.pvalue.TaggedOutput("records", {"kind": "split", "parts": count})
@@ -41,17 +43,17 @@ class Read(beam.DoFn):
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._read = Metrics.counter(NAMESPACE, "rows_read")
-        self._bad = Metrics.counter(NAMESPACE, "rows_bad")
+        self._rows = Metrics.counter(NAMESPACE, "rows_read")
+        self._bad_rows = Metrics.counter(NAMESPACE, "rows_bad")
 
     def process(self, part: Part) -> Iterator[Any]:
         """Yield the rows of a part."""
         count = 0
-        for row in rows.read(part, self._layout):
+        for row in read_rows(part, self._layout):
             count += 1
-            self._read.inc()
+            self._rows.inc()
             if "reason" in row:
-                self._bad.inc()
+                self._bad_rows.inc()
                 yield beam.pvalue.TaggedOutput("bad", row)
             else:
                 yield row
@@ -66,10 +68,10 @@ class BadSink:
 
     def write(self, row: dict[str, Any]) -> None:
         """Write a bad row."""
-        where = "row" if self._layout.form == "parquet" else "line"
-        told = {"file": self._layout.files[row["file"]], where: row["number"], "reason": row["reason"]}
-        told |= {key: row[key] for key in ("lines", "content") if key in row}
-        line = escape_json(json.dumps(told, ensure_ascii=False))
+        unit = "row" if self._layout.form == "parquet" else "line"
+        fields = {"file": self._layout.files[row["file"]], unit: row["number"], "reason": row["reason"]}
+        fields |= {key: row[key] for key in ("lines", "content") if key in row}
+        line = escape_json(json.dumps(fields, ensure_ascii=False))
         self._stream.write(line.encode("utf-8", "backslashreplace") + b"\n")
 
     def close(self) -> None:
@@ -77,7 +79,7 @@ class BadSink:
 
 
 class Write(beam.DoFn):
-    """Rows become shards in a folder; yields a record of each shard that is complete.
+    """Turns rows into shards in a folder, and yields a record of each shard that is complete.
 
     A worker may die, and a runner may do a bundle twice. Each attempt writes files of its own, and only those whose
     records arrive are published.
@@ -92,7 +94,7 @@ class Write(beam.DoFn):
     def __init__(self, folder: str, kind: str, plan: sinks.Plan | Layout, most_rows: int) -> None:
         self._folder, self._kind, self._plan, self._most_rows = folder, kind, plan, most_rows
         self._shard: _Shard | None = None
-        self._written = Metrics.counter(NAMESPACE, f"rows_written_{kind}")
+        self._rows_written = Metrics.counter(NAMESPACE, f"rows_written_{kind}")
 
     def start_bundle(self) -> None:
         """Forget a shard that a failed bundle left."""
@@ -103,16 +105,16 @@ class Write(beam.DoFn):
         if self._shard is None:
             self._shard = _Shard(self._folder, self._kind, self._plan, [row["file"], row["number"]])
         self._shard.write(row)
-        self._written.inc()
+        self._rows_written.inc()
         if self._shard.rows == self._most_rows:
-            yield self._closed()
+            yield self._close_shard()
 
     def finish_bundle(self) -> Iterator[Any]:
         """Complete the last shard."""
         if self._shard is not None:
-            yield GlobalWindows.windowed_value_at_end_of_window(self._closed())
+            yield GlobalWindows.windowed_value_at_end_of_window(self._close_shard())
 
-    def _closed(self) -> dict[str, Any]:
+    def _close_shard(self) -> dict[str, Any]:
         assert self._shard is not None
         record, self._shard = self._shard.close(), None
         return record

@@ -1,4 +1,4 @@
-"""What is written to a shard: rows with their answers, in each format."""
+"""Writers of shards: rows with their answers, in each format."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _ROW_GROUP = 5_000
 
 @dataclass(frozen=True)
 class Plan:
-    """How predictions are written.
+    """The form of the output.
 
     Attributes:
         form: The format, one of ``SUFFIXES``.
         task: The model's task.
         labels: A classifier's labels, which are columns of a table.
         names: The columns of the input, if it is a table.
-        prefix: What the names of new columns or keys begin with.
+        prefix: The beginning of new columns' or keys' names.
         raw: Whether to leave formulas in csv and control characters in text unescaped.
         schema: The Arrow schema of the input, serialised, if it is Parquet.
     """
@@ -69,14 +69,14 @@ class LineSink:
 
     def write(self, row: dict[str, Any]) -> None:
         """Write a row: its cells in ``row``, and the answer under its keys."""
-        plan, given = self._plan, row["row"] or {"text": row["text"]}
+        plan, cells = self._plan, row["row"] or {"text": row["text"]}
         if plan.form == "csv":
             values = plan.answers.values(row, plan.labels)
-            self._cells([*(given[name] for name in plan.names), *map(_cell, values)])
+            self._cells([*(cells[name] for name in plan.names), *map(_cell, values)])
         elif plan.form == "jsonl":
             answer = {f"{plan.prefix}{key}": row[key] for key in plan.answers.keys}
             # A Parquet file may hold dates and the like.
-            self._line(escape_json(json_files.to_line({**given, **answer}, default=str)))
+            self._line(escape_json(json_files.to_line({**cells, **answer}, default=str)))
         else:
             cells = plan.answers.line(row, row["text"])
             self._line("\t".join(cells if plan.raw else map(escape_controls, cells)))

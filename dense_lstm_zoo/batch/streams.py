@@ -22,7 +22,7 @@ LONGEST_LINE = 1 << 26  # bytes; a file without line ends would be read into mem
 
 
 @contextlib.contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
+def open_file(path: str) -> Iterator[BinaryIO]:
     """Yield a file's bytes, unpacked if it is compressed with gzip (detected from its content).
 
     Raises:
@@ -51,14 +51,14 @@ def check_unchanged(paths: Sequence[str], before: Sequence[Stamp]) -> None:
     for path, old, new in zip(paths, before, stamps(paths), strict=True):
         if new != old:
             if new[0] < 0:
-                how = "is gone"
+                change = "is gone"
             elif new[0] != old[0]:
-                how = f"had {old[0]:,.0f} bytes and now has {new[0]:,.0f}"
+                change = f"had {old[0]:,.0f} bytes and now has {new[0]:,.0f}"
             else:
-                how = "was written again"
+                change = "was written again"
             raise BrokenInputError(
-                f"{path} changed while it was read: it {how}. Nothing is published. Run again when no program writes "
-                "to it, or on a copy."
+                f"{path} changed while it was read: it {change}. Nothing is published. Run again when no program "
+                "writes to it, or on a copy."
             )
 
 
@@ -76,7 +76,7 @@ def _stamp(path: str) -> Stamp:
 
 
 def is_packed(stream: BinaryIO) -> bool:
-    """Whether the stream that ``opened`` yielded is unpacked, and so has no positions to return to."""
+    """Return whether the stream that ``open_file`` yielded is unpacked, and so has no positions to return to."""
     return isinstance(stream, gzip.GzipFile)
 
 
@@ -84,11 +84,11 @@ class Lines:
     """The lines of a stream with their ends.
 
     Args:
-        stream: What ``opened`` yields.
+        stream: A stream of ``open_file``.
         path: Its name in errors.
         start: The byte to begin at.
-        stop: The byte to end at, which must begin a line; None means the end of the file.
-        returns: Whether a carriage return by itself ends a line too, as in tables; else only a line feed does.
+        stop: The byte to end at, which must begin a line. None means the end of the file.
+        returns: Whether a carriage return by itself ends a line too, as in tables. Else only a line feed does.
 
     Attributes:
         path: The name.
@@ -99,7 +99,7 @@ class Lines:
         self, stream: BinaryIO, path: str, start: int = 0, stop: int | None = None, *, returns: bool = False
     ) -> None:
         self._stream, self.path, self._stop = stream, path, stop
-        self._returns, self._held = returns, collections.deque[bytes]()
+        self._returns, self._waiting = returns, collections.deque[bytes]()
         self.at = start
         if start:
             stream.seek(start)
@@ -115,14 +115,14 @@ class Lines:
         """
         if self._stop is not None and self.at >= self._stop:
             raise StopIteration
-        if not self._held:
-            line = self._read()
-            self._held.extend(line.splitlines(keepends=True) if self._returns and b"\r" in line else [line])
-        line = self._held.popleft()
+        if not self._waiting:
+            line = self._read_line()
+            self._waiting.extend(line.splitlines(keepends=True) if self._returns and b"\r" in line else [line])
+        line = self._waiting.popleft()
         self.at += len(line)
         return line
 
-    def _read(self) -> bytes:
+    def _read_line(self) -> bytes:
         line = self._stream.readline(LONGEST_LINE + 1)
         if not line:
             raise StopIteration

@@ -44,7 +44,7 @@ def table_rows(lines: Lines, first: int, layout: Layout, dialect: Dialect) -> It
 
 
 def decoded(lines: Lines, first: int, layout: Layout) -> Iterator[str]:
-    """Yield lines as strings; the mark at a file's start goes first, as it would hide a quotation mark after it."""
+    """Yield lines as strings. The mark at a file's start goes first, as it would hide a quotation mark after it."""
     codec = layout.codec.removesuffix("-sig")
     for number, line in enumerate(lines, start=first):
         text = line.decode(codec, "surrogateescape")

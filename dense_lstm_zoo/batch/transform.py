@@ -17,21 +17,21 @@ from dense_lstm_zoo.tasks.answers import fields
 class Predict(beam.PTransform):
     """Adds a model's answer to each row of a collection.
 
-    A classifier adds ``label``, ``probability`` and ``probabilities``; a tagger ``tokens``, ``tags`` and
-    ``probabilities``; a language model ``log_probability``, ``perplexity``, ``tokens`` and ``unknown_words``: the names
-    that ``dense-lstm-zoo predict --file`` writes.
+    A classifier adds ``label``, ``probability`` and ``probabilities``. A tagger adds ``tokens``, ``tags`` and
+    ``probabilities``. A language model adds ``log_probability``, ``perplexity``, ``tokens`` and ``unknown_words``.
+    These are the names that ``dense-lstm-zoo predict --file`` writes.
 
     Args:
-        model: An installed preset's name, or the folder of an export; see ``ZooModelHandler``.
+        model: An installed preset's name, or the folder of an export. See ``ZooModelHandler``.
         text_key: The key of a row's text: a string, or for a tagger also a list of tokens.
-        prefix: What the names of new keys begin with.
+        prefix: The beginning of new keys' names.
         batch_size: Texts per batch.
-        threads: The threads that one call may use; None leaves the choice to the engine.
+        threads: The threads that one call may use. None leaves the choice to the engine.
 
     Raises:
         ExportError: A folder without an export, or a damaged one.
         FileNotFoundError: No such folder, and no presets are installed.
-        ValueError: No such preset, with near matches; in a worker, a row without a text, or one that has a new key
+        ValueError: No such preset, with near matches. In a worker, a row without a text, or one that has a new key
             already.
 
     Example:
@@ -55,8 +55,8 @@ class Predict(beam.PTransform):
     def expand(self, rows: Any) -> Any:
         """Return the rows with their answers."""
         texts = rows | "Texts" >> beam.Map(_with_text, self._text_key)
-        found = texts | "RunInference" >> RunInference(KeyedModelHandler(self._handler))
-        return found | "Answers" >> beam.Map(_with_answer, self._prefix)
+        predictions = texts | "RunInference" >> RunInference(KeyedModelHandler(self._handler))
+        return predictions | "Answers" >> beam.Map(_with_answer, self._prefix)
 
 
 def _with_text(row: dict[str, Any], key: str) -> tuple[dict[str, Any], Any]:
@@ -71,6 +71,8 @@ def _with_text(row: dict[str, Any], key: str) -> tuple[dict[str, Any], Any]:
 def _with_answer(pair: tuple[dict[str, Any], Any], prefix: str) -> dict[str, Any]:
     row, answer = pair
     new = {f"{prefix}{name}": value for name, value in fields(answer).items()}
-    if taken := next((name for name in new if name in row and row[name] != new[name]), None):
-        raise ValueError(f"A row already has the key {taken!r}, which the answer adds. Choose a prefix for new keys.")
+    if occupied := next((name for name in new if name in row and row[name] != new[name]), None):
+        raise ValueError(
+            f"A row already has the key {occupied!r}, which the answer adds. Choose a prefix for new keys."
+        )
     return {**row, **new}

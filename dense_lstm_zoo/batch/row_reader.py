@@ -12,7 +12,7 @@ from typing import Any
 
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch.layout import Layout, Part
-from dense_lstm_zoo.batch.streams import Lines, check_unchanged, opened
+from dense_lstm_zoo.batch.streams import Lines, check_unchanged, open_file
 from dense_lstm_zoo.batch.tables import table_rows
 from dense_lstm_zoo.data.cells import unmark_formula
 from dense_lstm_zoo.data.delimited import repeats_names
@@ -25,7 +25,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a character, 
 _BATCH = 1024  # rows of a Parquet file that are decoded at a time
 
 
-def read(part: Part, layout: Layout) -> Iterator[Row]:
+def read_rows(part: Part, layout: Layout) -> Iterator[Row]:
     """Yield the rows of a part: with ``text`` and ``row`` (all its cells), or with ``reason`` and ``content``.
 
     ``file`` and ``number`` say where a row is: the place of its file in the layout, and its line or row from 1.
@@ -34,14 +34,14 @@ def read(part: Part, layout: Layout) -> Iterator[Row]:
         BrokenInputError: A file that has been damaged or changed since it was split into parts.
     """
     path = layout.files[part.file]
-    with opened(path) as stream:
+    with open_file(path) as stream:
         if layout.form == "parquet":
-            found = _parquet(stream, part, layout)
+            rows = _parquet(stream, part, layout)
         else:
             lines = Lines(stream, path, part.start, part.stop, returns=layout.is_table)
             reader = _table if layout.is_table else _lines
-            found = reader(lines, part, layout)
-        for row in found:
+            rows = reader(lines, part, layout)
+        for row in rows:
             text = row.get("text")
             if isinstance(text, str) and len(text) > layout.max_chars:
                 row = bad(row["number"], f"the text has {len(text):,} characters; at most {layout.max_chars:,}", text)
@@ -50,10 +50,10 @@ def read(part: Part, layout: Layout) -> Iterator[Row]:
 
 
 def bad(number: int, reason: str, content: object, lines: int = 1) -> Row:
-    """Return a bad row; ``lines`` is the number of lines that it takes in the file."""
-    shown = content if isinstance(content, str) else repr(content)
-    found = {"number": number, "reason": reason, "content": shown[:_CONTENT]}
-    return found if lines == 1 else {**found, "lines": lines}
+    """Return a bad row. ``lines`` is the number of lines that it takes in the file."""
+    text = content if isinstance(content, str) else repr(content)
+    row = {"number": number, "reason": reason, "content": text[:_CONTENT]}
+    return row if lines == 1 else {**row, "lines": lines}
 
 
 def _lines(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
@@ -89,11 +89,11 @@ def _json(number: int, line: str, layout: Layout) -> Row:
     text = row[key]
     is_tokens = layout.takes_tokens and isinstance(text, list) and all(isinstance(token, str) for token in text)
     same = {"tokens"} if key == "tokens" and is_tokens else set()
-    if taken := sorted(layout.reserved.intersection(row) - same):
-        return bad(number, f"the key {taken[0]!r} is already there; choose another --prefix for new ones", line)
+    if occupied := sorted(layout.reserved.intersection(row) - same):
+        return bad(number, f"the key {occupied[0]!r} is already there; choose another --prefix for new ones", line)
     if not (isinstance(text, str) or is_tokens):
-        wanted = "a string or a list of strings" if layout.takes_tokens else "a string"
-        return bad(number, f"{key!r} is not {wanted}: {text!r:.80}", line)
+        accepted = "a string or a list of strings" if layout.takes_tokens else "a string"
+        return bad(number, f"{key!r} is not {accepted}: {text!r:.80}", line)
     return {"number": number, "text": text, "row": row}
 
 
@@ -119,27 +119,27 @@ def _table(lines: Lines, part: Part, layout: Layout) -> Iterator[Row]:
             yield bad(number, "a null character, as in UTF-16 and in binary files", cells[text_at], count)
         else:
             # Spreadsheets omit empty cells at the end of a row.
-            whole = [*map(unmark_formula, cells), *[""] * (len(names) - len(cells))]
-            yield {"number": number, "text": whole[text_at], "row": dict(zip(names, whole, strict=True))}
+            padded = [*map(unmark_formula, cells), *[""] * (len(names) - len(cells))]
+            yield {"number": number, "text": padded[text_at], "row": dict(zip(names, padded, strict=True))}
 
 
 def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
     from pyarrow import parquet
 
     number, key = part.first, layout.text_column
-    wanted = range(part.start, part.stop or 0)
+    span = range(part.start, part.stop or 0)
     at = 0
     with parquet.ParquetFile(stream) as file:
         timed = [place for place, field in enumerate(file.schema_arrow) if "time64[ns]" in str(field.type)]
         for batch in file.iter_batches(batch_size=_BATCH, row_groups=[part.group]):
-            begin, end = max(wanted.start, at) - at, min(wanted.stop, at + len(batch)) - at
-            here = batch.slice(begin, max(end - begin, 0)) if begin < len(batch) else batch.slice(0, 0)
+            begin, end = max(span.start, at) - at, min(span.stop, at + len(batch)) - at
+            selected = batch.slice(begin, max(end - begin, 0)) if begin < len(batch) else batch.slice(0, 0)
             at += len(batch)
-            for place in range(len(here)):
+            for place in range(len(selected)):
                 try:
-                    one = here.slice(place, 1)
-                    _check_times(one, timed)
-                    (row,) = one.to_pylist()
+                    single = selected.slice(place, 1)
+                    _check_times(single, timed)
+                    (row,) = single.to_pylist()
                 except UnicodeDecodeError as error:
                     yield bad(number, f"a cell is not utf-8: {error.reason}", "")
                 except (ValueError, OverflowError) as error:  # a date that Python has not, such as of the year 14,000
@@ -149,7 +149,7 @@ def _parquet(stream: Any, part: Part, layout: Layout) -> Iterator[Row]:
                     is_text = isinstance(text, str)
                     yield {"number": number, "text": text, "row": row} if is_text else bad(number, "no text", row)
                 number += 1
-            if at >= wanted.stop:
+            if at >= span.stop:
                 return
 
 

@@ -16,7 +16,7 @@ from apache_beam.io.filesystems import FileSystems
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.batch import streams
 from dense_lstm_zoo.batch.layout import READABLE, BrokenInputError, Layout
-from dense_lstm_zoo.batch.streams import Lines, opened
+from dense_lstm_zoo.batch.streams import Lines, open_file
 from dense_lstm_zoo.batch.tables import decoded, table_rows
 from dense_lstm_zoo.corpora.own_files import format_of
 from dense_lstm_zoo.data.binary import check_is_text
@@ -27,12 +27,12 @@ from dense_lstm_zoo.display.notes import say
 from dense_lstm_zoo.storage import pipes
 from dense_lstm_zoo_runtime.paths import user_path
 
-_LOOKED_AT = 100  # JSON lines of the first file
+_FIRST_LINES = 100  # JSON lines of the first file
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user says of the input; see ``dense-lstm-zoo predict-batch --help``."""
+class InputOptions:
+    """The user's options for the input. See ``dense-lstm-zoo predict-batch --help``."""
 
     patterns: Sequence[str]
     form: str | None = None
@@ -42,7 +42,7 @@ class Asked:
     max_chars: int = Layout.max_chars
 
 
-def look(asked: Asked) -> tuple[Layout, list[str]]:
+def find_layout(options: InputOptions) -> tuple[Layout, list[str]]:
     """Return what the files hold, and the names of the columns or keys of the first rows.
 
     Raises:
@@ -51,25 +51,25 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
             without the texts' column.
         BrokenInputError: A file that cannot be read.
     """
-    files = tuple(match(asked.patterns))
+    files = tuple(matching_files(options.patterns))
     for path in files:
         if Path(path).exists():
             pipes.regular(Path(path), "workers read their own parts of it")
     stamps = streams.stamps(files)
-    form = _form(files, asked.form)
-    if asked.text_column is not None and form == "text":
+    form = _form(files, options.form)
+    if options.text_column is not None and form == "text":
         raise ValueError("--text-column is for csv, tsv, jsonl and parquet; the input is text.")
-    if asked.encoding is not None and form == "parquet":
+    if options.encoding is not None and form == "parquet":
         raise ValueError("--encoding is for text, csv, tsv and jsonl; Parquet files say theirs.")
-    checks.integer("--max-chars", asked.max_chars)
+    checks.integer("--max-chars", options.max_chars)
     layout = Layout(
         form=form,
         files=files,
         stamps=stamps,
-        text_column=asked.text_column or "text",
-        codec=_codec(asked.encoding),
-        takes_tokens=asked.takes_tokens,
-        max_chars=asked.max_chars,
+        text_column=options.text_column or "text",
+        codec=_codec(options.encoding),
+        takes_tokens=options.takes_tokens,
+        max_chars=options.max_chars,
     )
     if form == "parquet":
         return _parquet(layout)
@@ -83,28 +83,30 @@ def look(asked: Asked) -> tuple[Layout, list[str]]:
     return layout, _keys(layout) if form == "jsonl" else []
 
 
-def match(patterns: Sequence[str]) -> list[str]:
-    """Return the files that match any of the patterns, sorted; the name of a file here is not a pattern.
+def matching_files(patterns: Sequence[str]) -> list[str]:
+    """Return the files that match any of the patterns, sorted. The name of a file on this machine is not a pattern.
 
     Raises:
         FileNotFoundError: A pattern that matches no file.
     """
-    patterns = [one if "://" in one else str(user_path(one)) for one in patterns]
-    files = {one for one in patterns if Path(one).exists() and not Path(one).is_dir()}
-    paths, patterns = {one.removeprefix("./") for one in files}, [one for one in patterns if one not in files]
-    patterns = [one if "/" in one else f"./{one}" for one in patterns]  # Beam does not look into the current folder
+    patterns = [pattern if "://" in pattern else str(user_path(pattern)) for pattern in patterns]
+    files = {pattern for pattern in patterns if Path(pattern).exists() and not Path(pattern).is_dir()}
+    paths = {file.removeprefix("./") for file in files}
+    patterns = [pattern for pattern in patterns if pattern not in files]
+    # Beam does not look into the current folder.
+    patterns = [pattern if "/" in pattern else f"./{pattern}" for pattern in patterns]
     for pattern, result in zip(patterns, FileSystems.match(patterns), strict=True):
         if not result.metadata_list:
             raise FileNotFoundError(
                 f"No file matches {pattern!r}. Check the folder, and put a pattern in quotation marks: 'data/*.jsonl'."
             )
-        paths |= {one.path.removeprefix("./") for one in result.metadata_list}
+        paths |= {entry.path.removeprefix("./") for entry in result.metadata_list}
     return sorted(paths)
 
 
-def _form(files: Sequence[str], asked: str | None) -> str:
-    if asked is not None:
-        return str(checks.one_of("--input-format", asked, READABLE))
+def _form(files: Sequence[str], form: str | None) -> str:
+    if form is not None:
+        return str(checks.one_of("--input-format", form, READABLE))
     forms: dict[str, str] = {}
     for path in files:
         is_parquet = path.lower().endswith(".parquet")
@@ -112,8 +114,8 @@ def _form(files: Sequence[str], asked: str | None) -> str:
             "parquet" if is_parquet else format_of(path, READABLE, "--input-format", otherwise="text"), path
         )
     if len(forms) > 1:
-        shown = ", ".join(f"{path} ({form})" for form, path in forms.items())
-        raise ValueError(f"The input has files of several formats: {shown}. Predict each format by itself.")
+        examples = ", ".join(f"{path} ({form})" for form, path in forms.items())
+        raise ValueError(f"The input has files of several formats: {examples}. Predict each format by itself.")
     return next(iter(forms))
 
 
@@ -128,7 +130,7 @@ def _codec(encoding: str | None) -> str:
 
 def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
     """Return a table's column names and how it is written, or nothing for other files."""
-    with opened(path) as stream:
+    with open_file(path) as stream:
         lines = Lines(stream, path)
         first = next(lines, b"")
         if first.startswith(UTF_16) or first[:200].count(b"\0") > len(first[:200]) // 4:
@@ -137,13 +139,13 @@ def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
         check_is_text(first + (stream.read(1 << 16) if first.startswith(b"PK") else b""), path)
         if not layout.is_table:
             return [], Dialect()
-    with opened(path) as stream:
+    with open_file(path) as stream:
         text = decoded(Lines(stream, path, returns=True), 1, layout)
         dialect, _ = find_dialect(text, path, layout.form, [layout.text_column])
-    with opened(path) as stream:
+    with open_file(path) as stream:
         text = itertools.islice(decoded(Lines(stream, path, returns=True), 1, layout), dialect.skip, None)
         dialect = dataclasses.replace(dialect, quoted=is_quoted(itertools.islice(text, 1), dialect.delimiter))
-    with opened(path) as stream:
+    with open_file(path) as stream:
         rows = table_rows(Lines(stream, path, returns=True), 1, layout, dialect)
         header = next(itertools.islice(rows, dialect.skip, None), None)
     if header is None or header[0] != 1 + dialect.skip:
@@ -153,25 +155,25 @@ def _head(path: str, layout: Layout) -> tuple[list[str], Dialect]:
     return [unmark_formula(cell) for cell in header[1]], dialect
 
 
-def _twice(path: str, names: Sequence[str]) -> ValueError:
+def _repeated_name(path: str, names: Sequence[str]) -> ValueError:
     return ValueError(f"{path} has two columns of the same name: {', '.join(names):.200}. Rename one.")
 
 
 def _check_names(layout: Layout, heads: Sequence[list[str]]) -> None:
     names = heads[0]
-    for path, found in zip(layout.files, heads, strict=True):
-        if layout.text_column not in found:
-            raise _missing(path, layout.text_column, found)
-        if len(set(found)) < len(found):
-            raise _twice(path, found)
-        if found != names:
+    for path, columns in zip(layout.files, heads, strict=True):
+        if layout.text_column not in columns:
+            raise _missing_column(path, layout.text_column, columns)
+        if len(set(columns)) < len(columns):
+            raise _repeated_name(path, columns)
+        if columns != names:
             raise ValueError(
-                f"{path} has the columns {', '.join(found):.200}; {layout.files[0]} has {', '.join(names):.200}. All "
+                f"{path} has the columns {', '.join(columns):.200}; {layout.files[0]} has {', '.join(names):.200}. All "
                 "files of one output must have the same columns in the same order."
             )
 
 
-def _missing(path: str, column: str, names: Sequence[str]) -> ValueError:
+def _missing_column(path: str, column: str, names: Sequence[str]) -> ValueError:
     return ValueError(
         f"{checks.unknown_name(f'column for {path}:', column, names)} Give the texts' column with --text-column."
     )
@@ -184,15 +186,15 @@ def _keys(layout: Layout) -> list[str]:
         ValueError: None of them has the texts' key.
     """
     keys: dict[str, None] = {}
-    for row in itertools.islice(_objects(layout), _LOOKED_AT):
+    for row in itertools.islice(_objects(layout), _FIRST_LINES):
         keys.update(dict.fromkeys(row))
     if keys and layout.text_column not in keys:
-        raise _missing(layout.files[0], layout.text_column, list(keys))
+        raise _missing_column(layout.files[0], layout.text_column, list(keys))
     return list(keys)
 
 
 def _objects(layout: Layout) -> Iterator[dict[str, Any]]:
-    with opened(layout.files[0]) as stream:
+    with open_file(layout.files[0]) as stream:
         for line in Lines(stream, layout.files[0]):
             try:
                 row = json.loads(line.decode(layout.codec))
@@ -207,7 +209,7 @@ def _parquet(layout: Layout) -> tuple[Layout, list[str]]:
     from pyarrow import parquet
 
     def schema_of(path: str) -> Any:
-        with opened(path) as stream:
+        with open_file(path) as stream:
             try:
                 return parquet.read_schema(stream).remove_metadata()
             except pyarrow.ArrowInvalid as error:
@@ -217,9 +219,9 @@ def _parquet(layout: Layout) -> tuple[Layout, list[str]]:
         schemas = list(pool.map(schema_of, layout.files))
     for path, schema in zip(layout.files, schemas, strict=True):
         if layout.text_column not in schema.names:
-            raise _missing(path, layout.text_column, schema.names)
+            raise _missing_column(path, layout.text_column, schema.names)
         if len(set(schema.names)) < len(schema.names):
-            raise _twice(path, schema.names)
+            raise _repeated_name(path, schema.names)
         if not schema.equals(schemas[0]):
             raise ValueError(f"{path} has other columns, or columns of other types, than {layout.files[0]}.")
     kind = schemas[0].field(layout.text_column).type

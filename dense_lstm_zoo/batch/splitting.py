@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dense_lstm_zoo.batch.layout import BrokenInputError, Layout, Part
-from dense_lstm_zoo.batch.streams import Lines, is_packed, opened
+from dense_lstm_zoo.batch.streams import Lines, is_packed, open_file
 from dense_lstm_zoo.batch.tables import decoded, table_rows
 from dense_lstm_zoo.data.delimited import Dialect, is_quoted
 
@@ -28,7 +28,7 @@ def split(number: int, layout: Layout) -> Iterator[Part]:
     Raises:
         BrokenInputError: A truncated or damaged file, or a quotation mark that is never closed.
     """
-    with opened(layout.files[number]) as stream:
+    with open_file(layout.files[number]) as stream:
         if layout.form == "parquet":
             yield from _of_row_groups(stream, number, layout)
             return
@@ -43,7 +43,7 @@ def split(number: int, layout: Layout) -> Iterator[Part]:
 def _dialect(number: int, layout: Layout) -> Dialect:
     """Return how a table is written. Quoting may show only after many lines."""
     path, dialect = layout.files[number], layout.dialects[number]
-    with opened(path) as stream:
+    with open_file(path) as stream:
         lines = itertools.islice(decoded(Lines(stream, path, returns=True), 1, layout), dialect.skip, None)
         return dataclasses.replace(dialect, quoted=is_quoted(lines, dialect.delimiter, len(layout.names)))
 
@@ -52,7 +52,7 @@ def _of_lines(lines: Lines, file: int, layout: Layout, dialect: Dialect | None) 
     following: Iterator[int] = (number + 1 for number, _ in enumerate(lines, start=1))  # the line after each row
     first, quoted = 1, dialect is None or dialect.quoted
     if dialect is not None:
-        following = (number + taken for number, _, _, taken in table_rows(lines, 1, layout, dialect))
+        following = (number + num_lines for number, _, _, num_lines in table_rows(lines, 1, layout, dialect))
         for _ in range(dialect.skip + 1):  # up to the column names
             first = next(following, 1)
     start, count = lines.at, 0
@@ -71,8 +71,8 @@ def _of_row_groups(stream: Any, file: int, layout: Layout) -> Iterator[Part]:
 
     first = 1
     try:
-        with parquet.ParquetFile(stream) as found:
-            sizes = [found.metadata.row_group(group).num_rows for group in range(found.num_row_groups)]
+        with parquet.ParquetFile(stream) as parquet_file:
+            sizes = [parquet_file.metadata.row_group(group).num_rows for group in range(parquet_file.num_row_groups)]
     except pyarrow.ArrowInvalid as error:
         raise BrokenInputError(f"{layout.files[file]} is not a whole Parquet file: {error}.") from error
     for group, size in enumerate(sizes):
