@@ -1,6 +1,6 @@
 """Train the zoo's presets, each with one command, and write them into the distribution.
 
-Of several seeds the one with the best dev score is kept; its weights are rounded to float16, its scores are those of
+Of several seeds the one with the best dev score is kept. Its weights are rounded to float16, its scores are those of
 the rounded weights, and its word vectors are those of an installed table. Its ONNX export, in the subfolder ``onnx``
 and in int8, is for the light runtime. A corpus without test texts is cut into ten folds: the first is tested
 on, the others are trained on, and the card says so. A text encoder is made of one language model in each direction.
@@ -24,7 +24,7 @@ FOLDS = 10  # a corpus without test texts is trained on nine folds, and scored o
 
 @dataclass(frozen=True)
 class Plan:
-    """How a preset is trained: what ``train`` is given."""
+    """The training of a preset: the arguments of ``train``."""
 
     model: str
     corpus: str
@@ -139,11 +139,11 @@ def speed(bundle: Any, part: Any) -> dict[str, Any]:
 
     texts: Sequence[Any] = part.texts if hasattr(part, "texts") else part.tokens
     cores = machine.cores()
-    one, many = (time_calls(bundle.predict, texts, size, _SPEED_CALLS) for size in (1, _SPEED_BATCH))
+    single, batch = (time_calls(bundle.predict, texts, size, _SPEED_CALLS) for size in (1, _SPEED_BATCH))
     return {
-        "p50_ms_1": round(one["p50_ms"], 2),
-        "p99_ms_1": round(one["p99_ms"], 2),
-        "texts_per_s": round(many["texts_per_s"]),
+        "p50_ms_1": round(single["p50_ms"], 2),
+        "p99_ms_1": round(single["p99_ms"], 2),
+        "texts_per_s": round(batch["texts_per_s"]),
         "speed_batch": _SPEED_BATCH,
         "speed_of": f"bundle.predict, {cores} core{'s' if cores > 1 else ''}, {machine.processor()}",
     }
@@ -161,14 +161,14 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=3, help="of a model with labels or tags (default: 3)")
     parser.add_argument("--work", type=Path, default=Path("runs/presets"), help="default: runs/presets")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with protocols.plain_errors():
-        checks.integer("--seeds", given.seeds)
-        for name in given.names:
+        checks.integer("--seeds", options.seeds)
+        for name in options.names:
             if name in ENCODERS:
-                build_encoder(name, given.work)
+                build_encoder(name, options.work)
             else:
-                build(name, given.work, seeds=given.seeds)
+                build(name, options.work, seeds=options.seeds)
         presets.write_index(MODELS)
 
 

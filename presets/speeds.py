@@ -20,21 +20,21 @@ from presets.build import MODELS, corpus_of, speed
 
 def measure(bundles: Mapping[str, Any], parts: Mapping[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
     """Return the figures of bundles that take turns, by name: the median of each figure over the rounds."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in bundles}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in bundles}
     for number in range(1, rounds + 1):
         for name, bundle in bundles.items():
-            found[name].append(speed(bundle, parts[name]))
-            print(f"round {number} of {rounds}: {name}, {found[name][-1]['p50_ms_1']} ms", flush=True)
-    return {name: _medians(figures) for name, figures in found.items()}
+            rows[name].append(speed(bundle, parts[name]))
+            print(f"round {number} of {rounds}: {name}, {rows[name][-1]['p50_ms_1']} ms", flush=True)
+    return {name: _medians(figures) for name, figures in rows.items()}
 
 
 def _medians(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    measured = ("p50_ms_1", "p99_ms_1", "texts_per_s")
-    return {**rounds[0], **{name: statistics.median(one[name] for one in rounds) for name in measured}}
+    names = ("p50_ms_1", "p99_ms_1", "texts_per_s")
+    return {**rounds[0], **{name: statistics.median(row[name] for row in rounds) for name in names}}
 
 
 def write(folder: Path, figures: Mapping[str, Any]) -> None:
-    """Write figures into a preset and its card, and its new checksum into its export; no weights are written."""
+    """Write figures into a preset and its card, and its new checksum into its export. No weights are written."""
     import dense_lstm_zoo as zoo
     from dense_lstm_zoo.bundles.folder import BundleFolder, write_manifest
     from dense_lstm_zoo.exports.onnx import folder as onnx_folder
@@ -63,13 +63,13 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="of each preset, in turn (default: 3)")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with protocols.plain_errors():
-        checks.integer("--rounds", given.rounds)
+        checks.integer("--rounds", options.rounds)
         names = [path.parent.name for path in sorted(MODELS.glob("*/metrics.json")) if "p50_ms_1" in path.read_text()]
         bundles = {name: zoo.load(MODELS / name) for name in names}
         parts = {name: corpus_of(bundle).dev for name, bundle in bundles.items()}
-        for name, figures in measure(bundles, parts, given.rounds).items():
+        for name, figures in measure(bundles, parts, options.rounds).items():
             write(MODELS / name, figures)
         presets.write_index(MODELS)
 

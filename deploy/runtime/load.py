@@ -1,7 +1,7 @@
 """A load test of the server with Python's standard library alone: ``python load.py --help``.
 
 Each client is one connection that sends its next request when the last one is answered. Times are the clients', from
-the first byte sent to the last byte received; memory is the server's own, as its ``/metrics`` say.
+the first byte sent to the last byte received. Memory is the server's own, as its ``/metrics`` say.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Tally:
     A request is lost if the server closes its connection before it has answered.
     """
 
-    left: int
+    remaining: int
     deadline: float
     lost: int = 0
     seconds: array.array[float] = field(default_factory=lambda: array.array("d"))
@@ -52,7 +52,7 @@ class Tally:
 
 
 def texts(lengths: Sequence[int]) -> Iterator[str]:
-    """Yield texts without end, of as many words as one of ``lengths``; the same ones each time."""
+    """Yield texts without end, each of one of ``lengths`` words, and the same ones each time."""
     draw, words = random.Random(1), _WORDS.split()
     while True:
         yield " ".join(draw.choices(words, k=draw.choice(lengths)))
@@ -66,7 +66,7 @@ def request(address: str, path: str, batch: Sequence[str]) -> bytes:
 
 async def client(host: str, port: int, requests: Sequence[bytes], tally: Tally) -> None:
     """Send requests until there are none left or the time is over; on a new connection if the server closes one."""
-    while tally.left > 0 and time.perf_counter() < tally.deadline:
+    while tally.remaining > 0 and time.perf_counter() < tally.deadline:
         reader, writer = await asyncio.open_connection(host, port)
         try:
             await converse(reader, writer, requests, tally)
@@ -83,10 +83,14 @@ async def converse(
 ) -> None:
     """Send requests on one connection until the server says that it closes it, or as long as there are any."""
     head = b""
-    while tally.left > 0 and time.perf_counter() < tally.deadline and not re.search(rb"(?i)\nconnection: close", head):
-        tally.left -= 1
+    while (
+        tally.remaining > 0
+        and time.perf_counter() < tally.deadline
+        and not re.search(rb"(?i)\nconnection: close", head)
+    ):
+        tally.remaining -= 1
         began = time.perf_counter()
-        writer.write(requests[tally.left % len(requests)])
+        writer.write(requests[tally.remaining % len(requests)])
         head = await reader.readuntil(b"\r\n\r\n")
         (length,) = re.findall(rb"(?i)\r\ncontent-length: (\d+)", head)
         await reader.readexactly(int(length))
@@ -98,15 +102,15 @@ def metrics(url: str) -> tuple[dict[str, float], dict[str, str]]:
     """Return the server's memory, processor time, texts and batches so far, and its settings and versions."""
     with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
         lines = answer.read().decode().splitlines()
-    found = dict.fromkeys((_MEMORY, _PROCESSOR_TIME, _TEXTS, _BATCHES), 0.0)
+    totals = dict.fromkeys((_MEMORY, _PROCESSOR_TIME, _TEXTS, _BATCHES), 0.0)
     info: dict[str, str] = {}
     for line in lines:
         name = re.split(r"[{ ]", line, maxsplit=1)[0]
-        if name in found:
-            found[name] += float(line.rpartition(" ")[2])
+        if name in totals:
+            totals[name] += float(line.rpartition(" ")[2])
         if name == "zoo_server_info":
             info = dict(re.findall(r'(\w+)="([^"]*)"', line))
-    return found, info
+    return totals, info
 
 
 def parser() -> argparse.ArgumentParser:
@@ -129,32 +133,32 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def measure(given: argparse.Namespace) -> dict[str, object]:
-    """Run the load test and return its row; a request that the server has lost counts among those not 200.
+def measure(options: argparse.Namespace) -> dict[str, object]:
+    """Run the load test and return its row. A request that the server has lost counts among those not 200.
 
     Raises:
         OSError: The server cannot be reached, or no longer.
         ValueError: It has not answered a single request.
     """
-    url = urlsplit(given.url)
+    url = urlsplit(options.url)
     host, port = url.hostname or "127.0.0.1", url.port or 80
-    path = f"/v1/models/{given.model}:predict" if given.model else "/v1/predict"
-    low, _, high = given.tokens.partition("-")
+    path = f"/v1/models/{options.model}:predict" if options.model else "/v1/predict"
+    low, _, high = options.tokens.partition("-")
     source = texts(range(int(low), int(high or low) + 1))
-    requests = [request(url.netloc, path, [next(source) for _ in range(given.texts)]) for _ in range(1000)]
+    requests = [request(url.netloc, path, [next(source) for _ in range(options.texts)]) for _ in range(1000)]
 
     async def run(number: int, seconds: float) -> Tally:
         tally = Tally(number, time.perf_counter() + seconds)
-        await asyncio.gather(*(client(host, port, requests, tally) for _ in range(given.clients)))
+        await asyncio.gather(*(client(host, port, requests, tally) for _ in range(options.clients)))
         return tally
 
-    start, _ = metrics(given.url)
-    asyncio.run(run(given.warm_up, given.seconds))
-    before, info = metrics(given.url)
+    start, _ = metrics(options.url)
+    asyncio.run(run(options.warm_up, options.seconds))
+    before, info = metrics(options.url)
     began = time.perf_counter()
-    tally = asyncio.run(run(given.requests, given.seconds))
+    tally = asyncio.run(run(options.requests, options.seconds))
     wall = time.perf_counter() - began
-    after, _ = metrics(given.url)
+    after, _ = metrics(options.url)
     if not tally.seconds:
         raise ValueError(f"none of {tally.lost:,} requests was answered: the server closed their connections.")
     answered = len(tally.seconds)
@@ -162,13 +166,13 @@ def measure(given: argparse.Namespace) -> dict[str, object]:
         statistics.quantiles(tally.seconds, n=100, method="inclusive") if answered > 1 else [*tally.seconds] * 99
     )
     spent = {name: after[name] - before[name] for name in before}
-    memory = [f"{found[_MEMORY] / 1e6:.1f}" for found in (start, before, after)]
+    memory = [f"{totals[_MEMORY] / 1e6:.1f}" for totals in (start, before, after)]
     settings = ("workers", "threads", "max_batch", "max_wait_ms")
     versions = [f"{name.replace('_', '-')} {version}" for name, version in info.items() if version.count(".") > 1]
     return {
-        "clients": given.clients,
-        "texts": given.texts,
-        "tokens": given.tokens,
+        "clients": options.clients,
+        "texts": options.texts,
+        "tokens": options.tokens,
         **{name: info.get(name, "") for name in settings},
         "requests": answered + tally.lost,
         "not_200": answered - tally.statuses[200] + tally.lost,
@@ -202,18 +206,18 @@ def _processor() -> str:
 
 
 def main() -> int:
-    """Measure, print the row and append it to the file; return 1 if a request was not answered with 200."""
-    given = parser().parse_args()
+    """Measure, print the row and append it to the file. Return 1 if a request was not answered with 200."""
+    options = parser().parse_args()
     try:
-        row = measure(given)
+        row = measure(options)
     except (OSError, ValueError) as error:
-        print(f"error: {given.url}: {error}", file=sys.stderr)
+        print(f"error: {options.url}: {error}", file=sys.stderr)
         return 1
     width = max(map(len, row))
     print("\n".join(f"{name:{width}}  {value}" for name, value in row.items()))
-    if given.csv:
-        new = not given.csv.exists()
-        with given.csv.open("a", newline="") as file:
+    if options.csv:
+        new = not options.csv.exists()
+        with options.csv.open("a", newline="") as file:
             writer = csv.DictWriter(file, row, lineterminator="\n")
             if new:
                 writer.writeheader()

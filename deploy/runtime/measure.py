@@ -1,7 +1,7 @@
 """The figures of README.md: starts the server with several settings and runs the load test on each.
 
 ``python measure.py --model EXPORT --csv mine.csv`` replaces the file's rows. Run nothing else
-meanwhile; the column ``machine_load`` shows whether something did.
+meanwhile. The column ``machine_load`` shows whether something did.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def server(model: str, port: int, settings: Sequence[str]) -> Iterator[str]:
         try:
             assert process.stderr is not None
             lines = list(_until_it_runs(process.stderr))
-            found = re.search(r"running on (http://\S+)", lines[-1]) if lines else None
-            if found is None:
+            match = re.search(r"running on (http://\S+)", lines[-1]) if lines else None
+            if match is None:
                 raise SystemExit("".join(lines) or "The server did not start.")
-            yield found[1]
+            yield match[1]
         finally:
             process.terminate()
 
@@ -56,28 +56,28 @@ def _until_it_runs(lines: Iterator[str]) -> Iterator[str]:
 
 def main() -> None:
     """Measure every row."""
-    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--model", required=True, help="an ONNX export's folder or a preset's name")
-    options.add_argument("--csv", type=Path, required=True, help="the file that the rows replace")
-    options.add_argument("--requests", type=int, default=100_000, help="of the last row (default %(default)s)")
-    options.add_argument("--seconds", type=int, default=420, help="at most, for the last row (default %(default)s)")
-    options.add_argument("--port", type=int, default=8765, help="a free port (default %(default)s)")
-    options.add_argument("--only-last", action="store_true", help="append the last row and measure no other")
-    given = options.parse_args()
-    model = str(Path(given.model).resolve()) if Path(given.model).exists() else given.model
-    target = given.csv.resolve()
-    last = (LAST[0], LAST[1].format(requests=given.requests, seconds=given.seconds))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", required=True, help="an ONNX export's folder or a preset's name")
+    parser.add_argument("--csv", type=Path, required=True, help="the file that the rows replace")
+    parser.add_argument("--requests", type=int, default=100_000, help="of the last row (default %(default)s)")
+    parser.add_argument("--seconds", type=int, default=420, help="at most, for the last row (default %(default)s)")
+    parser.add_argument("--port", type=int, default=8765, help="a free port (default %(default)s)")
+    parser.add_argument("--only-last", action="store_true", help="append the last row and measure no other")
+    options = parser.parse_args()
+    model = str(Path(options.model).resolve()) if Path(options.model).exists() else options.model
+    target = options.csv.resolve()
+    last = (LAST[0], LAST[1].format(requests=options.requests, seconds=options.seconds))
     with tempfile.TemporaryDirectory() as work:
-        rows = target if given.only_last else Path(work) / "rows.csv"
-        for settings, load in [last] if given.only_last else [*ROWS, last]:
+        rows = target if options.only_last else Path(work) / "rows.csv"
+        for settings, load in [last] if options.only_last else [*ROWS, last]:
             print(f"\n{settings or 'defaults'}, {load}", flush=True)
-            with server(model, given.port, shlex.split(settings)) as url:
+            with server(model, options.port, shlex.split(settings)) as url:
                 command = [sys.executable, "load.py", *shlex.split(load), "--warm-up", "100", "--url", url]
                 subprocess.run([*command, "--csv", str(rows)], cwd=HERE, check=True)
         if rows != target:  # the earlier rows stay until there are others
-            whole = target.with_name(f"{target.name}.new")
-            shutil.copyfile(rows, whole)
-            whole.replace(target)
+            replacement = target.with_name(f"{target.name}.new")
+            shutil.copyfile(rows, replacement)
+            replacement.replace(target)
 
 
 if __name__ == "__main__":

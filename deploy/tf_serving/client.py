@@ -23,7 +23,7 @@ _SINGLE = {"embed": "vectors"}  # REST leaves out the name of an only output
 
 
 class ServerError(Exception):
-    """A server that is not there, does not answer in time, or refuses; the message is one line."""
+    """A server that is not there, does not answer in time, or refuses. The message is one line."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Model:
 
     Args:
         name: Its name in ``models.config``.
-        version: A version number; None means the latest.
+        version: A version number. None means the latest.
         label: A label of ``models.config``, such as ``"stable"``, in place of a version.
     """
 
@@ -47,9 +47,9 @@ class Model:
     @property
     def path(self) -> str:
         """Its address in REST."""
-        chosen = "" if self.version is None else f"/versions/{self.version}"
-        chosen += "" if self.label is None else f"/labels/{quote(self.label, safe='')}"
-        return f"/v1/models/{quote(self.name, safe='')}{chosen}"
+        suffix = "" if self.version is None else f"/versions/{self.version}"
+        suffix += "" if self.label is None else f"/labels/{quote(self.label, safe='')}"
+        return f"/v1/models/{quote(self.name, safe='')}{suffix}"
 
 
 def predict_rest(
@@ -60,7 +60,7 @@ def predict_rest(
     Args:
         server: ``HOST:PORT``.
         model: The model.
-        texts: The texts; half of a surrogate pair becomes ``?``.
+        texts: The texts. Half of a surrogate pair becomes ``?``.
         signature: A signature that takes texts.
         timeout: Seconds to wait.
 
@@ -68,7 +68,7 @@ def predict_rest(
         TypeError: A text that is not a string.
         ServerError: No server, no answer in time, or a refusal.
     """
-    inputs = {"text": [text.decode() for text in _checked(texts)]}
+    inputs = {"text": [text.decode() for text in _encoded(texts)]}
     body = json.dumps({"signature_name": signature, "inputs": inputs}).encode()
     outputs = _ask(server, "POST", f"{model.path}:predict", body, timeout).get("outputs")
     if not isinstance(outputs, dict):
@@ -79,8 +79,8 @@ def predict_rest(
 def predict_grpc(
     server: str, model: Model, texts: Sequence[str], signature: str = "serving_default", timeout: float = 10.0
 ) -> list[dict[str, Any]]:
-    """Return one dictionary of outputs per text, over gRPC; see ``predict_rest``."""
-    encoded = _checked(texts)
+    """Return one dictionary of outputs per text, over gRPC. See ``predict_rest``."""
+    encoded = _encoded(texts)
     try:
         import grpc
         import tensorflow as tf
@@ -97,20 +97,20 @@ def predict_grpc(
     with grpc.insecure_channel(server, options=[("grpc.max_receive_message_length", -1)]) as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
         try:
-            found = stub.Predict(request, timeout=timeout).outputs
+            tensors = stub.Predict(request, timeout=timeout).outputs
         except grpc.RpcError as error:
             raise _refused(server, error.code().name, error.details(), timeout) from None
-    outputs = {name: _plain(tf.make_ndarray(tensor).tolist()) for name, tensor in found.items()}
+    outputs = {name: _plain(tf.make_ndarray(tensor).tolist()) for name, tensor in tensors.items()}
     return _by_text(server, outputs, len(texts))
 
 
 def status(server: str, model: Model, timeout: float = 10.0) -> dict[int, str]:
     """Return the state of each version of a model, such as ``AVAILABLE``, over REST."""
-    found = _ask(server, "GET", model.path, None, timeout).get("model_version_status", [])
-    return {int(version["version"]): version["state"] for version in found}
+    versions = _ask(server, "GET", model.path, None, timeout).get("model_version_status", [])
+    return {int(version["version"]): version["state"] for version in versions}
 
 
-def _checked(texts: Sequence[str]) -> list[bytes]:
+def _encoded(texts: Sequence[str]) -> list[bytes]:
     """Return texts in UTF-8."""
     if isinstance(texts, str):
         raise TypeError("texts must be a list of strings; received one string. Write ['a text'].")
@@ -127,7 +127,7 @@ def _ask(server: str, method: str, path: str, body: bytes | None, timeout: float
         try:
             connection.request(method, path, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
-            answer = response.read()
+            content = response.read()
         finally:
             connection.close()
     except TimeoutError:
@@ -135,14 +135,16 @@ def _ask(server: str, method: str, path: str, body: bytes | None, timeout: float
     except (OSError, http.client.HTTPException) as error:
         raise _refused(server, "UNAVAILABLE", str(error), timeout) from None
     try:
-        found = json.loads(answer)
+        answer = json.loads(content)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ServerError(f"{server} did not answer as TF Serving does: {_one_line(answer.decode('utf-8', 'replace'))}")
-    if response.status != 200 or "error" in found:
-        raise ServerError(f"{server} refused the request: {_one_line(found.get('error', response.reason))}")
-    return found
+        answer = None
+    if not isinstance(answer, dict):
+        raise ServerError(
+            f"{server} did not answer as TF Serving does: {_one_line(content.decode('utf-8', 'replace'))}"
+        )
+    if response.status != 200 or "error" in answer:
+        raise ServerError(f"{server} refused the request: {_one_line(answer.get('error', response.reason))}")
+    return answer
 
 
 def _refused(server: str, code: str, details: str, timeout: float) -> ServerError:
@@ -185,7 +187,7 @@ def _one_line(text: str, longest: int = 300) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one JSON object per text, or the state of each version; return the exit status."""
+    """Print one JSON object per text, or the state of each version, and return the exit status."""
     parser = argparse.ArgumentParser(prog="client.py", description="Ask TF Serving about texts.")
     parser.add_argument("texts", nargs="*", metavar="text", help="the texts (default: one per line of standard input)")
     parser.add_argument("--model", required=True, help="the model's name in models.config")

@@ -1,4 +1,4 @@
-"""Load the models, then serve them until SIGTERM or SIGINT; requests in progress are answered first."""
+"""Load the models, then serve them until SIGTERM or SIGINT. Requests in progress are answered first."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .settings import parse
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve; return 2 if a model cannot be loaded."""
+    """Serve, or return 2 if a model cannot be loaded."""
     open_streams()  # closed ones, which uvicorn's log would fail on
     settings = parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        loaded = models.load(settings.models, settings.threads)
+        models_by_name = models.load(settings.models, settings.threads)
     except (ValueError, OSError, RuntimeError) as error:  # the last: a graph fails
         print(f"error: {error}", file=sys.stderr)
         return 2
     uvicorn.run(
-        create_app(loaded, settings),
+        create_app(models_by_name, settings),
         host=settings.host,
         port=settings.port,
         log_level=settings.log_level,

@@ -33,8 +33,8 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
     """Return the application that serves these models.
 
     Args:
-        models: Models by name; the first one answers ``/v1/predict`` and ``/v1/embed``.
-        settings: The limits; its ``models``, ``host`` and ``port`` are not used.
+        models: Models by name. The first one answers ``/v1/predict`` and ``/v1/embed``.
+        settings: The limits. Its ``models``, ``host`` and ``port`` are not used.
     """
     metrics = Metrics(settings)
     executor = ThreadPoolExecutor(settings.workers, thread_name_prefix="predict")
@@ -48,7 +48,7 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
                 max_batch=settings.max_batch,
                 max_wait=settings.max_wait_ms / 1000,
                 max_queue=settings.max_queue,
-                seen=metrics.batch_counter(model.name, name),
+                on_batch=metrics.batch_counter(model.name, name),
             )
             metrics.watch_queue(model.name, name, batcher)
 
@@ -87,8 +87,8 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
             message = f"The body had not arrived after {settings.timeout:g} s. Send it at once, or less of it."
             raise RequestError(408, "slow_body", message, {"Connection": "close"}) from None
         texts = read_texts(body, settings, model.takes_tokens)
-        left = began + settings.timeout - asyncio.get_running_loop().time()
-        answers = await _unless_cut(request, batchers[name, operation].predict(texts), left, settings.timeout)
+        seconds_left = began + settings.timeout - asyncio.get_running_loop().time()
+        answers = await _unless_cut(request, batchers[name, operation].predict(texts), seconds_left, settings.timeout)
         content = b'{"%s":[%s]}' % (_KEYS[operation].encode(), b",".join(answers))
         return Response(content, media_type="application/json")
 
@@ -139,12 +139,12 @@ def create_app(models: Mapping[str, Model], settings: Settings) -> FastAPI:
     return app
 
 
-async def _unless_cut(request: Request, answering: Any, left: float, timeout: float) -> list[bytes]:
-    """Return the answers; cancel the work if the time is over or the client has left."""
+async def _unless_cut(request: Request, answering: Any, seconds_left: float, timeout: float) -> list[bytes]:
+    """Return the answers. Cancel the work if the time is over or the client has left."""
     work = asyncio.ensure_future(answering)
     leaving = asyncio.ensure_future(request.receive())  # after the body, only a disconnect comes
     try:
-        await asyncio.wait((work, leaving), timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work, leaving), timeout=max(seconds_left, 0), return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             return work.result()
         if leaving.done():

@@ -29,13 +29,13 @@ class Batcher:
     gather, so that under load batches grow by themselves and a wait of 0 is enough.
 
     Args:
-        operation: Takes texts and returns an answer each; called in a thread.
+        operation: Takes texts and returns an answer each. It is called in a thread.
         executor: Runs the operation.
         workers: Batches predicted at a time.
         max_batch: Texts in a batch.
         max_wait: Seconds that a text waits for others.
         max_queue: Texts that may wait.
-        seen: Called with the number of texts of each batch that is answered.
+        on_batch: Called with the number of texts of each batch that is answered.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Batcher:
         max_batch: int = 8,
         max_wait: float = 0.0,
         max_queue: int = 1024,
-        seen: Callable[[int], None] = lambda texts: None,
+        on_batch: Callable[[int], None] = lambda texts: None,
     ) -> None:
         self._operation = operation
         self._executor = executor
@@ -55,7 +55,7 @@ class Batcher:
         self._max_batch = max_batch
         self._max_wait = max_wait
         self._max_queue = max_queue
-        self._seen = seen
+        self._on_batch = on_batch
         self._queue: collections.deque[Piece] = collections.deque()
         self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -63,7 +63,7 @@ class Batcher:
 
     @property
     def full(self) -> bool:
-        """Whether not one more text may wait."""
+        """True if not one more text may wait."""
         return self.waiting >= self._max_queue
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Batcher:
         self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
 
     async def stop(self) -> None:
-        """Stop the workers; what is being predicted goes on in its thread, but is not answered."""
+        """Stop the workers. What is being predicted goes on in its thread, but is not answered."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -79,7 +79,7 @@ class Batcher:
     async def predict(self, texts: list[Any]) -> list[bytes]:
         """Return the answers to the texts of one request, in order.
 
-        Cancelled, the request's texts leave the queue; a batch that is being predicted is finished in its thread, and
+        Cancelled, the request's texts leave the queue. A batch that is being predicted is finished in its thread, and
         the request's answers are dropped.
 
         Raises:
@@ -122,12 +122,12 @@ class Batcher:
             await self._arrived.wait()
         deadline = self._queue[0].arrived + self._max_wait
         while self._queue and self.waiting < self._max_batch:
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0:
+            seconds_left = deadline - asyncio.get_running_loop().time()
+            if seconds_left <= 0:
                 return
             self._arrived.clear()
             try:
-                await asyncio.wait_for(self._arrived.wait(), left)
+                await asyncio.wait_for(self._arrived.wait(), seconds_left)
             except TimeoutError:
                 return
 
@@ -152,7 +152,7 @@ class Batcher:
             elif not batch[0].answers.done():
                 batch[0].answers.set_exception(error)
             return
-        self._seen(len(texts))
+        self._on_batch(len(texts))
         end = 0
         for piece in batch:
             start, end = end, end + len(piece.texts)

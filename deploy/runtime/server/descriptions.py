@@ -1,4 +1,4 @@
-"""What ``/openapi.json`` says of requests, and the paths that an unknown one is compared with."""
+"""The requests in ``/openapi.json``, and the paths that an unknown one is compared with."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _described(key: str, item: dict[str, Any], text: dict[str, Any]) -> dict[str
     """Return the OpenAPI description of an operation that takes texts."""
     request = {"type": "object", "properties": {"texts": {"type": "array", "items": text}}, "required": ["texts"]}
     answer = {"type": "object", "properties": {key: {"type": "array", "items": item}}, "required": [key]}
-    responses = {status: _content(_ERROR) | {"description": why} for status, why in _ERRORS.items()}
+    responses = {status: _content(_ERROR) | {"description": description} for status, description in _ERRORS.items()}
     responses["200"] = _content(answer) | {"description": "One item per text, in order."}
     return {"requestBody": _content(request) | {"required": True}, "responses": responses}
 

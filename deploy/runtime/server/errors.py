@@ -25,17 +25,17 @@ class RequestError(Exception):
         self.headers = dict(headers or {})
 
 
-def too_busy(reason: str, what: str) -> RequestError:
-    """Return the refusal of a request that there is no room for; the client may try again."""
-    message = f"The server is busy: {what}. Try again in a second."
+def too_busy(reason: str, state: str) -> RequestError:
+    """Return the refusal of a request that there is no room for. The client may try again."""
+    message = f"The server is busy: {state}. Try again in a second."
     return RequestError(503, reason, message, {"Retry-After": "1"})
 
 
-def unknown(kind: str, received: str, accepted: Iterable[str]) -> RequestError:
+def unknown(kind: str, name: str, accepted: Iterable[str]) -> RequestError:
     """Return the refusal of a name that does not exist, with near matches and every accepted name.
 
     Example:
         >>> unknown("model", "tree", ["trec", "sst2"]).message
         "Unknown model 'tree'. Did you mean 'trec'? Accepted: sst2, trec."
     """
-    return RequestError(404, "unknown_name", str(unknown_name(kind, received[:100], accepted)))
+    return RequestError(404, "unknown_name", str(unknown_name(kind, name[:100], accepted)))

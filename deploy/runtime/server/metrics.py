@@ -1,4 +1,4 @@
-"""What ``GET /metrics`` shows: one registry per server, in Prometheus' text format."""
+"""The content of ``GET /metrics``: one registry per server, in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Metrics:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of what answers, by distribution; one that is run from a folder has none."""
-    found = {}
+    """Return the versions of what answers, by distribution. One that is run from a folder has none."""
+    versions = {}
     for name in ("dense-lstm-zoo-runtime", "onnxruntime", "numpy", "fastapi", "uvicorn"):
         try:
-            found[name.replace("-", "_")] = importlib.metadata.version(name)
+            versions[name.replace("-", "_")] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 
 class Predicts(Protocol):
-    """What the server needs of ``dense_lstm_zoo_runtime.Predictor``; classifiers also have ``embed``."""
+    """The part of ``dense_lstm_zoo_runtime.Predictor`` that the server needs. Classifiers also have ``embed``."""
 
     task: str
     model: str
@@ -78,6 +78,6 @@ def load(sources: Mapping[str, str], threads: int) -> dict[str, Model]:
 
 
 def _answer(answer: Any) -> bytes:
-    """Return an answer as JSON; the text is left out, since the client has it, and infinity becomes null."""
+    """Return an answer as JSON. The text is left out, since the client has it, and infinity becomes null."""
     fields = {f.name: getattr(answer, f.name) for f in dataclasses.fields(answer) if f.name != "text"}
     return to_json(fields, inf_nan_mode="null", fallback=float)

@@ -51,8 +51,8 @@ async def read_body(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _too_large(limit: int, received: int) -> RequestError:
-    message = f"The body has {received:,} bytes; at most {limit:,} are accepted. Send the texts in several requests."
+def _too_large(limit: int, size: int) -> RequestError:
+    message = f"The body has {size:,} bytes; at most {limit:,} are accepted. Send the texts in several requests."
     return RequestError(413, "body_too_large", message, {"Connection": "close"})
 
 
@@ -65,7 +65,7 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
         takes_tokens: Whether an item may also be a list of tokens.
 
     Raises:
-        RequestError: It is not JSON (400), not texts (422), or too much (413); the message gives the item's position.
+        RequestError: It is not JSON (400), not texts (422), or too much (413). The message gives the item's position.
     """
     try:
         data = from_json(body, allow_inf_nan=False)
@@ -77,11 +77,11 @@ def read_texts(body: bytes, settings: Settings, takes_tokens: bool) -> list[Any]
         message = f'The body is not valid JSON: {error}. Send {{"texts": ["..."]}} in UTF-8.'
         raise RequestError(400, "not_json", message) from None
     if not isinstance(data, dict):
-        raise _not_texts(_shown(data))
+        raise _not_texts(_described(data))
     if list(data) != ["texts"]:
-        raise _not_texts(f"an object with the keys {_shown(list(data))}")
+        raise _not_texts(f"an object with the keys {_described(list(data))}")
     if not isinstance(data["texts"], list):
-        raise _not_texts(f"texts that are {_shown(data['texts'])}")
+        raise _not_texts(f"texts that are {_described(data['texts'])}")
     texts = data["texts"]
     if len(texts) > settings.max_texts:
         message = f"The request has {len(texts):,} texts; at most {settings.max_texts:,} are accepted. Send several."
@@ -108,18 +108,18 @@ def _check(position: int, text: Any, limit: int, takes_tokens: bool) -> None:
         length = sum(map(len, text)) + len(text)  # tokens as if between spaces, so that empty ones count too
     else:
         accepted = "a string or a list of strings" if takes_tokens else "a string"
-        raise RequestError(422, "not_texts", f"texts[{position}] must be {accepted}; received {_shown(text)}.")
+        raise RequestError(422, "not_texts", f"texts[{position}] must be {accepted}; received {_described(text)}.")
     if length > limit:
         message = f"texts[{position}] has {length:,} characters; at most {limit:,} are accepted. Send it in parts."
         raise RequestError(413, "text_too_long", message)
 
 
-def _not_texts(received: str) -> RequestError:
-    message = f'The body must be an object with one list: {{"texts": ["..."]}}; received {received}.'
+def _not_texts(description: str) -> RequestError:
+    message = f'The body must be an object with one list: {{"texts": ["..."]}}; received {description}.'
     return RequestError(422, "not_texts", message)
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     """Return a value for a message: what it is, and how it begins."""
     text = repr(value)
     return f"{text if len(text) <= 60 else text[:60] + '...'} ({type(value).__name__})"

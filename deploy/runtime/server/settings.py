@@ -17,7 +17,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Settings:
-    """What the server serves, where, and its limits; ``--help`` describes each field.
+    """The models of the server, its address and its limits. ``--help`` describes each field.
 
     Example:
         >>> Settings(models={"trec": "exports/trec-onnx"}).port
@@ -58,14 +58,14 @@ _HELP = {
 
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read settings; an argument goes before the environment.
+    """Read settings. An argument goes before the environment.
 
     Args:
         arguments: The command line, without the program's name.
         environment: ``ZOO_MODEL`` (separated by white space), ``ZOO_PORT``, ``ZOO_MAX_BATCH``, ...
 
     Raises:
-        SystemExit: A value out of range, or no model; the message is printed. Also for ``--help``.
+        SystemExit: A value out of range, or no model. The message is printed. Also for ``--help``.
     """
     parser = argparse.ArgumentParser(
         prog="python -m server",
@@ -92,29 +92,29 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
     values = vars(parser.parse_args(arguments))
     sources = values.pop("model") or environment.get("ZOO_MODEL", "").split()
     try:
-        settings = Settings(models=_named(sources), **values)
+        settings = Settings(models=_sources_by_name(sources), **values)
         _check(settings)
     except ValueError as error:
         parser.error(str(error))
     return settings
 
 
-def _named(sources: Sequence[str]) -> dict[str, str]:
-    """Return the sources by name; one without a name has that of its folder, or of the folder around ``onnx``."""
-    named: dict[str, str] = {}
-    for given in sources:
-        name, equals, source = given.partition("=")
+def _sources_by_name(sources: Sequence[str]) -> dict[str, str]:
+    """Return the sources by name. One without a name has that of its folder, or of the folder around ``onnx``."""
+    by_name: dict[str, str] = {}
+    for word in sources:
+        name, equals, source = word.partition("=")
         if not equals:
-            path = Path(given).absolute()
-            name, source = path.parent.name if path.name == "onnx" else path.name, given
+            path = Path(word).absolute()
+            name, source = path.parent.name if path.name == "onnx" else path.name, word
         if not NAME.fullmatch(name) or not source:
-            raise ValueError(f"A model must be NAME=SOURCE with a name of letters, digits, . _ -; received {given!r}.")
-        if name in named:
-            raise ValueError(f"Two models are called {name!r}: {named[name]} and {source}; give NAME=SOURCE.")
-        named[name] = source
-    if not named:
+            raise ValueError(f"A model must be NAME=SOURCE with a name of letters, digits, . _ -; received {word!r}.")
+        if name in by_name:
+            raise ValueError(f"Two models are called {name!r}: {by_name[name]} and {source}; give NAME=SOURCE.")
+        by_name[name] = source
+    if not by_name:
         raise ValueError("No model to serve: give --model SOURCE or set ZOO_MODEL.")
-    return named
+    return by_name
 
 
 def _check(settings: Settings) -> None:
