@@ -200,9 +200,8 @@ def main() -> None:
         for way in options.ways:
             checks.one_of("--ways", way, ["file", *map(str, range(1, 65))])
         check_beam()
-        words = [word for word in export_folder.read_export(sources.find(options.model)).words if word.isalpha()][
-            :20_000
-        ]
+        export = export_folder.read_export(sources.find(options.model))
+        words = [word for word in export.words if word.isalpha()][:20_000]
         mean = write(Path(work), words, options.texts)
         shared = {"processor": machine.processor(), "cores": machine.cores()}
         versions = machine.versions() | {
