@@ -163,7 +163,7 @@ def dc_bilstm(
 
     Args:
         num_dense_layers: Narrow layers below the top (dl), 0 gives a Bi-LSTM of ``top_units``.
-        dense_units: Width of one direction of a narrow layer (dh), 0 also leaves the narrow layers out.
+        dense_units: Width of one direction of a narrow layer (dh). With 0, the narrow layers are left out too.
         top_units: Width of one direction of the top layer (th).
         couple_directions: Whether each layer reads both directions below, or each direction only its own.
         remat: Recompute layers in the backward pass, for memory linear in depth.
