@@ -89,7 +89,7 @@ def test_the_page_names_every_setting_with_its_default():
     shown = {}
     for row in rows:
         names, defaults = row.split("|")[1:3]
-        shown |= dict(zip(re.findall(r"`--([\w-]+)", names), defaults.replace(",", "").split() or [""], strict=True))
+        shown |= dict(zip(re.findall(r"`--([\w-]+)", names), re.sub("[,`]", "", defaults).split() or [""], strict=True))
     fields = {field.name.replace("_", "-"): field.default for field in dataclasses.fields(Settings)}
     wanted = {name: f"{default:g}" if isinstance(default, float) else str(default) for name, default in fields.items()}
     assert shown == {"model": ""} | {name: default for name, default in wanted.items() if name != "models"}

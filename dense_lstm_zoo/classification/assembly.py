@@ -76,7 +76,7 @@ def classifier(
         embedding_dropout: Dropout rate on the embedded words.
         dropout: Dropout rate on the pooled state.
         l2: L2 penalty of the softmax kernel.
-        softmax_max_norm: Largest norm of a class's weights, None means no limit.
+        softmax_max_norm: Largest norm of a class's weights. None means no limit.
         recurrent_initializer: Initialiser of the recurrent kernels.
         unit_forget_bias: Whether forget gates start with a bias of 1.
         kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.

@@ -58,7 +58,7 @@ def text_dataset(
             dictionary with ``token_ids`` and ``char_ids``.
         max_tokens: Only the first tokens of a text are used. None means all.
         oov: What happens to unknown words, as in ``train``: ``"unk"`` or ``"drop"``.
-        vectors: A word table's name or a file of word vectors to start from. None means none.
+        vectors: A word table's name or a file of word vectors to start from.
         vector_words: How many of its first words are added to the vocabulary.
 
     Returns:

@@ -144,11 +144,12 @@ def _row(typed: str, help: str, default: str, width: int) -> str:
 
 
 def _shortened(text: str, room: int) -> str:
-    """Return as many of a text's first words as there is room for, whole clauses if that keeps half of the room."""
+    """Return a text's first words that fit, whole sentences or clauses if they keep half of the room."""
     if len(text) <= room:
         return text
-    for mark in (";", ",", " "):
-        end = text.rfind(mark, 0, room + 1 if mark == ";" else room - 3)
+    for mark in (". ", "; ", ",", " "):
+        whole = mark in (". ", "; ")
+        end = text.rfind(mark, 0, room + 1 if whole else room - 3)
         if end >= room // 2:
-            return text[:end] + ("" if mark == ";" else " ...")
+            return text[:end] + ("" if whole else " ...")
     return text[: room - 4] + " ..."

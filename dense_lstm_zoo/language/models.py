@@ -59,7 +59,7 @@ def language_model(
         num_layers: Depth L.
         units: Width h of a layer.
         vocab_size: Number of words V, every id is a word.
-        embedding_dim: Length of a word vector (e), None means 200 in a dense model, else ``units``.
+        embedding_dim: Length of a word vector (e). None means 200 in a dense model, else ``units``.
         embedding_matrix: Initial word vectors (vocab_size, embedding_dim), random by default.
         trainable_embeddings: Whether word vectors are trained.
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
@@ -67,7 +67,7 @@ def language_model(
             vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
             omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
             With ``trainable_embeddings=False``, words are read and scored by fixed vectors.
-        sampled_softmax: Number of words of which a training step computes the softmax, beside each target, None means
+        sampled_softmax: Number of words of which a training step computes the softmax, beside each target. None means
             all. The sample is drawn for each window, frequent words more often, and corrected for that. Ids must be in
             order of frequency. Evaluation, predictions and exports use all words. The perplexity that ``fit`` reports
             for training is then an estimate, as a rule below the true one. ``val_perplexity`` is exact. Works best with
@@ -90,7 +90,7 @@ def language_model(
         optimizer: ``sgd`` or ``adam``.
         learning_rate: The optimiser's. 1 suits SGD. Adam takes at most 0.1 and works well at 0.001 to 0.003.
         weight_decay: Share of every weight that a step subtracts, times the learning rate (Loshchilov & Hutter 2019).
-        clip_norm: Largest norm of all gradients together, None means no limit.
+        clip_norm: Largest norm of all gradients together. None means no limit.
         average: Momentum of an exponential moving average of the weights, such as 0.999, which the model gets after
             ``fit`` (Polyak & Juditsky 1992, and also used by Merity et al. 2018). To score it each epoch, add
             ``training.averaging.EvaluateAverage`` to the callbacks. None means no average.

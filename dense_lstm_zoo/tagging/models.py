@@ -63,14 +63,14 @@ def tagger(
         window: Words in the context window, odd, 1 means only the word, without a gate.
         window_dropout: Dropout rate for whole words of a window.
         char_dim: Length of the vector of a character at either end of a word, 0 means they are not read.
-        char_filters: Number of features from a convolution over a word's characters, 0 means none.
+        char_filters: Number of features from a convolution over a word's characters. 0 means none.
         case: ``binary``, ``four_way`` or None to ignore capitalisation.
         case_dim: Length of a capitalisation vector.
         dropout: Dropout rate on the outputs of the first and the last layer, and on a text encoder's states.
         crf: Whether to use a conditional random field instead of the softmax.
         optimizer: ``sgd``, as in the paper, or ``adam``.
         learning_rate: The optimiser's, for SGD, that of a single sentence.
-        clip_norm: Largest norm of all gradients together, summed for SGD, None means no limit.
+        clip_norm: Largest norm of all gradients together, summed for SGD. None means no limit.
         kernel: Which loop over time runs, see ``layers.SkipBiLSTM``.
         dtype: Keras dtype policy, such as ``"mixed_bfloat16"``, the logits stay in float32.
         **context: See ``context.context_features``.
