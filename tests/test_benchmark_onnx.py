@@ -16,7 +16,7 @@ def measured(monkeypatch):
 
     def measure(runs, texts, *, repeats):
         seen.append((list(runs), list(texts), repeats))
-        costs = dict.fromkeys((*onnx_export._COSTS, *onnx_export._TOLD), 1.5)
+        costs = dict.fromkeys((*onnx_export._COSTS, *onnx_export._ABOUT), 1.5)
         return pd.DataFrame([{**costs, "error": ""} for _ in runs])
 
     monkeypatch.setattr(zoo, "measure", measure)

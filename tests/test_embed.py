@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 
-from dense_lstm_zoo.classification import embedding
+from dense_lstm_zoo.classification import bundle as bundles
 from tests.bundle_harness import bundle
 from tests.cli_harness import output_of
 
@@ -44,7 +44,7 @@ def test_company_order_and_chunks_never_change_a_vector(trained, monkeypatch):
     alone = np.concatenate([trained.embed([text]) for text in TEXTS])
     np.testing.assert_allclose(alone, expected, atol=1e-6)
     np.testing.assert_allclose(trained.embed(TEXTS[::-1]), expected[::-1], atol=1e-6)
-    monkeypatch.setattr(embedding, "CHUNK", 2)
+    monkeypatch.setattr(bundles, "_CHUNK", 2)
     np.testing.assert_allclose(trained.embed(iter(TEXTS)), expected, atol=1e-6)
     np.testing.assert_allclose(np.stack(list(trained.embed_stream(TEXTS))), expected, atol=1e-6)
 

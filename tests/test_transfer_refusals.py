@@ -140,7 +140,7 @@ def test_a_sweeps_trial_checks_the_test_texts_that_are_scored_after_it(sources, 
     seen = with_texts(sources["classification"], tmp_path, [TESTS[1].split()])
     spec = {"model": "bilstm", "arguments": {"init_from": str(seen)}, "pause_after": None}
     monkeypatch.setattr(trial, "read_spec", lambda folder: spec)
-    monkeypatch.setattr(trial, "parts", lambda spec: [("seed1", None, classification(), 1)])
+    monkeypatch.setattr(trial, "training_runs", lambda spec: [("seed1", None, classification(), 1)])
     with pytest.raises(ValueError, match="trained on test texts of mine"):
         trial.run(tmp_path / "trial")
 
