@@ -152,7 +152,7 @@ def check_rows(rows: np.ndarray, words: Sequence[str], table: MappedTable, first
 
 
 def checked_table(
-    owner: object, name: str, sha256: str, read: Callable[[str], _Table], error: type[ValueError], made: str
+    owner: object, name: str, sha256: str, read: Callable[[str], _Table], error: type[ValueError], history: str
 ) -> _Table:
     """Return an installed word table of that checksum.
 
@@ -162,7 +162,7 @@ def checked_table(
         sha256: Its checksum.
         read: Returns the table of a name.
         error: The error to raise.
-        made: A clause that says how ``owner`` came to need it, and ends in what has that version.
+        history: A clause that says how ``owner`` came to need it, and ends in what has that version.
 
     Raises:
         ValueError: Of the type ``error``: the table is not installed, cannot be read, or is another version.
@@ -177,14 +177,14 @@ def checked_table(
     if table.sha256 != sha256:
         raise error(
             f"{needs}; the installed one has {table.sha256[:12]!r}..., another version. The version of "
-            f"dense-lstm-zoo-presets that {made}."
+            f"dense-lstm-zoo-presets that {history}."
         )
     return table
 
 
 def _table(folder: Path, name: str, sha256: str) -> MappedTable:
-    made = "the export was made with has it; or export the model again"
-    return checked_table(folder, name, sha256, _installed, ExportError, made)
+    history = "the export was made with has it; or export the model again"
+    return checked_table(folder, name, sha256, _installed, ExportError, history)
 
 
 def _installed(name: str) -> MappedTable:

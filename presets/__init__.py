@@ -1,1 +1,1 @@
-"""How the zoo's word vectors and presets are made; the distribution itself is in ``dense_lstm_zoo_presets``."""
+"""Scripts that make the zoo's word vectors and presets. The distribution itself is in ``dense_lstm_zoo_presets``."""

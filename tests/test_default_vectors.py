@@ -183,8 +183,8 @@ def test_reading_a_table_gives_what_reading_its_vectors_from_a_file_gives(table,
     file = tmp_path / "same.txt"
     rows = zip(table.words, table.vectors(table.words), strict=True)
     file.write_text("".join(f"{word} {' '.join(map(repr, row.tolist()))}\n" for word, row in rows))
-    for wanted, most in [({"bad", "film", "absent"}, 2), (set(), 3), ({"unseen"}, 0)]:
-        ours, theirs = (word_source.select_vectors(s, wanted=wanted, most_frequent=most) for s in ("zoo_600d", file))
+    for words, most in [({"bad", "film", "absent"}, 2), (set(), 3), ({"unseen"}, 0)]:
+        ours, theirs = (word_source.select_vectors(s, words=words, most_frequent=most) for s in ("zoo_600d", file))
         assert ours.words == theirs.words
         np.testing.assert_array_equal(ours.matrix, theirs.matrix)
 

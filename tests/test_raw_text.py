@@ -72,7 +72,7 @@ def test_word_vectors_are_read_back_as_they_were(model, tmp_path, capsys):
     assert (status, f"vectors of {len(words):,} words" in out) == (0, True)
     layer = made.network.get_layer("embedding")
     matrix = layer.get_matrix()[2:] if model != "dense_lstm_lm" else np.asarray(layer.embeddings)
-    found = word_source.select_vectors(path, wanted=set(words), most_frequent=0)
+    found = word_source.select_vectors(path, words=set(words), most_frequent=0)
     rows = found.index()
     assert np.array_equal(found.matrix[[rows[word] for word in words]], matrix)
 

@@ -202,16 +202,16 @@ def generate(num_sentences: int, seed: int) -> tuple[list[str], list[int]]:
     """
     rng = random.Random(seed)
     grammars = [_scene_grammar(*scene) for scene in SCENES]
-    seen: set[str] = set()
+    earlier_texts: set[str] = set()
     texts: list[str] = []
     labels: list[int] = []
     while len(texts) < num_sentences:
         # The second of each pair takes the other label: balance without a shuffle over the whole corpus.
         label = 1 - labels[-1] if len(labels) % 2 else int(rng.random() < 0.5)
         text = _sentence(rng, grammars, label)
-        while text in seen or not _LENGTH_LIMITS[0] <= len(text.split()) <= _LENGTH_LIMITS[1]:
+        while text in earlier_texts or not _LENGTH_LIMITS[0] <= len(text.split()) <= _LENGTH_LIMITS[1]:
             text = _sentence(rng, grammars, label)
-        seen.add(text)
+        earlier_texts.add(text)
         texts.append(text)
         labels.append(label)
     return texts, labels

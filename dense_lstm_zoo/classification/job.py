@@ -115,7 +115,7 @@ class ClassificationJob(WordVectorJob):
                 **self.vector_config(),
                 **({"columns": columns} if columns else {}),
                 **({} if dev_every is None else {"dev_every": dev_every}),
-                **self._chosen(),
+                **self._used_options(),
             },
         }
 
@@ -123,14 +123,14 @@ class ClassificationJob(WordVectorJob):
         vocabulary: Vocabulary = self.words.with_chars if arguments["char_filters"] else self.words.vocabulary
         return dataclasses.replace(vocabulary, max_tokens=self.options.max_tokens)
 
-    def _chosen(self) -> dict[str, Any]:
+    def _used_options(self) -> dict[str, Any]:
         """Return the options that most runs do not use, for the config. Those not used are absent."""
         weights, monitor = self.options.class_weights, self.options.monitor
         if isinstance(weights, Mapping):
             weights = {str(name): weight for name, weight in weights.items()}
-        found = {"class_weights": weights, "monitor": monitor, "calibrate": self.options.calibrate or None}
-        found["max_batch_tokens"] = self.options.max_batch_tokens
-        return {name: value for name, value in found.items() if value is not None}
+        options = {"class_weights": weights, "monitor": monitor, "calibrate": self.options.calibrate or None}
+        options["max_batch_tokens"] = self.options.max_batch_tokens
+        return {name: value for name, value in options.items() if value is not None}
 
     def fit_data(self, model: keras.Model, config: Mapping[str, Any], folder: Path) -> FitData:
         """Return batches bucketed by length."""

@@ -72,11 +72,11 @@ class TextToIds(WordLayer):
         ``chars``, ``char_ids`` (batch, (tokens), 24).
         """
         tokens, ids = self._look_up(inputs)
-        tokens, found = self._readable(tokens, ids, tf.constant("")), {"token_ids": self._ids(ids)}
+        tokens, features = self._readable(tokens, ids, tf.constant("")), {"token_ids": self._ids(ids)}
         if self.char_table is not None:
             characters = split_characters(self.char_table, fold(tokens).flat_values)
-            found["char_ids"] = tokens.with_flat_values(word_characters(characters))
-        return tokens, found
+            features["char_ids"] = tokens.with_flat_values(word_characters(characters))
+        return tokens, features
 
     def _features(self, texts: tf.Tensor) -> dict[str, tf.RaggedTensor]:
         return {"token_ids": self.call(texts)} if self.char_table is None else self.read(texts)[1]

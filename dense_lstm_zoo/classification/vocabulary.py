@@ -130,7 +130,7 @@ def build_vocabulary(
             is_unspaced=is_unspaced(counts),
         )
     most_frequent = checks.integer("vector_words", vector_words, 0)
-    table = word_source.select_vectors(vectors, wanted=counts.keys(), most_frequent=most_frequent)
+    table = word_source.select_vectors(vectors, words=counts.keys(), most_frequent=most_frequent)
     row = table.index()
     trained = [word for word, _ in counts.most_common() if word in row]
     if not trained:

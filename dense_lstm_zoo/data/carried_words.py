@@ -86,7 +86,7 @@ def carry_words(
         unknown_words = {word for word in counts if word not in source_rows}
         count = checks.integer("vector_words", vector_words, 0)
         if unknown_words or count:
-            file_vectors = word_source.select_vectors(vectors, wanted=unknown_words, most_frequent=count)
+            file_vectors = word_source.select_vectors(vectors, words=unknown_words, most_frequent=count)
             dim, report = file_vectors.matrix.shape[1], file_vectors.report
             if dim != matrix.shape[1]:
                 raise ValueError(

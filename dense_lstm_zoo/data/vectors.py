@@ -96,7 +96,7 @@ class WordVectors:
 def read_vectors(
     path: str | os.PathLike[str],
     *,
-    wanted: Collection[str] | None = None,
+    words: Collection[str] | None = None,
     most_frequent: int | None = 0,
     dim: int | None = None,
 ) -> WordVectors:
@@ -108,7 +108,7 @@ def read_vectors(
 
     Args:
         path: A file in GloVe's or word2vec's text format: plain, gzip, or a zip archive of one file.
-        wanted: Words to keep. Those that the file lacks are absent from the result.
+        words: Words to keep. Those that the file lacks are absent from the result.
         most_frequent: Also keep this number of distinct valid words from the start of the file. None keeps all.
         dim: Numbers per word, if the file must match it. By default inferred from the first lines.
 
@@ -125,7 +125,7 @@ def read_vectors(
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name, "tiny.txt")
         >>> _ = path.write_text("the 0.5 1\\nof 2 -0.25\\ncat 0 1\\n")
-        >>> vectors = read_vectors(path, wanted={"cat", "dog"}, most_frequent=1)
+        >>> vectors = read_vectors(path, words={"cat", "dog"}, most_frequent=1)
         >>> vectors.words, vectors.matrix.tolist()
         (['the', 'cat'], [[0.5, 1.0], [0.0, 1.0]])
         >>> print(vectors.report)
@@ -134,9 +134,9 @@ def read_vectors(
     """
     limit = None if most_frequent is None else checks.integer("most_frequent", most_frequent, minimum=0)
     dim = None if dim is None else checks.integer("dim", dim)
-    sought = _encoded(wanted)
+    sought = _encoded(words)
     if limit == 0 and not sought:
-        raise ValueError("Nothing to read: give wanted (words), most_frequent (a number, or None for all) or both.")
+        raise ValueError("Nothing to read: give words, most_frequent (a number, or None for all) or both.")
     # A word may contain spaces, so a line's first field only rules lines out: that is enough for most of the file.
     starts = {word.partition(b" ")[0] for word in sought}
     path = files.existing_file(path)
@@ -252,13 +252,13 @@ class _Selection:
         self.waiting.clear()
 
 
-def _encoded(wanted: Collection[str] | None) -> set[bytes]:
-    if wanted is None:
+def _encoded(words: Collection[str] | None) -> set[bytes]:
+    if words is None:
         return set()
-    if isinstance(wanted, str | bytes) or not isinstance(wanted, Collection):
-        raise ValueError(f"wanted must be a collection of words, such as a set; received {wanted!r}.")
-    for word in wanted:
+    if isinstance(words, str | bytes) or not isinstance(words, Collection):
+        raise ValueError(f"words must be a collection of words, such as a set; received {words!r}.")
+    for word in words:
         if not isinstance(word, str):
-            raise ValueError(f"wanted must hold words (str); received {word!r}.")
+            raise ValueError(f"words must be strings; received {word!r}.")
     # No valid file contains a lone surrogate. Such a word must not prevent reading the others.
-    return {word.encode("utf-8", "surrogatepass") for word in wanted}
+    return {word.encode("utf-8", "surrogatepass") for word in words}

@@ -35,8 +35,8 @@ def table(source: str | Path | None) -> WordTable | None:
     return None
 
 
-def select_vectors(source: str | Path, *, wanted: Collection[str], most_frequent: int) -> WordVectors:
-    """Read the vectors of ``wanted`` words and of the most frequent ones, from a table or as `read_vectors` does.
+def select_vectors(source: str | Path, *, words: Collection[str], most_frequent: int) -> WordVectors:
+    """Read the vectors of ``words`` and of the most frequent ones, from a table or as `read_vectors` does.
 
     Raises:
         FileNotFoundError: Neither a table nor a file. The message names the installed tables.
@@ -49,12 +49,12 @@ def select_vectors(source: str | Path, *, wanted: Collection[str], most_frequent
     named_table = table(source)
     if named_table is None:
         try:
-            return read_vectors(source, wanted=wanted, most_frequent=most_frequent)
+            return read_vectors(source, words=words, most_frequent=most_frequent)
         except FileNotFoundError as error:
             raise _with_tables(error) from None
-    rows = [row for row, word in enumerate(named_table.words) if row < most_frequent or word in wanted]
-    words, matrix = [named_table.words[row] for row in rows], named_table.rows(np.array(rows, np.int64))
-    return WordVectors(words, matrix, VectorReport(lines=len(named_table), words=len(rows), dim=named_table.dim))
+    rows = [row for row, word in enumerate(named_table.words) if row < most_frequent or word in words]
+    report = VectorReport(lines=len(named_table), words=len(rows), dim=named_table.dim)
+    return WordVectors([named_table.words[row] for row in rows], named_table.rows(np.array(rows, np.int64)), report)
 
 
 def dim(source: str | Path) -> int:
@@ -66,7 +66,7 @@ def dim(source: str | Path) -> int:
     named_table = table(source)
     if named_table is not None:
         return named_table.dim
-    return select_vectors(source, wanted=(), most_frequent=1).matrix.shape[1]
+    return select_vectors(source, words=(), most_frequent=1).matrix.shape[1]
 
 
 def name_or_path(source: str | Path | None) -> str | None:

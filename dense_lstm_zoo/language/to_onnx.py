@@ -102,7 +102,7 @@ def _one_product(graph: Graph, logits: str, words: int) -> str:
     if turned:
         old.append(made_by[matrix])
         matrix = made_by[matrix].input[0]
-    graph.nodes = [node for node in graph.nodes if not any(node is unused for unused in old)]
+    graph.nodes = [node for node in graph.nodes if not any(node is other for other in old)]
     rows = graph.op("Gemm", graph.op("Flatten", features, axis=2), matrix, add.input[1], transB=int(turned))
     shape = graph.op("Concat", graph.op("Shape", features, end=2), graph.ints(words), axis=0)
     return graph.op("Reshape", rows, shape)

@@ -48,7 +48,7 @@ def read_vectors(source: str | Path, vocabulary: LanguageVocabulary, seed: int) 
         FileNotFoundError: Neither a table nor a file.
         ValueError: A vector for none of the words.
     """
-    word_vectors = word_source.select_vectors(source, wanted=set(vocabulary.words), most_frequent=0)
+    word_vectors = word_source.select_vectors(source, words=set(vocabulary.words), most_frequent=0)
     rows = word_vectors.index()
     places = [i for i, word in enumerate(vocabulary.words) if word in rows]
     if not places:
@@ -72,7 +72,7 @@ def read_new_vectors(source: str | Path, words: Collection[str], dim: int) -> di
     """
     if not words:
         return {}
-    table = word_source.select_vectors(source, wanted=set(words), most_frequent=0)
+    table = word_source.select_vectors(source, words=set(words), most_frequent=0)
     if table.matrix.shape[1] != dim:
         raise ValueError(
             f"{source} has vectors of {table.matrix.shape[1]} numbers; the source's words have {dim}. Give vectors of "

@@ -67,7 +67,7 @@ def replace(folder: Path, work: Path, before: snapshots.Snapshot) -> None:
 
 def recover(folder: Path) -> None:
     """Finish or undo the work of a killed writer, and remove what it left."""
-    for kinds in temporary.found(folder / folder.name).values():
+    for kinds in temporary.entries_by_token(folder / folder.name).values():
         with temporary.holding(list(kinds.values())) as all_held:
             if not all_held:
                 continue

@@ -52,7 +52,7 @@ def new_folder(path: Path) -> tuple[Path, int]:
 
 def sweep(path: Path) -> None:
     """Remove what killed writers of ``path`` left beside it, after restoring a ``path`` that was being replaced."""
-    for kinds in found(path).values():
+    for kinds in entries_by_token(path).values():
         with holding(kinds.values()) as all_held:
             if all_held:
                 if OLD in kinds and not path.exists():
@@ -61,7 +61,7 @@ def sweep(path: Path) -> None:
                     remove(entry)
 
 
-def found(path: Path) -> dict[str, dict[str, Path]]:
+def entries_by_token(path: Path) -> dict[str, dict[str, Path]]:
     """Return the entries beside ``path`` with such names, by token and kind."""
     pattern = re.compile(rf"\.{re.escape(_key(path))}\.([0-9a-f]{{8}})(?:\.({OLD}|{NEW}))?\.{_SUFFIX}")
     groups: dict[str, dict[str, Path]] = {}

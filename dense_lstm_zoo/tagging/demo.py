@@ -249,5 +249,5 @@ def _forms(verb: str) -> tuple[str, str, str, str]:
         past, ing = f"{base[:-1]}ied", f"{base}ing"
     else:
         past, ing = f"{stem}ed", f"{stem}ing"
-    past, done = irregular or (past, past)
-    return base, past, done, ing
+    past, participle = irregular or (past, past)
+    return base, past, participle, ing

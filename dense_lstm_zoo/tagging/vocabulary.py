@@ -118,7 +118,7 @@ def build_tagging_vocabulary(
         vocabulary = TaggingVocabulary(words_twice, characters, case=case, tokenizer=NEWEST)
         return BuiltTaggingVocabulary(vocabulary, is_unspaced=is_unspaced(counts))
     most_frequent = checks.integer("vector_words", vector_words, 0)
-    table = word_source.select_vectors(vectors, wanted=counts.keys(), most_frequent=most_frequent)
+    table = word_source.select_vectors(vectors, words=counts.keys(), most_frequent=most_frequent)
     row = table.index()
     covered = [word for word in ranked if word in row]
     if not covered:

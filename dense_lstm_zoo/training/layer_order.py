@@ -40,12 +40,12 @@ def weights_from_the_top(model: keras.Model) -> list[list[keras.Variable]]:
         elif layer.name not in HEAD:
             inner += [[*parts] for parts in reversed(_stacked(layer))]
             inner[-1].append(layer)
-    counted: set[int] = set()
+    grouped: set[int] = set()
     groups = []
     for layers in (head, *inner, below):
         weights = {id(weight): weight for layer in layers for weight in layer.trainable_variables}
-        groups.append([weight for key, weight in weights.items() if key not in counted])
-        counted |= weights.keys()
+        groups.append([weight for key, weight in weights.items() if key not in grouped])
+        grouped |= weights.keys()
     return [weights for weights in groups if weights]
 
 

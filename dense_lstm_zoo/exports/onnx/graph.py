@@ -33,9 +33,9 @@ class Value(str):
 
     def __new__(cls, name: str, shape: Sequence[int | None] | None = None) -> Value:
         """Return the name with a shape."""
-        made = super().__new__(cls, name)
-        made.shape = None if shape is None else tuple(shape)
-        return made
+        value = super().__new__(cls, name)
+        value.shape = None if shape is None else tuple(shape)
+        return value
 
 
 class WeightsFile:

@@ -1,0 +1,60 @@
+"""Names and docstrings: a name says what it holds, a docstring opens with a verb or a noun."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("dense_lstm_zoo", "dense_lstm_zoo_runtime", "benchmarks", "deploy", "presets", "tuning")
+# They say that something happened, and not what is there.
+PARTICIPLES = {"asked", "counted", "done", "found", "given", "gone", "got", "held", "kept", "known", "made", "meant"}
+PARTICIPLES |= {"said", "seen", "told", "wanted"}
+OPENINGS = re.compile(r"(How|What|Which|Whether|Who|Why)\b")
+SEMICOLONS = 3  # in 1,000 words; formulas have some
+
+
+def trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """What a module's author named, with its line: variables, attributes, parameters, functions and classes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, node.lineno
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_name_is_a_participle(folder):
+    lines = [
+        f"{path}:{line}: {name}"
+        for path, tree in trees(folder)
+        for name, line in names(tree)
+        if name.strip("_") in PARTICIPLES
+    ]
+    assert not lines
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_docstring_opens_with_a_verb_or_a_noun(folder):
+    openings = [(str(path), text[:60]) for path, tree in trees(folder) for text in docstrings(tree)]
+    assert not [opening for opening in openings if OPENINGS.match(opening[1])]
+
+
+def test_docstrings_have_few_semicolons():
+    texts = [text for folder in FOLDERS for _, tree in trees(folder) for text in docstrings(tree)]
+    count, words = sum(text.count(";") for text in texts), sum(len(text.split()) for text in texts)
+    assert count < SEMICOLONS * words / 1000
