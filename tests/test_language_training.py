@@ -200,9 +200,8 @@ def test_the_command_line_scores_continues_and_evaluates(run_dir, text_files, ca
 def test_commands_for_another_task_say_which_to_use(run_dir, capsys):
     status, _, err = output_of(capsys, "predict", run_dir, "a")
     assert status == 2
-    assert (
-        err == f"error: {run_dir} is for language_model, not for classification: use score, generate or next-words.\n"
-    )
+    commands = "use score, generate or next-words"
+    assert err == f"error: {run_dir} is for language_model, not for classification or tagging: {commands}.\n"
     assert output_of(capsys, "generate", run_dir, "--count", "0")[2] == (
         "error: count must be an integer of at least 1; received 0.\n"
     )
