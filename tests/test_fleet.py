@@ -15,7 +15,7 @@ import pytest
 
 import dense_lstm_zoo as zoo
 from dense_lstm_zoo.cli import main
-from dense_lstm_zoo.search import chief, fleet
+from dense_lstm_zoo.search import chief, fleet, worker
 from dense_lstm_zoo.search.plan import plan
 from dense_lstm_zoo.search.settings import claim
 from tests.fleet_harness import TOKEN, free_address, make_oracle, without_token
@@ -146,6 +146,12 @@ def test_a_worker_takes_the_trials_of_the_sweep_that_is_there_and_no_other(tmp_p
     assert [found.to_json() for found in taken] == [sweep.to_json()]
     with pytest.raises(ValueError, match=r"holds another sweep: seed was 1 and is 2\."):
         fleet.join("bilstm", "demo", tmp_path / "s", seed=2, **options)
+
+
+@pytest.mark.parametrize(("workers", "threads"), [(0, None), (1, None), (2, "4"), (3, "2"), (9, "1")])
+def test_trials_that_run_at_a_time_share_the_cores_and_a_chief_may_have_none(monkeypatch, workers, threads):
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    assert worker.share_of_cores(workers).get("TF_NUM_INTRAOP_THREADS") == threads
 
 
 @pytest.mark.slow

@@ -191,8 +191,10 @@ def in_threads(workers: Sequence[Worker]) -> Iterator[list[futures.Future[None]]
 
 def share_of_cores(workers: int) -> dict[str, str]:
     """Return the environment of trials of which some run at a time: each uses its share of the cores."""
+    if workers < 2:  # none: all trials run on other machines
+        return {}
     threads = str(max(1, (os.cpu_count() or 1) // workers))
-    return {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads} if workers > 1 else {}
+    return {"TF_NUM_INTRAOP_THREADS": threads, "OMP_NUM_THREADS": threads}
 
 
 def _count_death(folder: Path, reason: str) -> int:
