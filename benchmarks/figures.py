@@ -71,7 +71,7 @@ INTERVAL: dict[str, Callable[[float, float, float], float]] = {
     "high": lambda mean, low, high: high,
     "either": lambda mean, low, high: (high - low) / 2,
 }
-RUNS: dict[str, Callable[[Iterable[float]], float]] = {"earliest": min, "latest": max, "lowest": min}
+RUNS: dict[str, Callable[[Iterable[float]], float]] = {"lowest": min, "highest": max}
 CHECKS: dict[str, Callable[[tuple[float, float, float]], bool]] = {
     "level": lambda interval: interval[1] < 0 < interval[2],
     "apart": lambda interval: not interval[1] < 0 < interval[2],

@@ -21,7 +21,7 @@ class NBSVM(ClassifierMixin, BaseEstimator):
 
     Args:
         inverse_strength: Of the regularisation: C of LogisticRegression.
-        smoothing: Added to the count of every feature, the paper's alpha.
+        smoothing: The paper's alpha, added to the count of every feature.
     """
 
     def __init__(self, inverse_strength: float, smoothing: float = 1.0) -> None:

@@ -58,7 +58,7 @@ class TextIds:
         self._tokenize, self._drops, self._max_tokens = tokenize, oov == "drop", max_tokens
 
     def __call__(self, text: str | bytes) -> Row:
-        """Return ``token_ids`` and, with characters, ``char_ids`` of a text, at least one token, if only unknown."""
+        """Return ``token_ids`` and, with characters, ``char_ids`` of a text, for one unknown token if it has none."""
         tokens = list(map(fold, self._tokenize(as_text(text))))
         if self._drops:
             tokens = [token for token in tokens if token in self._ids]

@@ -128,7 +128,7 @@ class Predictor:
         """Continue a prompt word by word.
 
         Args:
-            prompt: The start of the text, read after a line end.
+            prompt: The start of the text. It is read after a line end.
             max_tokens: Maximum number of words to add, line ends included.
             temperature: Divides the logits: below 1 is safer, above 1 more varied, and 0 takes the likeliest word.
             top_k: Draw only from this number of the likeliest words. None draws from all.

@@ -28,7 +28,7 @@ class Outcome:
         name: The row's name.
         row: Its model, recipe and arguments.
         dataset: The corpus's name in tables.
-        settings: What was set for all rows, as words, with the vectors where the table has no column for these.
+        settings: What was set for all rows, as words. They include the vectors where the table has no column for these.
         vectors: The file of word vectors, without its folder.
         protocol: Its seeds and folds, as words.
         command: What made it.

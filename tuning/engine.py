@@ -15,6 +15,7 @@ import dense_lstm_zoo as zoo
 from benchmarks import tables
 from dense_lstm_zoo import checks
 from dense_lstm_zoo.cli.loading import import_tensorflow
+from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.search import sweep, trial
 from dense_lstm_zoo.storage.json_files import DamagedFileError
 from dense_lstm_zoo.training.protocol import chosen_folds
@@ -96,7 +97,7 @@ class TableRequest:
     def command(self, row: str) -> str:
         """Return the command that makes one row."""
         words = ["python -m tuning", self.table.name, "--dataset", self.dataset, "--rows", row]
-        words += [f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in self.data.items()]
+        words += [f"{as_option(name)} {shlex.quote(str(value))}" for name, value in self.data.items()]
         words += [f"--folds {self.folds}"] if self.folds else []
         words += [f"--only-folds {' '.join(map(str, self.only_folds))}"] if self.only_folds else []
         words += [f"--seeds {self.seeds}"]

@@ -35,7 +35,7 @@ class Classifier(Side):
     """One implementation of the classifier.
 
     The order of its weights: for each layer, bottom to top, kernel [in, 4u], recurrent kernel [u, 4u] and bias [4u] of
-    the forward and then of the backward direction, then the softmax's kernel and bias.
+    the forward and then of the backward direction. The softmax's kernel and bias come last.
     """
 
     @abstractmethod

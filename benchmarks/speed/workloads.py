@@ -62,7 +62,7 @@ class Settings:
     """The number and length of measurements.
 
     Args:
-        repeats: Turns of each warmed-up comparison, at most ``LONG_REPEATS`` of those whose turns are long.
+        repeats: Turns of each warmed-up comparison. Those whose turns are long take at most ``LONG_REPEATS``.
         fresh_repeats: Fresh processes a side for the first step.
         epoch_repeats: Fresh processes a side for first and second epochs of the first corpus, and one for others.
         memory_repeats: Fresh processes a side where memory counts.

@@ -59,29 +59,29 @@ def classifier(
 
     Args:
         encode: The encoder, called with embedded words, lengths and the arguments of every LSTM layer.
-        pool: Turns the states into one vector, called with states, lengths and the dtype policy.
+        pool: Turns the states into one vector. It is called with states, lengths and the dtype policy.
         static_channel: Whether the encoder also reads a frozen copy of the initial word vectors.
         vocab_size: Number of ids, padding and unknown included.
         num_classes: Number of labels, at least 2.
         embedding_dim: Length of a word vector (e).
-        embedding_matrix: Initial word vectors (vocab_size, embedding_dim), random by default.
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim). They are random by default.
         num_frozen_words: How many of the last ids are never trained: words that no training text contains.
         trainable_embeddings: Whether word vectors are trained.
-        embedding_learning_rate: Adam's learning rate for the word vectors, None uses ``learning_rate``.
-        num_chars: Number of character ids, padding and unknown included, only with ``char_filters``.
-        char_filters: Number of features from a word's characters, 0 means characters are not read.
+        embedding_learning_rate: Adam's learning rate for the word vectors, or None for ``learning_rate``.
+        num_chars: Number of character ids, padding and unknown included. Only with ``char_filters``.
+        char_filters: Number of features from a word's characters, or 0 to leave them out.
         char_dim: Length of a character vector.
         char_kernel_sizes: Widths of the convolutions over characters, which share the filters.
         char_layers: Convolutions over characters in sequence.
         embedding_dropout: Dropout rate on the embedded words.
         dropout: Dropout rate on the pooled state.
         l2: L2 penalty of the softmax kernel.
-        softmax_max_norm: Largest norm of a class's weights. None means no limit.
+        softmax_max_norm: Largest norm of a class's weights, or None for no limit.
         recurrent_initializer: Initialiser of the recurrent kernels.
         unit_forget_bias: Whether forget gates start with a bias of 1.
         kernel: Which loop over time runs: ``auto``, ``portable``, ``native``, ``compiled`` or ``cudnn``.
         learning_rate: Adam's learning rate.
-        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``, the logits stay in float32.
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``. The logits stay in float32.
         **context: See ``context.context_features``.
 
     Raises:

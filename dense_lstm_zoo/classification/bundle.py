@@ -263,7 +263,7 @@ class ClassificationBundle(Bundle):
 
         Args:
             split: Texts with labels, such as ``load_corpus("trec").test``, or a frame with the columns of the training.
-            label_names: Names of the split's labels, the bundle's own by default.
+            label_names: Names of the split's labels. The default is the bundle's own.
 
         Returns:
             ``accuracy``, ``macro_f1`` (the mean over classes that occur or are predicted), ``loss`` (mean

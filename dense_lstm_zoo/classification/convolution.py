@@ -63,8 +63,8 @@ def blstm_2dcnn(
         units: Width of one direction.
         filters: Number of filters.
         kernel_size: Height and width of a filter.
-        pool_size: Height and width of a block, None keeps one value per filter, over the whole map.
-        max_length: Number of words per sentence whose states are pooled, only with ``pool_size``.
+        pool_size: Height and width of a block. None keeps one value per filter, over the whole map.
+        max_length: Number of words per sentence whose states are pooled. Only with ``pool_size``.
         **options: See ``classifier``.
     """
     checks.integer("units", units)

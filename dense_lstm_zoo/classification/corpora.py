@@ -14,7 +14,7 @@ from dense_lstm_zoo.data.sources import NLTK, About, Source, SourceFile, demo, m
 
 
 def read_demo(name: str, paths: list[Path]) -> Corpus:
-    """Return the generated demo corpus, it has no files."""
+    """Return the generated demo corpus, which has no files."""
     from dense_lstm_zoo.classification.demo import LABEL_NAMES, demo_splits
 
     return Corpus(name, tuple(LABEL_NAMES), **{part: Split(*split) for part, split in demo_splits().items()})

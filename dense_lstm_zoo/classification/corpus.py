@@ -112,7 +112,7 @@ class Corpus(AnyCorpus):
     ) -> Corpus:
         """Return the rows of pandas' frames as a corpus.
 
-        Labels become strings: 1 becomes "1", True becomes "True", spaces around them are removed. They are sorted, by
+        Labels become strings, without spaces around them: 1 becomes "1", True becomes "True". They are sorted, by
         value if all of them are integers.
 
         Args:

@@ -70,7 +70,7 @@ def text_dataset(
     Raises:
         TypeError: Texts that are not strings, or labels that are neither strings nor integers.
         ValueError: No texts, another number of labels or weights, an unknown label (with near matches), or one out of
-            range, texts to predict without ``vocabulary``, options of a vocabulary beside ``vocabulary``.
+            range. Texts to predict without ``vocabulary``, options of a vocabulary beside ``vocabulary``.
 
     Example:
         >>> train = text_dataset(["a fine film", "dull", "a bad film"], ["up", "down", "down"], batch_size=2)

@@ -25,7 +25,7 @@ class Explanation:
         tokens: The words that the model read, (tokens).
         saliency: Gradient times input, (tokens): how much the label's logit rises with a word's vector, to first order.
             Below 0 the word counts against the label.
-        layers: Names of the columns of ``shares``, empty if the pooling has no shares.
+        layers: Names of the columns of ``shares``. Empty if the pooling has no shares.
         shares: The pooling's c of Algorithm 1 (Xie et al. 2019), or the shares of self-attention, (tokens, layers), and
             each column sums to 1.
     """

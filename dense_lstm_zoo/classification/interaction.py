@@ -210,7 +210,7 @@ def dsa_dc_bilstm(
     """DC-Bi-LSTM with the top layer's states pooled by dynamic self-attention.
 
     Args:
-        num_dense_layers: Narrow layers below the top, 0 gives a Bi-LSTM of ``top_units``.
+        num_dense_layers: Narrow layers below the top, or 0 for a Bi-LSTM of ``top_units``.
         dense_units: Width of one direction of a narrow layer.
         top_units: Width of one direction of the top layer.
         couple_directions: Whether each layer reads both directions below, or each direction only its own.

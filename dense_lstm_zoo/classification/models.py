@@ -162,7 +162,7 @@ def dc_bilstm(
     """Densely connected Bi-LSTM: narrow layers that each read the words and every layer below.
 
     Args:
-        num_dense_layers: Narrow layers below the top (dl), 0 gives a Bi-LSTM of ``top_units``.
+        num_dense_layers: Narrow layers below the top (dl), or 0 for a Bi-LSTM of ``top_units``.
         dense_units: Width of one direction of a narrow layer (dh). With 0, the narrow layers are left out too.
         top_units: Width of one direction of the top layer (th).
         couple_directions: Whether each layer reads both directions below, or each direction only its own.

@@ -34,7 +34,7 @@ def read_table_corpus(
         train_file: The file to train on. Its labels are the corpus's labels.
         dev_file: The file to choose the best epoch on, if there is one. It has the format that its name says, else
             ``kind``, as it has if the name of ``train_file`` says another format than ``kind``.
-        test_file: The file to report the final score on, if there is one, its format as for ``dev_file``.
+        test_file: The file to report the final score on, if there is one. Its format is as for ``dev_file``.
         text_column: The column, or key, of the text.
         label_column: The column, or key, of the label: a string, or in jsonl also a number or a boolean.
         encoding: How the files are encoded.

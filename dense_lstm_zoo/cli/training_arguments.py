@@ -12,6 +12,7 @@ from dense_lstm_zoo import tasks
 from dense_lstm_zoo.cli.arguments import corpus
 from dense_lstm_zoo.cli.command import Argument, Group, argument
 from dense_lstm_zoo.cli.model_help import metavar_of
+from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks.options import COMMON, TRANSFER, Option
 
@@ -22,7 +23,7 @@ _METAVARS: dict[type, str] = {str: "NAME", int: "N", float: "X", dict: "VALUE"}
 
 def from_option(option: Option) -> Argument:
     """Return the argument for an option of ``train``."""
-    name, help = f"--{option.name.replace('_', '-')}", f"{option.help} (default: {option.told_default})"
+    name, help = as_option(option.name), f"{option.help} (default: {option.default_text})"
     if option.kind is bool:
         return argument(name, action="store_const", const=True, help=help)
     choices = option.choices or None if option.kind is str else None
@@ -74,7 +75,7 @@ def _parameters() -> dict[str, inspect.Parameter]:
 def _from_parameter(item: tuple[str, inspect.Parameter]) -> Argument:
     name, parameter = item
     metavar = metavar_of(parameter)
-    return argument(f"--{name.replace('_', '-')}", type=_literal, metavar=metavar, default=argparse.SUPPRESS)
+    return argument(as_option(name), type=_literal, metavar=metavar, default=argparse.SUPPRESS)
 
 
 def _literal(text: str) -> Any:

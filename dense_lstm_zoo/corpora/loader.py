@@ -38,8 +38,8 @@ def load_corpus(name: str | Path | pd.DataFrame, task: str | None = None, **opti
     Raises:
         ValueError: The name or an option is unknown, the corpus is for another task, or a file has unexpected content.
         DownloadError: A file is not on this machine and cannot be downloaded.
-        FileNotFoundError: There is no such file, or a licensed corpus is not on this machine, and the message says
-            where to put it.
+        FileNotFoundError: There is no such file, or a licensed corpus is not on this machine. The message
+            says where to put it.
 
     Example:
         >>> from dense_lstm_zoo.corpora.loader import load_corpus

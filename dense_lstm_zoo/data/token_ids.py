@@ -41,11 +41,12 @@ class TokensToIds(WordLayer):
     """Turn tokens with their case into ids. Training and exported models share it.
 
     Words are looked up in lower case with every digit as 9. Characters and capitalisation are those of the original:
-    the first five characters, padded on the right, with the last five, padded on the left. The whole word if asked
-    for, and whether the first letter is a capital, or which letters are capitals (none, the first, all, another).
+    the first five characters, padded on the right, with the last five, padded on the left, and on request the whole
+    word. The capitalisation is whether the first letter is a capital, or which letters are (none, the first, all,
+    another).
 
     Args:
-        words: The words, folded. ``words[i]`` has id i + 2, 0 is padding, and 1 is unknown.
+        words: The words, folded. ``words[i]`` has id i + 2. 0 is padding, and 1 is unknown.
         chars: The characters, with ids likewise.
         case: ``"binary"`` or ``"four_way"``.
         whole_words: Whether to return the characters of whole words as well.

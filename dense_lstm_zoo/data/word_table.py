@@ -57,7 +57,7 @@ class WordTable(MappedTable):
         """Return the ``k`` words with the highest cosine similarity to ``word``, highest first.
 
         Raises:
-            ValueError: The table does not have the word, or has a vector of zeros for it, or ``k`` is not a positive
+            ValueError: The table does not have the word or has a vector of zeros for it, or ``k`` is not a positive
                 integer.
 
         Example:

@@ -42,7 +42,7 @@ def learning_curve(
         title: The picture's title.
         measure: The name of the score.
         higher_is_better: Whether a higher score is better. Otherwise the scale is logarithmic.
-        best_epoch: The epoch that was kept, by default the one with the best score.
+        best_epoch: The epoch that was saved. The default is the one with the best score.
 
     Raises:
         ImportError: matplotlib is not installed.

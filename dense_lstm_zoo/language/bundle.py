@@ -124,9 +124,9 @@ class LanguageModelBundle(Bundle):
         """Continue a prompt word by word, carrying the state along.
 
         Args:
-            prompt: The start of the text, read after a line end.
+            prompt: The start of the text. It is read after a line end.
             max_tokens: Maximum number of words to add, line ends included.
-            temperature: Divides the logits: below 1 is safer, above 1 more varied, 0 takes the likeliest word.
+            temperature: Divides the logits: below 1 is safer, above 1 more varied. 0 takes the likeliest word.
             top_k: Draw only from this number of the likeliest words. None draws from all.
             seed: The same seed gives the same text. None gives a new text each time.
             stop_at_line_end: Stop at the end of the line. Otherwise continue, and each ``<eos>`` becomes a line feed.

@@ -42,9 +42,9 @@ class TextEncoder:
         table: Name and sha256 of the word table that the vectors are rows of, if they were not trained. It has vectors
             for words that the language models do not know.
         models: What is known of the language model of each direction: corpus, perplexity, seed.
-        train_texts: Hashes of the texts they were trained on, None if they are not known.
-        name: The name of its folder, empty until it is saved.
-        sha256: The checksum of its folder's manifest, and so of all of its files, empty until it is saved.
+        train_texts: Hashes of the texts they were trained on, or None if they are not known.
+        name: The name of its folder. Empty until it is saved.
+        sha256: The checksum of its folder's manifest, and so of all of its files. Empty until it is saved.
 
     Example:
         ``TextEncoder.from_bundles(zoo.load("runs/forward"), zoo.load("runs/backward")).save("runs/encoder")``

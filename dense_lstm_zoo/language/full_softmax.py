@@ -37,9 +37,9 @@ def differentiate(
 
     Args:
         features: (rows, features). Products are computed in its type, all else in that of ``bias``.
-        kernel: (features, words), with ``by_word`` (words, features).
+        kernel: (features, words), or (words, features) with ``by_word``.
         bias: (words,).
-        targets: int32 (rows,), -1 does not count.
+        targets: int32 (rows,). -1 does not count.
         scale: A scalar.
         by_word: Whether a word's weights are a row.
     """

@@ -55,16 +55,16 @@ def language_model(
     Later improvements are options. The defaults are those of Godin et al. 2017.
 
     Args:
-        wiring: How the layers are connected, see ``layers.RecurrentStack``.
+        wiring: How the layers are connected. See ``layers.RecurrentStack``.
         num_layers: Depth L.
         units: Width h of a layer.
-        vocab_size: Number of words V, every id is a word.
-        embedding_dim: Length of a word vector (e). None means 200 in a dense model, else ``units``.
-        embedding_matrix: Initial word vectors (vocab_size, embedding_dim), random by default.
+        vocab_size: Number of words V. Every id is a word.
+        embedding_dim: Length of a word vector (e), or None for 200 in a dense model and ``units`` in others.
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim). They are random by default.
         trainable_embeddings: Whether word vectors are trained.
         cell: ``lstm``, ``gru`` or ``simple_rnn``.
-        softmax: ``full``, with its own matrix W, or ``tied``, logits = E P [output of the stack] + b, with the word
-            vectors E and a projection P to their length, without a bias (Press & Wolf 2017, Inan et al. 2017). P is
+        softmax: ``full``, with its own matrix W, or ``tied``: logits = E P [output of the stack] + b, with the word
+            vectors E and a projection P to their length, which has no bias (Press & Wolf 2017, Inan et al. 2017). P is
             omitted if the stack returns as many features as a word vector has, which never happens in a dense model.
             With ``trainable_embeddings=False``, words are read and scored by fixed vectors.
         sampled_softmax: Number of words of which a training step computes the softmax, beside each target. None means
@@ -78,19 +78,19 @@ def language_model(
             thousands of steps to get there. Ids must be in order of frequency.
         dropout: Rate on the word vectors and every layer's output.
         variational_dropout: One mask per window instead of one per step.
-        input_dropout: A separate rate on the word vectors, None uses ``dropout``.
-        output_dropout: Another rate on the softmax input, with its own masks, None uses ``dropout``.
+        input_dropout: A separate rate on the word vectors, or None for ``dropout``.
+        output_dropout: Another rate on the softmax input, with its own masks, or None for ``dropout``.
         embedding_dropout: Rate of whole words, dropped everywhere in a window (Gal & Ghahramani 2016).
         recurrent_dropout: Rate on the recurrent state, one mask per window.
         weight_dropout: Rate on the LSTM's recurrent kernels, one mask per window (DropConnect, as in the AWD-LSTM of
             Merity et al. 2018). It costs little, and every kernel supports it.
         dropout_sharing: ``per_output`` if all readers of an output share its mask, else ``per_reader``.
         init_range: Largest absolute initial value of a weight.
-        kernel: Which loop over time runs, see ``layers.LSTM``.
+        kernel: Which loop over time runs. See ``layers.LSTM``.
         optimizer: ``sgd`` or ``adam``.
         learning_rate: The optimiser's. 1 suits SGD. Adam takes at most 0.1 and works well at 0.001 to 0.003.
         weight_decay: Share of every weight that a step subtracts, times the learning rate (Loshchilov & Hutter 2019).
-        clip_norm: Largest norm of all gradients together. None means no limit.
+        clip_norm: Largest norm of all gradients together, or None for no limit.
         average: Momentum of an exponential moving average of the weights, such as 0.999, which the model gets after
             ``fit`` (Polyak & Juditsky 1992, and also used by Merity et al. 2018). To score it each epoch, add
             ``training.averaging.EvaluateAverage`` to the callbacks. None means no average.

@@ -76,7 +76,7 @@ def differentiate(
         features: (rows, features). Products are computed in its type, all else in that of ``bias``.
         table: A row of weights per word (words, features).
         bias: (words,).
-        targets: int32 (rows,), -1 does not count.
+        targets: int32 (rows,). -1 does not count.
         scale: A scalar.
         ids: The sample (samples,).
         log_counts: The logarithms of the expected counts of ``ids``.

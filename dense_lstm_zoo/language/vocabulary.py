@@ -67,7 +67,7 @@ class LanguageVocabulary:
         that cannot be written to a file, because of a lone surrogate, is left out.
 
         Args:
-            source: Lines of the training text, nothing else, read once.
+            source: Lines of the training text alone. They are read once.
             max_size: Maximum number of words, ``<eos>`` and ``<unk>`` included.
             min_count: How often a word must occur.
 

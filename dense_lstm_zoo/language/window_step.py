@@ -55,7 +55,7 @@ class WindowStep:
 
         Args:
             run: Runs the network below the softmax on the window, (batch, time, features).
-            targets: int32 (batch, time), -1 does not count.
+            targets: int32 (batch, time). -1 does not count.
             scale: A scalar.
             variables: What to differentiate by.
             seed: Where samples come from.

@@ -129,7 +129,7 @@ class MapConvolutionPooling(keras.layers.Layer):
         filters: Number of filters.
         kernel_size: Height and width of a filter (k).
         pool_size: Height and width of a block (p), 2 in the paper. None pools over the whole map.
-        max_length: Number of steps per row that are read, only with ``pool_size``.
+        max_length: Number of steps per row that are read. Only with ``pool_size``.
         **kwargs: Arguments of ``keras.layers.Layer``.
 
     Call arguments:

@@ -41,7 +41,7 @@ class DenseBiLSTM(KernelLayer):
         mask: (batch, time), right-padded.
 
     Returns:
-        (batch, time, 2 top_units), zeros past the length, or the list of every layer's states.
+        (batch, time, 2 top_units), with zeros past the length, or the list of every layer's states.
 
     Raises:
         ValueError: A number that is not an integer, is negative, or is 0 for ``top_units``, or an input of another

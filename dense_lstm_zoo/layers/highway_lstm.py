@@ -22,7 +22,7 @@ from dense_lstm_zoo.layers.saving import hand_down_trainable
 class HighwayLSTMCell(keras.layers.Layer):
     """An LSTM step whose c also receives the c of the layer below, through a gate.
 
-    c = f c' + i s + d c_below with d = sigmoid(W_d x + w_c c' + w_l c_below + b_d), h = o tanh(c).
+    c = f c' + i s + d c_below, where d = sigmoid(W_d x + w_c c' + w_l c_below + b_d). Then h = o tanh(c).
 
     Args:
         units: Width n of the state, and of ``c_below``.

@@ -20,8 +20,8 @@ from dense_lstm_zoo.layers.saving import arguments_of
 class LSTM(KernelLayer):
     """Long short-term memory over right-padded sequences, with explicit lengths.
 
-    z = W x_t + R h_{t-1} + b, split into i, f, c, o,
-    c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c),  h_t = sigmoid(z_o) tanh(c_t).
+    z = W x_t + R h_{t-1} + b is split into i, f, c and o. Then
+    c_t = sigmoid(z_f) c_{t-1} + sigmoid(z_i) tanh(z_c) and h_t = sigmoid(z_o) tanh(c_t).
 
     It computes the same as ``keras.layers.LSTM`` under a right-padded mask, and its weights have the same order, shapes
     and names, so ``set_weights`` and ``get_weights`` copy them both ways. The differences:
@@ -52,7 +52,7 @@ class LSTM(KernelLayer):
         inputs: (batch, time, features), time at least 1.
         lengths: (batch,), the real steps of each row, 0 to time. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded. Keras passes it after ``Embedding(mask_zero=True)``.
-        initial_state: h and c, each (batch, units), zeros by default.
+        initial_state: h and c, each (batch, units). The default is zeros.
 
     Returns:
         (batch, time, units), or (batch, units) without ``return_sequences``. With ``return_state``, a list of that

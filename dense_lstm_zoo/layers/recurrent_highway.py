@@ -20,8 +20,8 @@ from dense_lstm_zoo.layers.saving import arguments_of, hand_down_trainable
 class RecurrentHighwayCell(keras.layers.Layer):
     """A step of ``depth`` highway micro-layers with an output gate. The first micro-layer reads x.
 
-    s_0 = y', s_l = h_l t_l + s_{l-1} c_l, l = 1..depth, with h = tanh and t, c = sigmoid of s_{l-1} R_l + b_l (+ x W if
-    l = 1), y = sigmoid(W_o x + R_o y' + b_o) tanh(s_depth).
+    s_0 = y'. For l = 1..depth, s_l = h_l t_l + s_{l-1} c_l, where h is the tanh, and t and c are the sigmoids, of
+    s_{l-1} R_l + b_l (+ x W if l = 1). Then y = sigmoid(W_o x + R_o y' + b_o) tanh(s_depth).
 
     Args:
         units: Width n.

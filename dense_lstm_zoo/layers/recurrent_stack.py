@@ -49,7 +49,7 @@ class RecurrentStack(KernelLayer):
         output_dropout: A separate rate on the output, which then has its own masks. None uses ``dropout``.
         recurrent_dropout: Rate on the recurrent state, one mask for all steps of a call. The LSTM then trains on the
             portable kernel.
-        weight_dropout: Rate on the LSTM's recurrent kernels, one mask per call (DropConnect, Merity et al. 2018).
+        weight_dropout: Rate on the LSTM's recurrent kernels, with one mask per call (DropConnect, Merity et al. 2018).
         dropout_sharing: ``"per_output"``, one mask per output, shared by all its readers, or ``"per_reader"``.
         return_state: Whether to return the final states as well.
         return_all_layers: Whether to return a list of every layer's outputs, without dropout, instead of the top.
@@ -65,12 +65,12 @@ class RecurrentStack(KernelLayer):
         inputs: (batch, time, features). ``residual`` needs as many features as units.
         lengths: (batch,), the real steps of each row. None means those of ``mask``, else all steps.
         mask: (batch, time), right-padded.
-        initial_state: A list with h and c (only h for other cells) of each layer, bottom to top, (batch, units) each,
-            zeros by default.
+        initial_state: A list with h and c (only h for other cells) of each layer, bottom to top, (batch, units) each.
+            The default is zeros.
         training: Whether to apply dropout.
 
     Returns:
-        (batch, time, features + L units) with ``dense``, else (batch, time, units), zeros past the lengths. With
+        (batch, time, features + L units) with ``dense``, else (batch, time, units). Zeros past the lengths. With
         ``return_state`` a list of that and the final states, in the order of ``initial_state``.
 
     Raises:

@@ -23,7 +23,7 @@ class TextEncoderStates(KernelLayer):
 
     With a text x_1..x_T and the vector <eos> that every text begins with, layer l of the two stacks gives
 
-        f_t = forward_l(<eos>, x_1, ..., x_t),   b_t = backward_l(<eos>, x_T, ..., x_t),   h_{l,t} = [f_t; b_t].
+        h_{l,t} = [f_t; b_t], where f_t = forward_l(<eos>, x_1, ..., x_t) and b_t = backward_l(<eos>, x_T, ..., x_t).
 
     Both states have read the word that they stand at. Their language models predict the one after it, and the one
     before it. Padding is read by neither.
@@ -50,7 +50,7 @@ class TextEncoderStates(KernelLayer):
         training: Whether to apply dropout.
 
     Returns:
-        A list with the states of each layer, bottom to top, (batch, time, directions * units), zeros past the lengths.
+        A list with the states of each layer, bottom to top, (batch, time, directions * units). Zeros past the lengths.
 
     Raises:
         ValueError: A value out of range, or a width that ``residual`` cannot add.

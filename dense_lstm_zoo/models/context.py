@@ -70,7 +70,7 @@ def context_features(
         context_cell: ``lstm``, ``gru`` or ``simple_rnn``.
         context_directions: 1, forward alone, or 2, forward and backward.
         context_dim: Length of its word vectors; 0 means that it reads the model's own, which are not trained then.
-        context_weights: Its weights and word vectors, random by default.
+        context_weights: Its weights and word vectors. They are random by default.
 
     Raises:
         ValueError: A value out of range.

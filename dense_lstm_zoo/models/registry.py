@@ -180,9 +180,9 @@ def count_encoder_parameters(
     Args:
         model: A model's name (counted by a closed formula, without building it) or a model from ``build`` (its weights
             are counted).
-        recipe: A recipe's name, only with a model's name.
+        recipe: A recipe's name. Only with a model's name.
         biases: Whether to count bias vectors. The paper's tables leave them out.
-        **arguments: Model arguments, only with a model's name.
+        **arguments: Model arguments. Only with a model's name.
 
     Raises:
         ValueError: As for ``build``, or arguments given with a built model.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dense_lstm_zoo import tasks
+from dense_lstm_zoo.corpora.dataset import as_option
 from dense_lstm_zoo.data import word_source
 from dense_lstm_zoo.models import registry
 from dense_lstm_zoo.tasks.recipes import NONE, get_recipe
@@ -72,7 +73,7 @@ def _arguments(model: str, recipe: str | None, arguments: Mapping[str, Any], has
 
 def _options(values: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(values.items()):
-        yield "--" + name.replace("_", "-")
+        yield as_option(name)
         if value is not True or name not in tasks.every_option():  # an option that is a switch takes no value
             word = value if isinstance(value, str) else json.dumps(value)
             yield word if word.isprintable() else word.encode("unicode_escape").decode()  # a separator such as a tab

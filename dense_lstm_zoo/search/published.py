@@ -43,7 +43,7 @@ def published(trials: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
         sweep: The sweep.
 
     Returns:
-        ``recipe``, the arguments, ``paper`` (on the test texts), ``ours`` (on dev, empty without a trial), ``trial``.
+        ``recipe``, the arguments, ``paper`` (on the test texts), ``ours`` (on dev, if there is a trial), ``trial``.
         Empty if no paper has figures for the model on the corpus.
     """
     import pandas as pd

@@ -58,7 +58,7 @@ def too_long(place: str, kind: str) -> ValueError:
 
 
 def checked_tag(place: str, tag: str) -> str:
-    """Return a tag that can be written to a file, or raise ``ValueError``, of alternatives (JJ|VBN) the first."""
+    """Return a tag that can be written to a file, the first of alternatives (JJ|VBN), or raise ``ValueError``."""
     first = tag.partition("|")[0] or tag
     checks.writable(f"{place}: the tag", [first])
     return first

@@ -13,7 +13,7 @@ from dense_lstm_zoo.storage import files
 from dense_lstm_zoo.tagging import brackets
 from dense_lstm_zoo.tagging.corpus import TaggedSplit
 
-# A node with its category, its head and the number of its daughters, a word with its category, the two parts of speech
+# A node has its category, its head and the number of its daughters. A word has its category, the two parts of speech
 # that CCGbank and the Treebank give it, itself, and its category with indices.
 _NODE = re.compile(r"\(<T (\S+) (\d) (\d)>\s*")
 _LEAF = re.compile(r"\(<L (\S+) \S+ \S+ (\S+) \S+>\)\s*")

@@ -107,8 +107,8 @@ def merge_rare_tags(corpus: TaggingCorpus, min_tag_count: int) -> TaggingCorpus:
     that it is a part of.
 
     Args:
-        corpus: The corpus, it is not changed.
-        min_tag_count: Tags with fewer tokens in train are rare, with 1, none.
+        corpus: The corpus. It is not changed.
+        min_tag_count: Tags with fewer tokens in train are rare. With 1, none is.
 
     Raises:
         ValueError: ``min_tag_count`` is below 1, or leaves no tags in train.

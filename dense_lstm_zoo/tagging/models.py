@@ -57,22 +57,22 @@ def tagger(
         num_tags: Number of tags.
         num_chars: Number of character ids, padding and unknown included.
         embedding_dim: Length of a word vector.
-        embedding_matrix: Initial word vectors (vocab_size, embedding_dim), random by default.
+        embedding_matrix: Initial word vectors (vocab_size, embedding_dim). They are random by default.
         num_frozen_words: Number of last ids that are never trained.
         trainable_embeddings: Whether word vectors are trained.
-        window: Words in the context window, odd, 1 means only the word, without a gate.
+        window: Words in the context window, an odd number. 1 means only the word, without a gate.
         window_dropout: Dropout rate for whole words of a window.
-        char_dim: Length of the vector of a character at either end of a word, 0 means they are not read.
-        char_filters: Number of features from a convolution over a word's characters. 0 means none.
+        char_dim: Length of the vector of a character at either end of a word, or 0 to leave them out.
+        char_filters: Number of features from a convolution over a word's characters, or 0 for none.
         case: ``binary``, ``four_way`` or None to ignore capitalisation.
         case_dim: Length of a capitalisation vector.
         dropout: Dropout rate on the outputs of the first and the last layer, and on a text encoder's states.
         crf: Whether to use a conditional random field instead of the softmax.
         optimizer: ``sgd``, as in the paper, or ``adam``.
-        learning_rate: The optimiser's, for SGD, that of a single sentence.
-        clip_norm: Largest norm of all gradients together, summed for SGD. None means no limit.
-        kernel: Which loop over time runs, see ``layers.SkipBiLSTM``.
-        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``, the logits stay in float32.
+        learning_rate: The optimiser's. For SGD it is that of a single sentence.
+        clip_norm: Largest norm of all gradients together, summed for SGD, or None for no limit.
+        kernel: Which loop over time runs. See ``layers.SkipBiLSTM``.
+        dtype: Keras dtype policy, such as ``"mixed_bfloat16"``. The logits stay in float32.
         **context: See ``context.context_features``.
 
     Raises:
@@ -206,7 +206,7 @@ def gated_skip_tagger(
     Args:
         num_layers: Depth.
         units: Width of a layer, one direction.
-        skip: Where the output of the layer two below enters, see ``layers.GatedSkipLSTMCell``.
+        skip: Where the output of the layer two below enters. See ``layers.GatedSkipLSTMCell``.
         gate_inputs: Input of the skip gates, ``below`` or ``skip``.
         skip_distance: How many layers below a skip starts.
         project_input: Whether layers with too few layers below get a skip from the projected input.

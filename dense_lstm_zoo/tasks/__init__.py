@@ -227,7 +227,7 @@ def with_options(function: _Function) -> _Function:
         only = [task.title for task in every() if option in task.options]
         whose = f"{' and '.join(only).capitalize()}: " if only else ""
         help = f"{whose}{option.help}" if whose else option.help[0].upper() + option.help[1:]
-        words = f"{option.name}: {help} (default: {option.told_default})."
+        words = f"{option.name}: {help} (default: {option.default_text})."
         lines += textwrap.wrap(words, 108, initial_indent=" " * 8, subsequent_indent=" " * 12)
     function.__doc__ = (function.__doc__ or "").replace("        {options}", "\n".join(lines))
     return function

@@ -45,7 +45,7 @@ class Option:
         return "str | dict[str, float] | None" if self.kind is dict else f"{self.kind.__name__} | None"
 
     @property
-    def told_default(self) -> str:
+    def default_text(self) -> str:
         """The default as ``--help`` shows it."""
         return self.otherwise or (f"{self.default:,}" if isinstance(self.default, int) else str(self.default))
 

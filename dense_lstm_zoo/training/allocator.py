@@ -36,7 +36,7 @@ def keep_freed_memory() -> bool:
 
 @contextlib.contextmanager
 def keep_large_blocks(batch_tokens: int = 0) -> Iterator[bool]:
-    """Make glibc keep large blocks too, while a model trains, then give what is free back. Yields whether it does.
+    """Make glibc keep large blocks too, while a model trains, and yield whether it does. Then give back what is free.
 
     Each block of more than a few megabytes, such as the gates of a layer for a whole batch, has a mapping of its own
     that ends when it is freed, so that every step waits for new pages filled with zeros. Here such blocks come from the

@@ -11,7 +11,7 @@ from dense_lstm_zoo.layers.recurrence.tensors import Tensor
 def highway_step(z: Tensor, c: Tensor, c_below: Tensor, peepholes: Tensor) -> tuple[Tensor, Tensor]:
     """Return h and c after one step of a highway LSTM.
 
-    c = f c' + i s + d c_below with d = sigmoid(z_d + w_c c' + w_l c_below), h = o tanh(c).
+    c = f c' + i s + d c_below, where d = sigmoid(z_d + w_c c' + w_l c_below). Then h = o tanh(c).
 
     Args:
         z: Sums of the gates, [B, 5n] in the order i, f, c, o, d, where d reads no h.
@@ -56,9 +56,9 @@ def recurrent_highway_step(
 ) -> Tensor:
     """Return y after one step of a recurrent highway network with an output gate.
 
-    s_0 = y', the previous output, s_l = h_l t_l + s_{l-1} c_l for the micro-layers l = 1..L, where h = tanh and t, c =
-    sigmoid of s_{l-1} R_l + b_l, plus x W in the first, y = sigmoid(z_o + y' R_o) tanh(s_L). With two
-    blocks instead of three, c = 1 - t (coupled).
+    s_0 is y', the previous output. The micro-layers l = 1..L make s_l = h_l t_l + s_{l-1} c_l, where h is the tanh, and
+    t and c are the sigmoids, of s_{l-1} R_l + b_l, plus x W in the first. Then y = sigmoid(z_o + y' R_o) tanh(s_L).
+    With two blocks instead of three, c = 1 - t (coupled).
 
     Args:
         z: x W, [B, 3n] in the order h, t, c, or [B, 2n] coupled.

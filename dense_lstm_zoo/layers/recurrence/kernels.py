@@ -3,9 +3,9 @@
 - ``portable``: ``keras.ops`` alone, on every backend.
 - ``native``: TensorFlow's own ops. Nothing is compiled, so any shape starts at once, and an exported graph holds only
   core ops.
-- ``compiled``: an XLA program for each shape, with the project's own backward pass, the fastest if shapes recur.
+- ``compiled``: an XLA program for each shape, with the project's own backward pass. The fastest if shapes recur.
 - ``cudnn``: Keras's LSTM, which runs cuDNN's on a GPU.
-- ``auto``: ``cudnn`` if TensorFlow sees a GPU, else ``compiled`` in training and for small batches and ``native`` for
+- ``auto``: ``cudnn`` if TensorFlow sees a GPU. Else ``compiled`` in training and for small batches and ``native`` for
   other predictions, and ``portable`` on other backends.
 
 Layers take and save a name. The objects in ``kernel_classes`` run the loops and explain the choice.

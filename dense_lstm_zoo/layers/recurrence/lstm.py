@@ -36,7 +36,7 @@ def lstm(
         loop: The open loop, which sets the kernel and the lengths.
         inputs: The layer's input [T, B, in], as parts [T, B, n] that are concatenated, with T >= 1.
         directions: Weights of the forward and, optionally, of the backward direction (D = 1 or 2).
-        initial_state: h and c, each [B, D u], zeros by default.
+        initial_state: h and c, each [B, D u]. The default is zeros.
         final_state: Whether to return the final state as well.
         recurrent_mask: [B, u], multiplies h on its way to the next step (recurrent dropout). Only for one direction and
             the portable kernel.

@@ -2,7 +2,7 @@
 
 XLA runs each group of fused operations of a step as one call, and for narrow layers the calls cost more than the
 arithmetic. So a step has as few as possible: all gates come from one tanh, as sigmoid(x) = tanh(x / 2) / 2 + 1 / 2.
-What was written is read back, not computed again, and padding is masked once, in c, since h = o tanh(0) = 0 follows.
+What was written is read back, not computed again. Padding is masked once, in c, from which h = o tanh(0) = 0 follows.
 Reading an array before it is written to would make XLA copy all of it at every step.
 """
 
