@@ -21,15 +21,15 @@ _READ = """
 import json, resource, sys, time
 from dense_lstm_zoo.data.vectors import read_vectors
 path, lines = sys.argv[1], int(sys.argv[2])
-wanted = {f"w{i}" for i in range(0, lines, 10)}
+words = {f"w{i}" for i in range(0, lines, 10)}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()
-vectors = read_vectors(path, wanted=wanted)
+vectors = read_vectors(path, words=words)
 seconds = time.perf_counter() - start
 # ru_maxrss is in kilobytes on Linux, in bytes on macOS.
 unit = 1 if sys.platform == "darwin" else 1024
 peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit - vectors.matrix.nbytes
-assert len(vectors.words) == len(wanted), vectors.report
+assert len(vectors.words) == len(words), vectors.report
 print(json.dumps({"seconds": seconds, "peak_mb": peak / 1e6}))
 """
 

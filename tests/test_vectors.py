@@ -76,7 +76,7 @@ def test_every_packing_gives_the_same_words_and_numbers(path, packing, block, mo
         case _:
             path.write_bytes(text)
     before = sorted(path.parent.rglob("*"))
-    for asked in ({"most_frequent": None}, {"wanted": WORDS}):
+    for asked in ({"most_frequent": None}, {"words": WORDS}):
         result = read_vectors(path, **asked)
         assert result.words == WORDS
         assert np.array_equal(result.matrix, expected(lines))
@@ -91,13 +91,13 @@ def test_every_packing_gives_the_same_words_and_numbers(path, packing, block, mo
 
 def test_words_with_spaces_among_the_first_lines_do_not_change_the_width(path):
     lines = some_lines([". . .", ". .", "at name@domain.com", "the", "66"])
-    result = read_vectors(write(path, lines), wanted={". .", "66"})
+    result = read_vectors(write(path, lines), words={". .", "66"})
     assert result.words == [". .", "66"]
     assert np.array_equal(result.matrix, expected([lines[1], lines[4]]))
 
 
 def test_a_word_that_shares_the_first_part_of_a_wanted_word_is_not_kept(path):
-    result = read_vectors(write(path, some_lines(["at", "at home", "at name@domain.com"])), wanted={"at home"})
+    result = read_vectors(write(path, some_lines(["at", "at home", "at name@domain.com"])), words={"at home"})
     assert result.words == ["at home"]
 
 
@@ -114,7 +114,7 @@ def test_a_header_that_promises_more_words_is_reported(path):
     assert "announces 5 words, but the file has 2" in str(report)
 
 
-@pytest.mark.parametrize("asked", [{"most_frequent": None}, {"wanted": ["the", "cat", "of", "on", "in", "to"]}])
+@pytest.mark.parametrize("asked", [{"most_frequent": None}, {"words": ["the", "cat", "of", "on", "in", "to"]}])
 def test_bad_lines_are_skipped_and_reported_with_their_numbers(path, asked):
     lines = [
         "the 1 2 3",
@@ -169,7 +169,7 @@ def test_undecodable_and_empty_words_are_skipped_and_reported(path):
 def test_wanted_and_most_frequent_together_keep_the_order_of_the_file(path):
     words = [f"w{i}" for i in range(2000)]
     lines = some_lines(words)
-    result = read_vectors(write(path, lines), wanted=["w1500", "w1", "w900", "dog"], most_frequent=3)
+    result = read_vectors(write(path, lines), words=["w1500", "w1", "w900", "dog"], most_frequent=3)
     assert result.words == ["w0", "w1", "w2", "w900", "w1500"]
     assert np.array_equal(result.matrix, expected([lines[i] for i in (0, 1, 2, 900, 1500)]))
     assert result.report.lines == 2000
@@ -185,22 +185,22 @@ def test_most_frequent_counts_distinct_valid_words(path):
 def test_reading_stops_when_every_word_asked_for_is_found(path, monkeypatch):
     monkeypatch.setattr(vector_text, "_BLOCK", 1 << 10)
     write(path, some_lines([f"w{i}" for i in range(1000)]))
-    for asked in ({"most_frequent": 40}, {"wanted": {"w39"}}, {"wanted": {"w39", "w2"}, "most_frequent": 3}):
+    for asked in ({"most_frequent": 40}, {"words": {"w39"}}, {"words": {"w39", "w2"}, "most_frequent": 3}):
         report = read_vectors(path, **asked).report
         assert report.stopped
         assert 40 <= report.lines < 150
         assert "every requested word was found" in str(report)
-    assert not read_vectors(path, wanted={"w39", "dog"}).report.stopped
-    assert not read_vectors(path, wanted={"w999"}).report.stopped
+    assert not read_vectors(path, words={"w39", "dog"}).report.stopped
+    assert not read_vectors(path, words={"w999"}).report.stopped
 
 
 def test_wanted_words_that_the_file_lacks_are_absent(path):
     write(path, some_lines())
-    result = read_vectors(path, wanted={"dog", "cat", "\ud800", ""})
+    result = read_vectors(path, words={"dog", "cat", "\ud800", ""})
     assert result.words == ["cat"]
-    result = read_vectors(path, wanted={"dog"})
+    result = read_vectors(path, words={"dog"})
     assert (result.words, result.matrix.shape, result.matrix.dtype) == ([], (0, 3), np.float32)
-    assert read_vectors(path, wanted=[], most_frequent=1).words == ["the"]
+    assert read_vectors(path, words=[], most_frequent=1).words == ["the"]
 
 
 def test_the_matrix_grows_over_many_batches(path):
@@ -223,6 +223,6 @@ def test_the_published_files_are_read_whole():
     assert result.matrix[result.index()["the"], :3].tolist() == [float(np.float32(x)) for x in (-0.030, 0.077, -0.027)]
     assert not problems(result)
     tenth = result.words[::10]
-    again = read_vectors(path, wanted=tenth)
+    again = read_vectors(path, words=tenth)
     assert again.words == tenth
     assert np.array_equal(again.matrix, result.matrix[::10])
