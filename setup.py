@@ -23,7 +23,7 @@ TENSORBOARD = ["tensorboard>=2.20"]
 ONNX = ["onnx>=1.17"]
 HUB = ["huggingface_hub>=1.0"]
 SERVING = ["tensorflow-serving-api>=2.21,<2.22"]
-RUNTIME_SERVER = ["fastapi>=0.160", "uvicorn>=0.50", "prometheus-client>=0.22"]  # deploy/runtime, which tests run
+SERVE = [f"dense-lstm-zoo-runtime[serve]=={VERSION}"]
 BEAM = ["apache-beam>=2.77,<3"]
 COMPLETION = ["argcomplete>=3.5"]
 DOCS = ["sphinx>=8", "myst-parser>=4", "furo>=2025.7", "latex2mathml>=3.78"]
@@ -86,7 +86,7 @@ setup(
             "markdown-it-py>=3.0",  # reports as a reader's Markdown shows them
             "scikit-learn>=1.5",
             "seqeval>=1.2.2",  # spans counted by another hand than ours
-            *RUNTIME_SERVER,
+            *SERVE,
         ],
     },
     entry_points={"console_scripts": ["dense-lstm-zoo = dense_lstm_zoo.cli:main"]},

@@ -11,7 +11,9 @@ LIBRARIES = frozenset(
     [
         "apache_beam",
         "argcomplete",
+        "fastapi",
         "grpc",
+        "h11",
         "h5py",
         "huggingface_hub",
         "keras",
@@ -21,11 +23,15 @@ LIBRARIES = frozenset(
         "onnx",
         "onnxruntime",
         "pandas",
+        "prometheus_client",
         "pyarrow",
+        "pydantic_core",
         "re2",
+        "starlette",
         "tensorboard",
         "tensorflow",
         "tensorflow_text",
+        "uvicorn",
     ]
 )
 STANDARD = frozenset(
@@ -34,6 +40,7 @@ STANDARD = frozenset(
         "argparse",
         "array",
         "ast",
+        "asyncio",
         "bisect",
         "codecs",
         "collections",

@@ -15,10 +15,10 @@ import numpy as np
 import uvicorn
 
 from dense_lstm_zoo_runtime.answers import Prediction, Score, TaggedSentence
-from deploy.runtime.server.app import create_app
-from deploy.runtime.server.models import serve
-from deploy.runtime.server.protocol import HalfClosing
-from deploy.runtime.server.settings import Settings
+from dense_lstm_zoo_runtime.serve.app import create_app
+from dense_lstm_zoo_runtime.serve.models import serve
+from dense_lstm_zoo_runtime.serve.protocol import HalfClosing
+from dense_lstm_zoo_runtime.serve.settings import Settings
 
 PATIENCE = 30  # seconds that a test waits for what must happen
 

@@ -36,14 +36,14 @@ def export(bundle, tmp_path_factory):
 
 SLEEPS = """
 import runpy, time
-from server import models
+from dense_lstm_zoo_runtime.serve import models
 models.load = lambda *_: {"m": models.Model("m", "", "", (), False, {"predict": lambda texts: time.sleep(600)})}
-runpy.run_module("server", run_name="__main__")
+runpy.run_module("dense_lstm_zoo_runtime.serve", run_name="__main__")
 """
 
 
 @contextlib.contextmanager
-def process(export, *arguments, run=("-m", "server")):
+def process(export, *arguments, run=("-m", "dense_lstm_zoo_runtime.serve")):
     """The server as a process of its own; what it wrote is asserted by the test, through its ``stderr``."""
     command = [sys.executable, "-W", "error", *run, f"--model={export}", "--port=0", *arguments]
     with subprocess.Popen(command, cwd=FOLDER, stderr=subprocess.PIPE, text=True) as started:
@@ -174,7 +174,7 @@ def test_requests_that_are_not_http_leave_the_server_well(export):
 
 
 def test_a_model_that_cannot_be_loaded_ends_the_start_with_one_line(tmp_path):
-    command = [sys.executable, "-m", "server", f"--model={tmp_path / 'missing'}"]
+    command = [sys.executable, "-m", "dense_lstm_zoo_runtime.serve", f"--model={tmp_path / 'missing'}"]
     ended = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr.startswith("error: ")
@@ -211,7 +211,8 @@ def test_the_figures_of_the_page_can_be_measured_again(export, tmp_path):
 def test_the_server_needs_no_tensorflow(export):
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['tensorflow', 'keras', 'dense_lstm_zoo'])); "
-        "from server import app, models, settings; loaded = models.load({'tiny': sys.argv[1]}, 1); "
+        "from dense_lstm_zoo_runtime.serve import app, models, settings; "
+        "loaded = models.load({'tiny': sys.argv[1]}, 1); "
         "app.create_app(loaded, settings.Settings()); print(*loaded['tiny'].operations)"
     )
     ended = subprocess.run([sys.executable, "-c", code, export], cwd=FOLDER, capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.runtime.server.settings import Settings, parse
+from dense_lstm_zoo_runtime.serve.settings import Settings, parse
 
 
 def test_every_setting_can_be_an_argument_or_in_the_environment():

@@ -9,7 +9,7 @@ import pytest
 from dense_lstm_zoo.cli import main as zoo_main
 from dense_lstm_zoo_runtime import Predictor, faults, features, graph
 from dense_lstm_zoo_runtime.command import main
-from deploy.runtime.server.__main__ import main as serve
+from dense_lstm_zoo_runtime.serve.__main__ import main as serve
 from tests.bundle_harness import bundle
 from tests.server_harness import running
 from tests.test_runtime_exports import seal

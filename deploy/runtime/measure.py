@@ -34,7 +34,8 @@ LAST = ("", "--requests {requests} --seconds {seconds} --clients 32")
 @contextlib.contextmanager
 def server(model: str, port: int, settings: Sequence[str]) -> Iterator[str]:
     """Start the server as a process of its own and give its address, once it can be asked."""
-    command = [sys.executable, "-m", "server", "--model", f"model={model}", "--port", str(port), *settings]
+    options = ["--model", f"model={model}", "--port", str(port), *settings]
+    command = [sys.executable, "-m", "dense_lstm_zoo_runtime.serve", *options]
     with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

@@ -10,9 +10,8 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from dense_lstm_zoo_runtime.claims import parse_json
-
-from .errors import RequestError
-from .settings import Settings
+from dense_lstm_zoo_runtime.serve.errors import RequestError
+from dense_lstm_zoo_runtime.serve.settings import Settings
 
 # A client that is still sending does not see an answer, so the rest of a body that is too large is read and dropped,
 # up to this number of bytes.

@@ -68,7 +68,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
         SystemExit: A value out of range, or no model. The message is printed. Also for ``--help``.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m server",
+        prog="python -m dense_lstm_zoo_runtime.serve",
         description="Serve models over HTTP with NumPy, ONNX Runtime and RE2 alone.",
         epilog="Each option can be set in the environment: ZOO_MODEL, ZOO_PORT, ZOO_MAX_BATCH, ...",
     )

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, PlatformCollector, ProcessCollector
 
-from .batching import Batcher
-from .settings import Settings
+from dense_lstm_zoo_runtime.serve.batching import Batcher
+from dense_lstm_zoo_runtime.serve.settings import Settings
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128)

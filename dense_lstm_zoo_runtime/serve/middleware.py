@@ -8,8 +8,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import too_busy
-from .metrics import Metrics
+from dense_lstm_zoo_runtime.serve.errors import too_busy
+from dense_lstm_zoo_runtime.serve.metrics import Metrics
 
 # Always answered, or a busy server could not be watched.
 _UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})

@@ -7,12 +7,11 @@ import sys
 
 import uvicorn
 
+from dense_lstm_zoo_runtime.serve import models
+from dense_lstm_zoo_runtime.serve.app import create_app
+from dense_lstm_zoo_runtime.serve.protocol import HalfClosing
+from dense_lstm_zoo_runtime.serve.settings import parse
 from dense_lstm_zoo_runtime.streams import open_streams
-
-from . import models
-from .app import create_app
-from .protocol import HalfClosing
-from .settings import parse
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import too_busy
+from dense_lstm_zoo_runtime.serve.errors import too_busy
 
 
 @dataclass(eq=False)

@@ -15,15 +15,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.exceptions import HTTPException
 
 from dense_lstm_zoo_runtime import __version__
-
-from . import descriptions
-from .batching import Batcher
-from .errors import RequestError, too_busy, unknown
-from .metrics import Metrics
-from .middleware import Watch
-from .models import Model
-from .reading import read_body, read_texts
-from .settings import Settings
+from dense_lstm_zoo_runtime.serve import descriptions
+from dense_lstm_zoo_runtime.serve.batching import Batcher
+from dense_lstm_zoo_runtime.serve.errors import RequestError, too_busy, unknown
+from dense_lstm_zoo_runtime.serve.metrics import Metrics
+from dense_lstm_zoo_runtime.serve.middleware import Watch
+from dense_lstm_zoo_runtime.serve.models import Model
+from dense_lstm_zoo_runtime.serve.reading import read_body, read_texts
+from dense_lstm_zoo_runtime.serve.settings import Settings
 
 _KEYS = {"predict": "predictions", "embed": "vectors"}
 _log = logging.getLogger("uvicorn.error")

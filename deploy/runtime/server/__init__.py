@@ -1,1 +1,0 @@
-"""A small HTTP server over ``dense_lstm_zoo_runtime.Predictor``: ``python -m server --help``."""
